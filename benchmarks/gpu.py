@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import minitensor as mt
-from minitensor.device.places import current
+from minitensor.engine.device.places import current
 
 RESULT = Path(__file__).parents[1] / "facts/gpu.json"
 

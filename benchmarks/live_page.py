@@ -33,7 +33,7 @@ ROUNDS = 5
 
 BARE = "import numpy as np\nanswer = str((np.ones(3) + 1).sum())"
 OURS = """
-from minitensor import stage
+import memory_stage as stage
 program = '''
 x = mt.to_tensor([1.0, 2.0, 3.0], stop_gradient=False)
 y = x * 1.0

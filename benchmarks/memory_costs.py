@@ -44,7 +44,7 @@ _EVENTS = """
 Cuts = dict[str, list[tuple[str, str]]]
 
 DEVICES: Cuts = {
-    "minitensor/operations/templates.py": [
+    "minitensor/engine/operations/templates.py": [
         (
             """
     if type({a}) is not ndarray:
@@ -56,7 +56,7 @@ DEVICES: Cuts = {
 }
 
 COUNTERS_AND_EVENTS: Cuts = {
-    "minitensor/operations/templates.py": [
+    "minitensor/engine/operations/templates.py": [
         (
             """
         meter.allocated = now = meter.allocated + nbytes
@@ -76,7 +76,7 @@ COUNTERS_AND_EVENTS: Cuts = {
         ),
         (_EVENTS.format("write", "{x}, {name!r}, ({xs}), {where}"), "\n"),
     ],
-    "minitensor/core/storage.py": [
+    "minitensor/engine/core/storage.py": [
         (
             """
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
@@ -96,7 +96,7 @@ COUNTERS_AND_EVENTS: Cuts = {
         ),
         (_EVENTS.format("alloc", "storage"), "\n"),
     ],
-    "minitensor/views/making.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
+    "minitensor/engine/views/making.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
 }
 
 

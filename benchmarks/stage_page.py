@@ -20,8 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from minitensor.stage import stages as stage
-from minitensor.stage.picture import script_source
+from memory_stage import api as stage
+from memory_stage.web.picture import script_source
 from tools import chromium
 
 RESULT = Path(__file__).parents[1] / "_build/bench/stage_page.json"

@@ -5,7 +5,7 @@ python facts/names.py torch
 python facts/names.py numpy
 python facts/names.py jax
 
-The programs are the cells of `minitensor/vocabulary/names.py`, which is read as a file: minitensor need not be there.
+The programs are the cells of `minitensor/paddle/names.py`, which is read as a file: minitensor need not be there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import recording
 from recording import Questions, write
 
-TABLE = runpy.run_path(str(Path(__file__).parents[1] / "minitensor" / "vocabulary" / "names.py"))
+TABLE = runpy.run_path(str(Path(__file__).parents[1] / "minitensor" / "paddle" / "names.py"))
 
 STARTS = TABLE["STARTS"]
 QUESTIONS: Questions = {

@@ -16,7 +16,7 @@ from typing import Any
 
 from recording import Questions, write
 
-from minitensor.notebook.own_program import stage_of, titled
+from book_kit.tables.own_program import stage_of, titled
 
 STATE = """
 import torch
@@ -77,10 +77,10 @@ QUESTIONS: Questions = {
 
 
 def explained(program: str) -> str:
-    """What ``python -m minitensor.stage --explain`` says of a program."""
+    """What ``python -m memory_stage --explain`` says of a program."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "program.py").write_text(program + "\n", encoding="utf-8")
-        command = [sys.executable, "-m", "minitensor.stage", "--explain", "program.py"]
+        command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     found = re.search(r"^\d+ in-place operation.*(?=^program\.stage\.html:)", ran.stderr, re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Records in minitensor/stage/engines/of_paddle/saved.json what each operation of Paddle saves for backward.
+"""Records in memory_stage/engines/paddle/saved.json what each operation of Paddle saves for backward.
 
 python facts/paddle_saved.py             in an environment that has paddle: all rows of the version installed there
 python facts/paddle_saved.py tanh_ max   those functions only; the other rows stay
@@ -27,11 +27,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # where the package is
 
-from minitensor.stage.engines.of_paddle import learned, reading  # noqa: E402  # found by the line above
-from minitensor.stage.engines.of_paddle.entries import LEAF  # noqa: E402
-from minitensor.stage.engines.of_paddle.wrapping import Wrapping  # noqa: E402
+from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # found by the line above
+from memory_stage.engines.paddle.entries import LEAF  # noqa: E402
+from memory_stage.engines.paddle.monkeypatches import Wrapping  # noqa: E402
 
-FILE = ROOT / "minitensor/stage/engines/of_paddle/saved.json"
+FILE = ROOT / "memory_stage/engines/paddle/saved.json"
 SECONDS = 20  # for one function
 
 #: How a function is called: expressions of its arguments. ``x``, ``y``, ``z`` are matrices of 3 by 3 between 0 and 1.
@@ -205,17 +205,17 @@ class Learner:
         self.rows: list[tuple[str, str, list[str]]] = []
 
     def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, self.paddle.Tensor) and reading.is_drawable(value)
+        return isinstance(value, self.paddle.Tensor) and tensor_access.is_drawable(value)
 
     def single(self, name: str, function: Callable[..., Any], given: Any, keywords: Any) -> Any:
         self.reached = True
         if self.busy:
             return function(*given, **keywords)
         eager = self.paddle.base.core.eager
-        kinds = learned.signature(given, keywords, self.is_tensor)
+        kinds = saved_table.signature(given, keywords, self.is_tensor)
         before = {
-            path: (x, x.data_ptr(), list(x.shape), x._inplace_version(), reading.copied(x), self.node(x))
-            for path, x in learned.inputs(given, keywords, self.is_tensor).items()
+            path: (x, x.data_ptr(), list(x.shape), x._inplace_version(), tensor_access.copied(x), self.node(x))
+            for path, x in saved_table.inputs(given, keywords, self.is_tensor).items()
         }
         came: list[tuple[Any, int]] = []
 
@@ -230,7 +230,7 @@ class Learner:
                 result = function(*given, **keywords)
             finally:
                 eager.reset_saved_tensors_hooks()
-            outputs = dict(learned.paths(result, self.is_tensor))
+            outputs = dict(saved_table.paths(result, self.is_tensor))
             there = [*outputs.values(), *(x for x, *_ in before.values())]
             known = {entry[-1] for entry in before.values()}
             nodes = {
@@ -265,7 +265,7 @@ class Learner:
                 return "out 0"
         for path in written:
             cells = before[path][4]
-            if list(cells.shape) == shape and reading.copied(x).tobytes() == cells.tobytes():
+            if list(cells.shape) == shape and tensor_access.copied(x).tobytes() == cells.tobytes():
                 return f"copy {path}"
         return "hidden"
 

@@ -1,4 +1,4 @@
-"""Records in programs.json what PyTorch and Paddle do with the programs of tests/vocabulary/programs.
+"""Records in programs.json what PyTorch and Paddle do with the programs of facts/programs/.
 
 python facts/programs.py torch      in an environment that has torch
 python facts/programs.py paddle     the same for 2.6.2 and for 3.3.1
@@ -20,7 +20,7 @@ from typing import Any
 
 from recording import apart, printed
 
-PROGRAMS = Path(__file__).parents[1] / "tests" / "vocabulary" / "programs"
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 def digest(program: str) -> str:

@@ -19,7 +19,7 @@ CHAPTER = FACTS.parent / "chapters" / "14_many_ranks.md"
 
 
 def main() -> None:
-    from minitensor.notebook import ranks
+    from book_kit import ranks
 
     if missing := ranks.why_not():
         sys.exit(f"{missing}: pip install ipyparallel mpi4py mpich")

@@ -1,7 +1,7 @@
 """minitensor: tensors that share, overwrite and protect memory, small enough to read.
 
 It uses Paddle's names: ``stop_gradient``, ``inplace_version``, ``add_``. Every operation is one row of the derivative
-table (:mod:`minitensor.table`), which determines the values that it saves, copies or refuses to overwrite.
+table (:mod:`minitensor.engine.table`), which determines the values that it saves, copies or refuses to overwrite.
 
 Read it in this order, about 2,490 lines:
 
@@ -10,8 +10,8 @@ Read it in this order, about 2,490 lines:
     3. core/history.py              430   the origin of numbers: nodes, and one history for all views of one base
     4. table/rows.py                160   an operation is one row; backward needs the names in its rules
     5. operations/templates.py      450   the functions generated from a row: normal, in place, backward
-    6. saving/saved.py              130   the values saved for backward, and their recovery
-    7. saving/writing.py            270   a write: find the savers of these bytes, write, raise the version, notify
+    6. saved/saved.py              130   the values saved for backward, and their recovery
+    7. saved/writing.py            270   a write: find the savers of these bytes, write, raise the version, notify
     8. autograd/backward_pass.py    370   backward visits the nodes
 
 and then ``print(minitensor.source("add_"))``, the generated function. To follow a single write:
@@ -19,22 +19,23 @@ and then ``print(minitensor.source("add_"))``, the generated function. To follow
     x.add_(z)              source("add_"), generated from the row "add" in table/arithmetic.py
       may it be written?   core/history.py             is_protected, called by check_target
       saving an input      source("sin")               its last lines
-      who saved it?        saving/writing.py           before_write, after_write
+      who saved it?        saved/writing.py            before_write, after_write
       the bytes            ``forward(a, b, a)``, which is numpy's ``add`` here
       the new value        core/history.py             set_node
     y.sum().backward()     autograd/backward_pass.py   propagate; the rules: source("sin_backward")
-      is it unchanged?     saving/saved.py             recovered
+      is it unchanged?     saved/saved.py              recovered
       the error            core/errors.py              stale
 """
 
 import warnings
 
-from minitensor import device, nn, operations, vocabulary
-from minitensor.autograd.gradients import grad
-from minitensor.core.printing import set_printoptions
-from minitensor.core.tensor import Tensor
-from minitensor.creation import drawing, moving
-from minitensor.creation.making import (
+from minitensor import device, nn, paddle
+from minitensor.engine import operations
+from minitensor.engine.autograd.gradients import grad
+from minitensor.engine.core.printing import set_printoptions
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation import drawing, moving
+from minitensor.engine.creation.making import (
     arange,
     full,
     full_like,
@@ -44,32 +45,32 @@ from minitensor.creation.making import (
     zeros,
     zeros_like,
 )
-from minitensor.device.places import get_device, set_device
-from minitensor.dtypes import bool_ as bool
-from minitensor.dtypes import float32, float64, int32, int64
-from minitensor.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
-from minitensor.operations.compiling import source
-from minitensor.randomness import seed
-from minitensor.sharing.borrowing import from_numpy
-from minitensor.sharing.dlpack import from_dlpack
-from minitensor.views import indexing, joining, parts, replacing, reshaping, scanning, transposing
-from minitensor.vocabulary import asking, counting, left_out, ordering, products
+from minitensor.engine.device.places import get_device, set_device
+from minitensor.engine.dtypes import bool_ as bool
+from minitensor.engine.dtypes import float32, float64, int32, int64
+from minitensor.engine.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
+from minitensor.engine.operations.compiling import source
+from minitensor.engine.random import seed
+from minitensor.engine.sharing.dlpack import from_dlpack
+from minitensor.engine.sharing.numpy_memory import from_numpy
+from minitensor.engine.views import indexing, joining, parts, reshaping, scanning, set_resize_cast, transposing
+from minitensor.paddle import counting, inspection, left_out, ordering, products
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # inf and nan are valid values, as in Paddle and PyTorch, so numpy's warnings about them are silenced in the engine.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
 
 globals().update(
     {
-        **replacing.FUNCTIONS,
+        **set_resize_cast.FUNCTIONS,
         **scanning.FUNCTIONS,
         **reshaping.FUNCTIONS,
         **transposing.FUNCTIONS,
         **parts.FUNCTIONS,
         **joining.FUNCTIONS,
         **drawing.FUNCTIONS,
-        **asking.FUNCTIONS,
+        **inspection.FUNCTIONS,
         **ordering.FUNCTIONS,
         **products.FUNCTIONS,
         **counting.FUNCTIONS,
@@ -78,21 +79,21 @@ globals().update(
 
 
 _OPERATIONS = frozenset(operations.found_in("m"))
-_LATER = frozenset({*_OPERATIONS, *vocabulary.NAMES, *vocabulary.MODULES, "explain"})
+_LATER = frozenset({*_OPERATIONS, *paddle.NAMES, *paddle.MODULES, "explain"})
 
 
 def __getattr__(name: str) -> object:
     """Compile or load a public name on first use: an operation of the table, ``optimizer``, ..."""
     if name not in _LATER:
-        from minitensor.vocabulary.missing import missing
+        from minitensor.paddle.missing import missing
 
         raise missing(__name__, name, __dir__())
     if name in _OPERATIONS:
         found: object = operations.FUNCTIONS[name]
     elif name == "explain":
-        from minitensor.explaining import explain as found
+        found = paddle.explain()
     else:
-        found = vocabulary.found(name)
+        found = paddle.found(name)
     globals()[name] = found
     return found
 

@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     wanted = config.getoption("--operation")
     if wanted is None:
         return
-    from minitensor.table import ROWS
+    from minitensor.engine.table import ROWS
 
     if wanted.removesuffix("_") not in ROWS:
         raise pytest.UsageError(f"--operation {wanted}: the table has no operation of that name")
@@ -129,7 +129,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def nobody_listens() -> None:
     """A listener that is left would hear all tests that come after: the test that left it fails, and none of these."""
-    events = sys.modules.get("minitensor.events")  # not every test needs the engine
+    events = sys.modules.get("minitensor.engine.events")  # not every test needs the engine
     if events is not None and (left := events.watch.listener) is not None:
         events.watch.listener = None
         pytest.fail(f"the test is over, and its listener is left: {left!r}", pytrace=False)

@@ -27,7 +27,7 @@ from tools import live  # noqa: E402
 
 # Every file from which a page is made.
 SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
-SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*")
+SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*", "memory_stage/**/*", "book_kit/**/*")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 LIVE = "Python in the page is in _build/html/_static/live."
 NOT_LIVE = "The pages were built without Python in the page: make book LIVE=1 adds it."

@@ -17,7 +17,7 @@ from tools.run_tests import ROOT, longest, needs_the_book
 
 #: A little of everything, in half a minute of one core: run after every change.
 CROSS_SECTION = (
-    "tests/architecture/test_floors.py",
+    "tests/architecture/test_layers.py",
     "tests/chapters/test_rules.py",
     "tests/conformance/test_goldens.py",
     "tests/conformance/test_names.py",
@@ -45,7 +45,7 @@ RULES = {
     "facts/": ("tests/conformance/test_goldens.py",),
     "facts/message": ("tests/notebook/test_error_tables.py",),
     "facts/article": ("tests/notebook/test_claim_tables.py",),
-    "minitensor/stage/assets/": ("tests/stage/test_element.py", "tests/stage/test_picture.py"),
+    "memory_stage/web/js/": ("tests/stage/test_element.py", "tests/stage/test_picture.py"),
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),
 }
@@ -127,7 +127,7 @@ def _by_fault(path: str) -> set[str]:
     from tests.mutations.mutation import MUTATIONS
     from tests.mutations.runner import path as file_of
 
-    noticing = {tests for each in MUTATIONS.values() if f"minitensor/{each.file}" == path for tests in each.tests}
+    noticing = {tests for each in MUTATIONS.values() if each.file == path for tests in each.tests}
     return {file_of(tests).partition("::")[0] for tests in noticing}
 
 

@@ -28,9 +28,12 @@ def main() -> None:
 def with_installation(notebook: dict[str, Any], repository: str) -> dict[str, Any]:
     """Return the notebook with a new first cell, which clones the repository and installs the package."""
     name = repository.rstrip("/").removesuffix(".git").rpartition("/")[2]
+    packages = " ".join(
+        f'"/content/{name}/{part}"' for part in ("minitensor[special]", "memory_stage[notebook]", "book_kit")
+    )
     lines = [
         f"!git clone --quiet --depth 1 {repository} /content/{name}\n",
-        f'%pip install --quiet "/content/{name}[notebook,special]"\n',
+        f"%pip install --quiet {packages}\n",
         f"%cd /content/{name}/chapters",
     ]
     cell = {

@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 OLDEST = (3, 10)
+PACKAGES = ("minitensor", "memory_stage", "book_kit")
 MOST_PIPS = 4
 
 
@@ -32,14 +33,15 @@ def main() -> None:
     create()
     print(f"Installing {requirements.name} into .venv (a minute or two, once) ...", flush=True)
     install_pinned(requirements)
-    install(["--no-build-isolation", "-e", str(ROOT)])  # setuptools, which builds it, has just been installed
+    # setuptools, which builds them, has just been installed
+    install(["--no-build-isolation", *(part for package in PACKAGES for part in ("-e", str(ROOT / package)))])
     stamp.write_text(wanted)
 
 
 def fingerprint(requirements: Path) -> str:
-    """Return a hash of the interpreter, the requirements and `pyproject.toml`: if it changes, install again."""
+    """Return a hash of the interpreter, the requirements and the packages' settings: if it changes, install again."""
     digest = hashlib.sha256(sys.version.encode() + requirements.name.encode())
-    for path in (*sorted(ROOT.glob("requirements*.txt")), ROOT / "pyproject.toml"):
+    for path in (*sorted(ROOT.glob("requirements*.txt")), *(ROOT / package / "pyproject.toml" for package in PACKAGES)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

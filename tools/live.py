@@ -40,13 +40,11 @@ PINS = ROOT / "book" / "live"  # package.json, package-lock.json, and the editor
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 PATIENCE = 60  # seconds without an answer after which a host counts as unreachable
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-# Files that a page does not need: drawing (the page has the scripts), schemas, and code that only a notebook or a build
-# # of the book calls.
-NOT_IN_A_PAGE = ("*/assets/*", "*.schema.json", "stage/__main__.py", "stage/validation.py", "notebook/*_magic.py")
-NOT_IN_A_PAGE += ("stage/engines/of_torch/*", "stage/engines/of_paddle/*", "notebook/own_program.py")
-NOT_IN_A_PAGE += ("notebook/magic_options.py", "stage/figures/inked.py")
-NOT_IN_A_PAGE += ("notebook/expect.py", "notebook/claim_tables.py", "notebook/names_tables.py")
-NOT_IN_A_PAGE += ("notebook/reference_tables.py", "notebook/refusals_table.py", "notebook/glossary_table.py")
+PACKAGES = ("minitensor", "memory_stage", "book_kit")
+# Parts of them that a page does without: frameworks that it does not have, scripts that it has already, and modules
+# that only a notebook or a build of the book calls.
+NOT_IN_A_PAGE = ("memory_stage/engines/torch", "memory_stage/engines/paddle", "memory_stage/web/js")
+NOT_IN_A_PAGE += ("memory_stage/web/css", "book_kit/magics", "book_kit/tables", "book_kit/web")
 ENGINE = ROOT / "chapters" / "small_engine"  # the exercises of chapter 16 judge it
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the same sources give the same bytes
 
@@ -226,10 +224,11 @@ def make_wheel(folder: Path) -> Path:
 
 
 def page_sources() -> list[Path]:
-    """Return the files of minitensor that a page needs."""
-    package = ROOT / "minitensor"
-    found = [path for path in sorted(package.rglob("*")) if path.suffix in (".py", ".json")]
-    return [path for path in found if not any(path.relative_to(package).match(each) for each in NOT_IN_A_PAGE)]
+    """Return the files of the packages that a page needs, without schemas."""
+    found = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*"))]
+    found = [path for path in found if path.suffix in (".py", ".json") and not path.name.endswith(".schema.json")]
+    left_out = [ROOT / folder for folder in NOT_IN_A_PAGE]
+    return [path for path in found if not any(path.is_relative_to(folder) for folder in left_out)]
 
 
 def packages(brought: Brought) -> list[dict[str, Any]]:
@@ -285,7 +284,8 @@ def _bundled() -> list[str]:
 
 
 def _own_version() -> str:
-    return re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)[1]
+    settings = (ROOT / "minitensor" / "pyproject.toml").read_text(encoding="utf-8")
+    return re.search(r'^version = "(.+)"', settings, re.M)[1]
 
 
 def _described(file: Path) -> dict[str, Any]:

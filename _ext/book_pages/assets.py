@@ -14,10 +14,10 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from minitensor.stage import element
-from minitensor.stage.embed import asset
-from minitensor.stage.lighten import lighten
-from minitensor.stage.picture import page_scripts
+from memory_stage.web import element
+from memory_stage.web.embed import asset
+from memory_stage.web.minify import lighten
+from memory_stage.web.picture import page_scripts
 
 from . import mathematics
 
@@ -47,14 +47,14 @@ NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 def offer_package_assets(app: Sphinx) -> None:
     """Copy the package's scripts and stylesheets into the book, and let its cells rely on the pages to link them."""
-    os.environ["MINITENSOR_BOOK"] = "1"  # minitensor.notebook reads it in the kernels of this build
+    os.environ["MINITENSOR_BOOK"] = "1"  # book_kit reads it in the kernels of this build
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in {**page_scripts(), "figures.js": element.script_source()}.items():
         (folder / name).write_text(source, encoding="utf-8")
     for name in ("quiz.js", "quiz.css", "explain.css"):
-        (folder / name).write_text(asset(name, "minitensor.notebook"), encoding="utf-8")
+        (folder / name).write_text(asset(name, "book_kit.web"), encoding="utf-8")
     app.config.html_static_path.append(str(folder))
 
 

@@ -36,11 +36,11 @@ class Absent:
     def find_spec(self, name, path=None, target=None):
         package = name.partition(".")[0]
         if name not in parts and package not in {*sys.stdlib_module_names, "numpy"}:
-            missing = name if package == "minitensor" else package
+            missing = name if package in ("minitensor", "memory_stage", "book_kit") else package
             raise ModuleNotFoundError(f"{missing} is not there", name=missing)
 
 sys.meta_path.insert(0, Absent())
-from minitensor.notebook import in_page
+from book_kit.in_page import page_kernel as in_page
 
 found = []
 for asked in json.load(sys.stdin):

@@ -20,7 +20,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from minitensor.notebook import error_tables
+from book_kit.data.library_names import NAMES
+from book_kit.tables import error_tables
 
 from .terms import anchor, glossary
 
@@ -43,7 +44,7 @@ def messages(root: Path) -> dict[str, Any]:
 
 def _entry(row: error_tables.Row) -> dict[str, Any]:
     short = error_tables.shortened(row.message.splitlines()[0], LONGEST)
-    name = error_tables.NAMES[row.library]
+    name = NAMES[row.library]
     known = f"reported {row.reported}" if row.reported else "from its source" if row.source else None
     by = f"{name}, {known}" if known else f"{name} {' and '.join(row.versions)}"
     return {"cause": row.cause, "message": row.message, "by": by, "short": short}

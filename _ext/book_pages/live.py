@@ -58,4 +58,4 @@ def copy_files(app: Sphinx, exception: Exception | None) -> None:
         folder = Path(app.outdir) / "_static" / "live"
         shutil.copytree(FOLDER, folder, dirs_exist_ok=True)
         shutil.copytree(PARTS, folder, dirs_exist_ok=True)
-        (folder / SCHEMA).write_text(files("minitensor.stage").joinpath(SCHEMA).read_text("utf-8"), encoding="utf-8")
+        (folder / SCHEMA).write_text(files("memory_stage.trace").joinpath(SCHEMA).read_text("utf-8"), encoding="utf-8")

@@ -20,15 +20,15 @@ ROUNDS = 1
 def under_no_grad(name: str) -> int | None:
     """Return the bytes held after the operation ``name`` under no_grad; None if it allocates another storage."""
     import minitensor as mt
-    from minitensor.notebook import one_call
+    from book_kit.tables import sample_calls
 
-    x, given = one_call.full(0.5, name), one_call.arguments(name)
-    if name.startswith(one_call.INTEGERS):
-        x = mt.full([one_call.SIDE, one_call.SIDE], 2, dtype="int64")
+    x, given = sample_calls.full(0.5, name), sample_calls.arguments(name)
+    if name.startswith(sample_calls.INTEGERS):
+        x = mt.full([sample_calls.SIDE, sample_calls.SIDE], 2, dtype="int64")
     with mt.no_grad():
         storage = x._storage
         before = mt.device.cpu.memory_allocated()
-        result = one_call.call(name, x, given)
+        result = sample_calls.call(name, x, given)
         if x._storage is not storage:
             return None
         del result, storage
@@ -37,7 +37,7 @@ def under_no_grad(name: str) -> int | None:
 
 def compared() -> dict[str, tuple[Fraction, Fraction]]:
     """Return, for each operation, its copies of x in minitensor, and the fewest recorded for Paddle and PyTorch."""
-    from minitensor.notebook import reference_tables
+    from book_kit.tables import reference_tables
 
     found = {}
     for entry in reference_tables.entries(FACTS):
@@ -48,7 +48,7 @@ def compared() -> dict[str, tuple[Fraction, Fraction]]:
 
 
 def minitensor() -> dict[str, float]:
-    from minitensor.notebook import reference_tables
+    from book_kit.tables import reference_tables
 
     both = compared()
     free = {entry.name: under_no_grad(entry.name) for entry in reference_tables.entries(FACTS)}

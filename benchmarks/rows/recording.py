@@ -21,7 +21,7 @@ ROUNDS = 3
 
 def line_of_a_chain(start: str, names: dict[str, Any]) -> dict[str, float]:
     """Return the seconds per line of the fastest turn; ``start`` creates ``y``."""
-    from minitensor import stage
+    import memory_stage as stage
 
     source = start + "y = y * 1.5\n" * LINES
     code = compile(source, "<program>", "exec")

@@ -23,8 +23,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from minitensor.notebook import verdicts
-from minitensor.notebook.verdicts import Verdicts
+from book_kit.questions import verdicts
+from book_kit.questions.verdicts import Verdicts
 
 from . import judge
 

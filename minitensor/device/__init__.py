@@ -1,11 +1,10 @@
-"""Devices of storages: the host, a simulated GPU, or a CUDA device through CuPy; and counters of their bytes.
+"""Choose a device and count its memory, under Paddle's names.
 
-Every byte that the engine allocates is counted here, and subtracted when its last reference is dropped.
-May import: the ground files.
+May import: ``engine``.
 """
 
 from minitensor.device import cpu, cuda
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.places import get_device, set_device
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.places import get_device, set_device
 
 __all__ = ["OutOfMemoryError", "cpu", "cuda", "get_device", "set_device"]

@@ -1,7 +1,8 @@
 """Tensor memory on the host, with the names of Paddle's GPU counters. All sizes in bytes.
 
 Allocated bytes are held by tensors. Big buffers that tensors released are cached for the next request of their size
-(:mod:`minitensor.device.reuse`): they are reserved but not allocated. The two peaks are reset separately.
+(:mod:`minitensor.engine.device.host_buffer_cache`): they are reserved but not allocated. The two peaks are reset
+separately.
 
 A tensor's bytes are counted when it is created. The operating system may count them later: a page of zeros that has
 not been written uses no memory.
@@ -11,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.device import reuse, threads
-from minitensor.device.counters import cpu_meter, cpu_peaks
+from minitensor.engine.device import host_buffer_cache, threads
+from minitensor.engine.device.counters import cpu_meter, cpu_peaks
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -55,7 +56,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 def empty_cache() -> None:
     """Return cached buffers to the operating system."""
-    reuse.buffer_cache.trim(0)
+    host_buffer_cache.buffer_cache.trim(0)
 
 
 def set_reuse_limit(nbytes: int) -> None:
@@ -66,13 +67,13 @@ def set_reuse_limit(nbytes: int) -> None:
     Raises:
         TypeError, ValueError: ``nbytes`` is no integer, or negative.
     """
-    reuse.buffer_cache.limit = limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
-    reuse.buffer_cache.trim(limit)
+    host_buffer_cache.buffer_cache.limit = limit = _count("set_reuse_limit", "nbytes", nbytes, 0)
+    host_buffer_cache.buffer_cache.trim(limit)
 
 
 def get_reuse_limit() -> int:
     """Return the maximum of bytes cached in big buffers."""
-    return reuse.buffer_cache.limit
+    return host_buffer_cache.buffer_cache.limit
 
 
 def set_num_threads(n: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.device.places import cuda_device, current, device_named
+from minitensor.engine.device.places import cuda_device, current, device_named
 
 
 def _gpu(device: Any = None) -> Any:

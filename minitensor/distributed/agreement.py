@@ -6,10 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import host_array
 from minitensor.distributed.mpi import ranks_text
 from minitensor.distributed.world import link_for
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array
 
 
 class RanksDifferError(RuntimeError):

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.autograd.py_layer import PyLayer
-from minitensor.core.errors import not_writeable
-from minitensor.core.regions import writeable
-from minitensor.core.tensor import Tensor
 from minitensor.distributed.mpi import ranks_text
 from minitensor.distributed.world import Link, link_for
-from minitensor.dtypes import FLOATS
-from minitensor.events import watch
-from minitensor.modes import modes
-from minitensor.saving.writing import write
+from minitensor.engine.autograd.py_layer import PyLayer
+from minitensor.engine.core.errors import not_writeable
+from minitensor.engine.core.regions import writeable
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.events import watch
+from minitensor.engine.modes import modes
+from minitensor.engine.saved.writing import write
 
 
 class ReduceOp:

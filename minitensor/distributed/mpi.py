@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import gpu_of
+from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import gpu_of
 from minitensor.distributed.mpi import Mpi
+from minitensor.engine.device.arrays import gpu_of
 
 Array = Any
 

@@ -4,10 +4,10 @@ The engine's generator draws all random numbers; ``minitensor.seed`` seeds it.
 May import: all that stands below ``io``.
 """
 
-from minitensor.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset
-from minitensor.data.samplers import Sampler
+from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset
+from minitensor.engine.data.samplers import Sampler
 from minitensor.io.batches import BatchSampler, DataLoader, RandomSampler, SequenceSampler, TensorDataset, random_split
-from minitensor.vocabulary.missing import missing
+from minitensor.paddle.missing import missing
 
 __all__ = [
     *("BatchSampler", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler"),

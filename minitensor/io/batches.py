@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
-from minitensor.creation.making import to_tensor
-from minitensor.data import datasets, samplers
-from minitensor.data.loading import Loader, collated
-from minitensor.randomness import source
-from minitensor.views.joining import stack
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import to_tensor
+from minitensor.engine.data import datasets, samplers
+from minitensor.engine.data.loading import Loader, collated
+from minitensor.engine.random import source
+from minitensor.engine.views.joining import stack
 
 
 class TensorDataset(datasets.Rows):

@@ -20,8 +20,8 @@ counters of :mod:`minitensor.device` are not touched. It has no cost while nothi
 May import: all that stands below ``memory``.
 """
 
-from minitensor.device.memory_log import MemoryEvent
-from minitensor.events import watching
+from minitensor.engine.device.memory_log import MemoryEvent
+from minitensor.engine.events import watching
 from minitensor.memory.measuring import Bytes, Measure, measure
 from minitensor.memory.profiling import Row, Table, profile
 from minitensor.memory.recording import Recording, record

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minitensor.core.history import Leaf, Node
-from minitensor.core.storage import Storage
-from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import address_of, gpu_of, host_array, owner_of
-from minitensor.explaining.needs import node_of_write
-from minitensor.modes import modes
-from minitensor.operations.operands import CONSTANT
-from minitensor.saving.saved import FREED, version_saved
+from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import address_of, gpu_of, host_array, owner_of
+from minitensor.engine.modes import modes
+from minitensor.engine.operations.operands import CONSTANT
+from minitensor.engine.saved.saved import FREED, version_saved
+from minitensor.memory.backward_needs import node_of_write
 
 
 class MemoryChange(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import NamedTuple
 
-from minitensor.core.tensor import Tensor
-from minitensor.device.memory_log import MemoryEvent
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.memory.naming import asked_name
 
 #: Ranks of names: read from an expression that shows the tensor; from an assignment; set by the program.

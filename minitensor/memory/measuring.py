@@ -8,8 +8,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from minitensor.device.places import device_named, get_device
-from minitensor.events import Hearing
+from minitensor.engine.device.places import device_named, get_device
+from minitensor.engine.events import Hearing
 from minitensor.memory.changes import MemoryChange, change_of
 
 

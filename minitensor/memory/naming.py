@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from minitensor.core.storage import CallSite
-from minitensor.core.tensor import Tensor
-from minitensor.explaining.sharing import tensors_in
-from minitensor.explaining.sources import Site, Sources, is_engines
+from minitensor.engine.core.storage import CallSite
+from minitensor.engine.core.tensor import Tensor
+from minitensor.memory.reachable_names import tensors_in
+from minitensor.memory.source_lines import Site, Sources, is_engines
 
 #: The beginning of names that :attr:`Tensor.name` generates if the program set none.
 _MADE_UP = "generated_tensor_"

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from minitensor.core.history import Node
-from minitensor.events import Hearing
+from minitensor.engine.core.history import Node
+from minitensor.engine.events import Hearing
 from minitensor.memory.changes import NewNodes, bytes_written, change_of, device_of, saved_by
 from minitensor.memory.measuring import Bytes, name_of
 

@@ -1,6 +1,7 @@
 """Record memory events in order: ``with memory.record() as recording: ...``.
 
-* Each event is a :class:`~minitensor.device.memory_log.MemoryEvent`: the kind, the bytes, the operation and its line,
+* Each event is a :class:`~minitensor.engine.device.memory_log.MemoryEvent`: the kind, the bytes, the operation and
+  its line,
   and the name of the tensor in the program.
 * The last ``limit`` events are kept; ``dropped`` is the number of earlier ones.
 * No tensor is kept alive, because a recording holds only numbers, text and weak references. Values, versions,
@@ -16,16 +17,16 @@ from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from minitensor.core.history import Leaf, Node
-from minitensor.core.storage import Storage
-from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import address_of
-from minitensor.device.memory_log import EventLog, MemoryEvent, now_us
-from minitensor.events import Hearing, skipped_in_tracebacks, watching
-from minitensor.explaining.sources import Site, is_engines
+from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import address_of
+from minitensor.engine.device.memory_log import EventLog, MemoryEvent, now_us
+from minitensor.engine.events import Hearing, skipped_in_tracebacks, watching
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, saved_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMemory, as_memory_event
 from minitensor.memory.naming import Naming, names_in_reach
+from minitensor.memory.source_lines import Site, is_engines
 
 #: Gradients in flight have no storage. In a recording of the host they get artificial addresses from this one on, which
 #: is above all addresses of a process.
@@ -300,7 +301,7 @@ class Recording(Hearing):
         if not hasattr(frame.f_code, "co_positions"):
             # Python 3.10 has no columns, so every value on the line would get the name. The last one keeps it.
             code, instruction, _ = site = Site.of(frame)
-            here = code, site.spot.line, name
+            here = code, site.place.line, name
             if self._last is not None and self._last[0] == here and self._last[1] < instruction:
                 self._last[2].drop_name(name)
             self._last = here, instruction, memory

@@ -12,22 +12,22 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from minitensor.core.history import Leaf, Node, peek
-from minitensor.core.storage import Storage
-from minitensor.core.tensor import Tensor
 from minitensor.device import cpu
-from minitensor.device.allocator import BlockView, SegmentView
-from minitensor.device.arrays import address_of, gpu_of
-from minitensor.device.memory_log import MemoryEvent
-from minitensor.device.places import current
-from minitensor.device.snapshot import allocator_state, plain_event, torch_snapshot, write_for_viewer
-from minitensor.dtypes import BY_NUMPY
+from minitensor.engine.core.history import Leaf, Node, peek
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.allocator import BlockView, SegmentView
+from minitensor.engine.device.arrays import address_of, gpu_of
+from minitensor.engine.device.memory_log import MemoryEvent
+from minitensor.engine.device.places import current
+from minitensor.engine.device.snapshot import allocator_state, plain_event, torch_snapshot, write_for_viewer
+from minitensor.engine.dtypes import BY_NUMPY
+from minitensor.engine.operations.operands import CONSTANT
+from minitensor.engine.saved.saved import is_right
 from minitensor.memory.changes import address_in, device_of, saved_by
 from minitensor.memory.measuring import name_of
 from minitensor.memory.naming import asked_name, names_in_reach
 from minitensor.memory.recording import Recording, running
-from minitensor.operations.operands import CONSTANT
-from minitensor.saving.saved import is_right
 
 #: Incremented whenever the meaning of a key of :func:`snapshot` changes.
 SNAPSHOT_VERSION = 1

@@ -6,10 +6,10 @@ May import: all that stands below ``nn``.
 
 import importlib
 
-from minitensor.networks.declared import PADDLE as _PADDLE
-from minitensor.networks.declared import names_of as _names_of
+from minitensor.engine.layers.declared import PADDLE as _PADDLE
+from minitensor.engine.layers.declared import names_of as _names_of
 from minitensor.nn import functional
-from minitensor.vocabulary.missing import missing as _missing
+from minitensor.paddle.missing import missing as _missing
 
 #: Where each name is defined.
 _DEFINED = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.networks import attention
-from minitensor.networks.recording import floats_of
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.layers import attention
+from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
 from minitensor.nn.layers import Linear, count

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from minitensor.engine.operations.arguments import whole
 from minitensor.nn.layer import Layer
-from minitensor.views.arguments import whole
 
 
 class _Listed(Layer):

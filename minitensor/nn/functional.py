@@ -4,17 +4,17 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.operations import FUNCTIONS, found_in
-from minitensor.vocabulary.missing import missing
+from minitensor.engine.operations import FUNCTIONS, found_in
+from minitensor.paddle.missing import missing
 
 #: Functions that are no rows of the table, and where each is defined.
 _DEFINED = {
-    "minitensor.networks.activations": ("dropout", "gelu", "log_softmax", "silu"),
-    "minitensor.networks.attention": ("embedding",),
-    "minitensor.networks.convolution": ("conv2d",),
-    "minitensor.networks.cross_entropy": ("cross_entropy", "softmax_with_cross_entropy"),
-    "minitensor.networks.linear": ("linear",),
-    "minitensor.networks.losses": (
+    "minitensor.engine.layers.activations": ("dropout", "gelu", "log_softmax", "silu"),
+    "minitensor.engine.layers.attention": ("embedding",),
+    "minitensor.engine.layers.convolution": ("conv2d",),
+    "minitensor.engine.layers.cross_entropy": ("cross_entropy", "softmax_with_cross_entropy"),
+    "minitensor.engine.layers.linear": ("linear",),
+    "minitensor.engine.layers.losses": (
         "binary_cross_entropy",
         "binary_cross_entropy_with_logits",
         "kl_div",
@@ -23,9 +23,9 @@ _DEFINED = {
         "nll_loss",
         "smooth_l1_loss",
     ),
-    "minitensor.networks.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
-    "minitensor.networks.pooling": ("adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"),
-    "minitensor.vocabulary.counting": ("one_hot",),
+    "minitensor.engine.layers.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
+    "minitensor.engine.layers.pooling": ("adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"),
+    "minitensor.paddle.counting": ("one_hot",),
     "minitensor.nn.attention": ("scaled_dot_product_attention",),
 }
 _MODULES = {name: module for module, names in _DEFINED.items() for name in names}

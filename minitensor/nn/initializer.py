@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
-from minitensor.kernels import random
-from minitensor.views.arguments import need_tensor
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.kernels import random
+from minitensor.engine.operations.arguments import need_tensor
 
 
 class Initializer:

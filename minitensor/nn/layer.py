@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from minitensor.core.tensor import Hook, Tensor
+from minitensor.engine.core.tensor import Hook, Tensor
 from minitensor.nn.initializer import Initializer
 from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter

@@ -1,6 +1,6 @@
 """Layers under Paddle's names: each has parameters or settings and calls a function of ``nn.functional``.
 
-Activations and losses have no parameters, so they are declared in :mod:`minitensor.networks.declared`. With
+Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared`. With
 ``inplace=True`` an activation overwrites its input and returns it. Paddle's layers have no such setting; there, the
 functions whose names end in an underscore do the same.
 """
@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.networks.convolution import conv2d, pair
-from minitensor.networks.declared import PADDLE, classes
-from minitensor.networks.linear import linear
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.layers.convolution import conv2d, pair
+from minitensor.engine.layers.declared import PADDLE, classes
+from minitensor.engine.layers.linear import linear
+from minitensor.engine.operations.arguments import whole
 from minitensor.nn import functional as F
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
-from minitensor.views.arguments import whole
 
 
 def count(op: str, name: str, number: Any) -> int:

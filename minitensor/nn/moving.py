@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.dtypes import FLOATS, dtype_of
-from minitensor.modes import no_grad
+from minitensor.engine.dtypes import FLOATS, dtype_of
+from minitensor.engine.modes import no_grad
 
 
 def in_dtype(layer: Any, device: Any, dtype: Any) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.networks.normalization import batch_norm, group_norm, instance_norm, layer_norm
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.layers.normalization import batch_norm, group_norm, instance_norm, layer_norm
 from minitensor.nn.initializer import Constant
 from minitensor.nn.layer import Layer
 from minitensor.nn.layers import count

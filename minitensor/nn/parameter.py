@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
-from minitensor.creation.making import as_shape, float_dtype
-from minitensor.device.arrays import host_array
-from minitensor.device.places import current
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape, float_dtype
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.device.places import current
 from minitensor.nn.initializer import Constant, Initializer, XavierUniform
 
 

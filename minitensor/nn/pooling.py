@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.networks.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.layers.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from minitensor.nn.layer import Layer
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.creation.making import zeros
-from minitensor.networks import recurrent
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import zeros
+from minitensor.engine.layers import recurrent
 from minitensor.nn.initializer import Uniform
 from minitensor.nn.layer import Layer
 from minitensor.nn.layers import count

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
+from minitensor.engine.core.tensor import Tensor
 
 
 def _saved(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]]:

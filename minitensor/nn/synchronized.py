@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.creation.making import full
 from minitensor.distributed.collectives import all_reduce, sum_over_ranks
-from minitensor.modes import no_grad
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import full
+from minitensor.engine.modes import no_grad
+from minitensor.engine.operations import FUNCTIONS
 from minitensor.nn.layer import Layer
 from minitensor.nn.normalizing import _BatchNorm
-from minitensor.operations import FUNCTIONS
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from minitensor.core.tensor import Tensor
-from minitensor.creation.making import to_tensor
-from minitensor.modes import no_grad
-from minitensor.vocabulary.missing import missing
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import to_tensor
+from minitensor.engine.modes import no_grad
+from minitensor.paddle.missing import missing
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
+from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
 from minitensor.optimizer.optimizer import Array, Optimizer, penalized

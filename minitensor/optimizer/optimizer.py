@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.errors import not_writeable
-from minitensor.core.history import Leaf
-from minitensor.core.regions import writeable
-from minitensor.core.storage import calling_frame
-from minitensor.core.tensor import Tensor
-from minitensor.device.arrays import gpu_of, like
-from minitensor.device.interrupts import uninterrupted
-from minitensor.events import watch
+from minitensor.engine.core.errors import not_writeable
+from minitensor.engine.core.history import Leaf
+from minitensor.engine.core.regions import writeable
+from minitensor.engine.core.storage import calling_frame
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import gpu_of, like
+from minitensor.engine.device.interrupts import uninterrupted
+from minitensor.engine.events import watch
+from minitensor.engine.saved.writing import write
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
-from minitensor.saving.writing import write
 
 Array = Any
 

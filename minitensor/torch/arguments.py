@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 
 
 def need_int(op: str, name: str, given: Any, position: int = 1) -> int:

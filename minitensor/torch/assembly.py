@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import as_array
-from minitensor.operations import Method
-from minitensor.operations.operands import NUMBERS
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import as_array
+from minitensor.engine.operations import Method
+from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch import (
     comparison,
     conversion,

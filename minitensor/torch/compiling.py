@@ -1,4 +1,5 @@
-"""Rows of the derivative table as PyTorch's functions: the compiler of :mod:`minitensor.operations.compiling`, told
+"""Rows of the derivative table as PyTorch's functions: the compiler of :mod:`minitensor.engine.operations.compiling`,
+told
 how PyTorch spells them, what its tensors are, and its words for errors.
 """
 
@@ -8,18 +9,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from minitensor.autograd.higher_order import revived as engine_revived
-from minitensor.autograd.rules.compiling import on_tensors
-from minitensor.core.blanks import blanks
-from minitensor.core.history import Node, Saved
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.modes import modes
-from minitensor.operations import compiling
-from minitensor.operations.compiling import Form
-from minitensor.operations.describing import Wording
-from minitensor.operations.rules import namespaces
-from minitensor.saving import keeping
-from minitensor.saving.saved import is_right
+from minitensor.engine.autograd.higher_order import revived as engine_revived
+from minitensor.engine.autograd.rules.compiling import on_tensors
+from minitensor.engine.core.history import Node, Saved
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor_type import blanks
+from minitensor.engine.modes import modes
+from minitensor.engine.operations import compiling
+from minitensor.engine.operations.compiling import Form
+from minitensor.engine.operations.describing import Wording
+from minitensor.engine.operations.rules import namespaces
+from minitensor.engine.saved import in_place_inputs
+from minitensor.engine.saved.saved import is_right
 from minitensor.torch import errors, kernels, operands
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
@@ -31,7 +32,7 @@ from minitensor.torch.tensor import Tensor
 def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
     if modes.policy == "2.5":
         raise errors.needs_own_input(op, x, *wanted)
-    return keeping.own_input(op, x)
+    return in_place_inputs.own_input(op, x)
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import gpu_of
-from minitensor.dtypes import FLOATS
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.dtypes import FLOATS
 from minitensor.torch import cuda
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE

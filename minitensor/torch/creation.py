@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.creation import making as engine
-from minitensor.creation.given import MOST_DIMENSIONS, array_of
-from minitensor.device.arrays import gpu_of
-from minitensor.device.places import current, device_named
-from minitensor.dtypes import FLOATS
-from minitensor.kernels.numbers import stored
-from minitensor.operations.operands import NUMBERS
-from minitensor.sharing import dlpack
-from minitensor.sharing.borrowing import borrowed, plain
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.creation import making as engine
+from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.places import current, device_named
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.numbers import stored
+from minitensor.engine.operations.operands import NUMBERS
+from minitensor.engine.sharing import dlpack
+from minitensor.engine.sharing.numpy_memory import borrowed, plain
 from minitensor.torch.arguments import sizes_of
 from minitensor.torch.dtypes import BY_NUMPY, dtype_of, engine_place, float32, int64
 from minitensor.torch.errors import warn

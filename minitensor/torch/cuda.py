@@ -9,10 +9,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.creation import moving
 from minitensor.device import cuda as engine
-from minitensor.device.arrays import gpu_of
-from minitensor.device.places import device_named
+from minitensor.engine.creation import moving
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.places import device_named
 from minitensor.torch.dtypes import engine_place
 from minitensor.torch.errors import missing_in
 from minitensor.torch.generator import default_generator

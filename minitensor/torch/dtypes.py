@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import gpu_of
-from minitensor.dtypes import DTYPES, DType
-from minitensor.dtypes import dtype_of as engine_dtype_of
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.dtypes import DTYPES, DType
+from minitensor.engine.dtypes import dtype_of as engine_dtype_of
 
 
 class dtype(DType):

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minitensor.core import errors
-from minitensor.core.history import Saved
-from minitensor.core.regions import overlaps_itself, read_only, writeable
-from minitensor.core.storage import write_that_made
-from minitensor.device.arrays import gpu_of
-from minitensor.events import emits
-from minitensor.saving.saved import FREED, is_right
-from minitensor.saving.saved import recovered as engine_recovered
+from minitensor.engine.core import errors
+from minitensor.engine.core.history import Saved
+from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
+from minitensor.engine.core.storage import write_that_made
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.events import emits
+from minitensor.engine.saved.saved import FREED, is_right
+from minitensor.engine.saved.saved import recovered as engine_recovered
+from minitensor.engine.views.making import Reshaping
+from minitensor.paddle.nearest import like_it
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import function_name, operation_name
-from minitensor.views.making import Reshaping
-from minitensor.vocabulary.nearest import like_it
 
 if TYPE_CHECKING:
-    from minitensor.core.history import Node
-    from minitensor.core.storage import Storage
-    from minitensor.core.tensor import Tensor
+    from minitensor.engine.core.history import Node
+    from minitensor.engine.core.storage import Storage
+    from minitensor.engine.core.tensor import Tensor
 
 # ---------- warnings and missing names ----------
 

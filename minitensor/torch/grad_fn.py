@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from minitensor.core.history import Node, Operation
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.history import Node, Operation
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 
 _AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch import assembly  # noqa: F401  # defines the tensor's own names first
 from minitensor.torch.errors import NOT_HERE
 from minitensor.torch.tensor import Tensor

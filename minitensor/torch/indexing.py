@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import is_protected
-from minitensor.core.regions import Pick, writeable
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import host_array, like
-from minitensor.dtypes import FLOATS
-from minitensor.modes import modes, paused
-from minitensor.operations.operands import NUMBERS
+from minitensor.engine.core.history import is_protected
+from minitensor.engine.core.regions import Pick, writeable
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.operations.operands import NUMBERS
+from minitensor.engine.views import indexing as engine
 from minitensor.torch import views
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
@@ -25,7 +26,6 @@ from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.tensor import Tensor, as_kind, plain
-from minitensor.views import indexing as engine
 
 
 def _is_advanced(entry: Any) -> bool:

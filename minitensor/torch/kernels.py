@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Node, Operation, new_node
-from minitensor.core.tensor import Tensor
-from minitensor.creation.making import zeros_like
-from minitensor.device.arrays import host_array, like
-from minitensor.dtypes import FLOATS
-from minitensor.kernels import elementwise, rounding
-from minitensor.kernels.numbers import number
-from minitensor.modes import modes
+from minitensor.engine.core.history import Node, Operation, new_node
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import zeros_like
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels import elementwise, rounding
+from minitensor.engine.kernels.numbers import number
+from minitensor.engine.modes import modes
 from minitensor.torch.arguments import need_int
 from minitensor.torch.generator import generator_of
 

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Leaf, Node, new_leaf
-from minitensor.core.storage import Storage
-from minitensor.core.tensor import Hook
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import gpu_of, host_array
-from minitensor.dtypes import FLOATS
-from minitensor.events import watch
-from minitensor.sharing import dlpack
-from minitensor.sharing.borrowing import lent
+from minitensor.engine.core.history import Leaf, Node, new_leaf
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Hook
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import gpu_of, host_array
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.events import watch
+from minitensor.engine.sharing import dlpack
+from minitensor.engine.sharing.numpy_memory import lent
+from minitensor.engine.views import set_resize_cast as engine
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.views import replacing as engine
 
 # ---------- x.data ----------
 

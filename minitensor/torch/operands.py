@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.errors import unsuitable
-from minitensor.core.history import Leaf, is_protected
-from minitensor.core.regions import overlaps_itself
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import gpu_of
-from minitensor.dtypes import FLOATS, promoted
-from minitensor.kernels.numbers import number, stored_array
-from minitensor.modes import modes
-from minitensor.operations import variants
-from minitensor.operations.operands import CONSTANT, NUMBERS, _constants, constant
-from minitensor.operations.operands import cast as engine_cast
-from minitensor.operations.variants import Redirect
+from minitensor.engine.core.errors import unsuitable
+from minitensor.engine.core.history import Leaf, is_protected
+from minitensor.engine.core.regions import overlaps_itself
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.dtypes import FLOATS, promoted
+from minitensor.engine.kernels.numbers import number, stored_array
+from minitensor.engine.modes import modes
+from minitensor.engine.operations import variants
+from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants, constant
+from minitensor.engine.operations.operands import cast as engine_cast
+from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit, warn

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from minitensor.core.history import Node
-from minitensor.operations.operands import CONSTANT
-from minitensor.saving.saved import FREED
-from minitensor.table import ROWS, Row
+from minitensor.engine.core.history import Node
+from minitensor.engine.operations.operands import CONSTANT
+from minitensor.engine.saved.saved import FREED
+from minitensor.engine.table import ROWS, Row
 from minitensor.torch import kernels
 
 #: The engine's names of operands and arguments, and PyTorch's.

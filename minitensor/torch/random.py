@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import host_array
-from minitensor.dtypes import FLOATS
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.dtypes import FLOATS
 from minitensor.torch.arguments import need_int, need_tensor
 from minitensor.torch.creation import like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import host_array, like
-from minitensor.kernels.numbers import number
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.places import device_named
-from minitensor.dtypes import DType
-from minitensor.files.archive import Unreadable
-from minitensor.files.transfer import load_from, save_to
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.places import device_named
+from minitensor.engine.dtypes import DType
+from minitensor.engine.files.archive import Unreadable
+from minitensor.engine.files.transfer import load_from, save_to
 from minitensor.torch.dtypes import Size, device, dtype_of, engine_place
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import as_kind

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.regions import Pick, overlaps_itself
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import restrided
+from minitensor.engine.core.regions import Pick, overlaps_itself
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import restrided
+from minitensor.engine.views import joining
+from minitensor.engine.views import parts as engine
 from minitensor.torch.arguments import as_dim, need_int, need_ints, need_tensor, sizes_of
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import called
 from minitensor.torch.tensor import Tensor, as_kind
 from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, shown
-from minitensor.views import joining
-from minitensor.views import parts as engine
 
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Node, Operation, new_node
-from minitensor.device.arrays import host_array, like
-from minitensor.modes import modes
+from minitensor.engine.core.history import Node, Operation, new_node
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.modes import modes
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import NamedOperation, called

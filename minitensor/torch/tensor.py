@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Leaf
-from minitensor.core.regions import memory_of
-from minitensor.core.storage import Storage, new_storage
-from minitensor.core.tensor import AfterHook, Hook
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.device.arrays import gpu_of, host_array, strided
-from minitensor.dtypes import FLOATS
+from minitensor.engine.core.history import Leaf
+from minitensor.engine.core.regions import memory_of
+from minitensor.engine.core.storage import Storage, new_storage
+from minitensor.engine.core.tensor import AfterHook, Hook
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import gpu_of, host_array, strided
+from minitensor.engine.dtypes import FLOATS
 from minitensor.torch import printing
 from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.history import Node, is_protected, new_node, repeated
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.modes import modes, paused
+from minitensor.engine.core.history import Node, is_protected, new_node, repeated
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.views import parts, reshaping, transposing
+from minitensor.engine.views.making import Reshaping, reshaped, view_of
 from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
 from minitensor.torch.errors import leaf_written, warn
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.views import parts, reshaping, transposing
-from minitensor.views.making import Reshaping, reshaped, view_of
 
 
 class View(Reshaping):

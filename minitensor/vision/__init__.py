@@ -6,7 +6,7 @@ May import: all that stands below ``vision``.
 
 import importlib
 
-from minitensor.vocabulary.missing import missing
+from minitensor.paddle.missing import missing
 
 __all__ = ["transforms"]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.core.tensor import Tensor
-from minitensor.dtypes import FLOATS
-from minitensor.operations import FUNCTIONS
-from minitensor.randomness import source
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.random import source
 
 #: Weights for the brightness of red, green and blue (ITU-R BT.601), as in torchvision and Paddle.
 LUMA = (0.2989, 0.587, 0.114)

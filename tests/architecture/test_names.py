@@ -19,7 +19,8 @@ PACKAGES = ("minitensor", "memory_stage", "book_kit", "tools", "_ext", "benchmar
 
 #: Classes that Paddle and PyTorch name alike: one for each framework.
 OF_BOTH_FRAMEWORKS = {
-    "Adam", "AdamW", "DataLoader", "Dropout", "Embedding", "Flatten", "GRU", "GRUCell", "GroupNorm", "LRScheduler", "LSTM",
+    "Adam", "AdamW", "DataLoader", "Dropout", "Embedding", "Flatten", "GRU", "GRUCell", "GroupNorm", "LRScheduler",
+    "LSTM",
     "LSTMCell", "LayerNorm", "Linear", "Optimizer", "Parameter", "RandomSampler", "SGD", "Sequential", "Tensor",
     "TensorDataset", "_BatchNorm", "set_grad_enabled",
 }  # fmt: skip
@@ -65,6 +66,7 @@ REPEATED_CLASSES = {
 
 #: Names of files that hold the same thing in each of their folders, and how these differ.
 SAME_THING = {
+    "monkeypatches.py": "of each framework that the stage follows",
     "__init__.py": "a package",
     "__main__.py": "the command of a package",
     "activations.py": "kernels, rows and layers",
@@ -78,7 +80,6 @@ SAME_THING = {
     "frames.py": "of each framework that the stage follows",
     "functional.py": "the public module of each framework",
     "functions.py": "kernels, rows and PyTorch's names; and of each framework that the stage follows",
-    "hooking.py": "of each framework that the stage follows",
     "indexed.py": "kernels and rows",
     "indexing.py": "of the engine and with PyTorch's rules",
     "integers.py": "kernels and rows",
@@ -106,13 +107,11 @@ REPEATED_FILES = {
     "advice.py",
     "arguments.py",
     "cells.py",
-    "comparing.py",
+    "changes.py",
     "compiling.py",
     "entries.py",
     "errors.py",
     "gradients.py",
-    "hooks.py",
-    "listening.py",
     "live.py",
     "making.py",
     "memory.py",
@@ -120,7 +119,6 @@ REPEATED_FILES = {
     "names.py",
     "naming.py",
     "operands.py",
-    "outside.py",
     "parts.py",
     "peers.py",
     "places.py",
@@ -130,7 +128,6 @@ REPEATED_FILES = {
     "rows.py",
     "running.py",
     "saved.py",
-    "sharing.py",
     "states.py",
     "threads.py",
     "verdicts.py",
@@ -158,6 +155,7 @@ CHAINS = {
     ("Hooked", "Module"),
     ("Lineage", "Ledger"),
     ("Lines", "Running"),
+    ("Listener", "Ending"),
     ("Memory", "Aliases"),
     ("Running", "Steps"),
     ("Savings", "Lineage"),

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import minitensor
-from minitensor.operations.compiling import CALLS, FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.operations.compiling import CALLS, FUNCTIONS
+from minitensor.engine.table import ROWS
 from tools.build import ROOT
 
 MOST = 500  # lines of a file
@@ -36,15 +36,18 @@ CODE = [
 ]  # fmt: skip
 
 
+ENGINE = ROOT / "minitensor" / "engine"
+
+
 def length(path: str) -> int:
-    return len((ROOT / "minitensor" / path).read_text().splitlines())
+    return len((ENGINE / path).read_text().splitlines())
 
 
 def in_readme() -> list[tuple[str, int]]:
     """The files that the README says to read, in order, with the lines that it says they have."""
     return [
         (path, int(lines))
-        for path, lines in re.findall(r"\(minitensor/(\S+)\) \| (\d+) \|", (ROOT / "README.md").read_text())
+        for path, lines in re.findall(r"\(minitensor/engine/(\S+)\) \| (\d+) \|", (ROOT / "README.md").read_text())
     ]
 
 
@@ -91,7 +94,7 @@ def followed(text: str) -> set[tuple[str, str]]:
     """The functions that one write goes through, with their files, as the README or the top of the package has them."""
     found = set()
     for line in text.partition(MORE)[0].splitlines():
-        for path in re.findall(r"\b((?:saving|core|autograd)/\w+\.py)\b(?!\]\(.*\| \d)", line):
+        for path in re.findall(r"\b((?:saved|core|autograd)/\w+\.py)\b(?!\]\(.*\| \d)", line):
             if not re.search(r"^ +\d\. |\| \d+ \|", line):
                 words = re.sub(r"[\w/]+\.py|source\(.*?\)", "", line)
                 found |= {(path, name) for name in re.findall(r"\b[a-z_]+\b", words) if is_defined(path, name)}
@@ -99,7 +102,7 @@ def followed(text: str) -> set[tuple[str, str]]:
 
 
 def is_defined(path: str, name: str) -> bool:
-    return bool(re.search(rf"^def {name}\(", (ROOT / "minitensor" / path).read_text(), re.M))
+    return bool(re.search(rf"^def {name}\(", (ENGINE / path).read_text(), re.M))
 
 
 def test_one_write_can_be_followed_through_five_files():
@@ -150,7 +153,9 @@ def test_each_of_these_names_is_found_in_the_file_that_is_named():
     for files, said in rows:
         paths = re.findall(r"`([\w/]+)\.py`", files + said)
         there = [
-            each for path in paths for each in vars(import_module(f"minitensor.{path.replace('/', '.')}")).values()
+            each
+            for path in paths
+            for each in vars(import_module(f"minitensor.engine.{path.replace('/', '.')}")).values()
         ]
         for name in set(re.findall(r"`(\w+)`", said)) - {"y", "alpha"}:
             assert any(each is CALLS[name] for each in there), (name, paths)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from _ext.book_pages.exercise_cells import Exercise, exercises, lacking
-from minitensor.notebook import in_page
+from book_kit.in_page import page_kernel
 from tests.chapters.chapter import Chapter, in_order
 from tools import live
 from tools.build import ROOT
@@ -48,9 +48,9 @@ def test_a_page_runs_every_exercise(wheel):
 def test_a_solution_passes_and_the_given_start_does_not(name):
     assert len(of_chapter(name)) == len(solutions(name)) == len(Chapter.read(name).cells_with("check("))
     for exercise, solution in zip(of_chapter(name), solutions(name), strict=True):
-        start = in_page.checked({"before": exercise.before, "code": exercise.code})
+        start = page_kernel.checked({"before": exercise.before, "code": exercise.code})
         assert not start["report"]["passed"], exercise.code
-        right = in_page.checked({"before": exercise.before, "code": solution})
+        right = page_kernel.checked({"before": exercise.before, "code": solution})
         assert right["report"]["passed"], right
 
 
@@ -107,9 +107,9 @@ def test_what_a_function_writes_into_is_its_own_or_everybodys():
 
 
 def test_an_exercise_says_what_a_page_lacks_for_it(wheel):
-    needs = ["import PIL", "import minitensor.notebook.stage_magic", "import json"]
+    needs = ["import PIL", "import book_kit.magics.stage_magic", "import json"]
     asked = [Exercise("def f(x):\n    ...\n\n\ncheck(f)", each) for each in needs]
-    assert lacking(asked, wheel) == ["PIL", "minitensor.notebook.stage_magic", ""]
+    assert lacking(asked, wheel) == ["PIL", "book_kit.magics", ""]
 
 
 def test_of_an_import_only_the_names_in_use_are_taken():
@@ -119,7 +119,7 @@ def test_of_an_import_only_the_names_in_use_are_taken():
 
 
 def test_commands_of_the_notebook_are_left_out():
-    assert before("%load_ext minitensor.notebook\na = 1", "%%stage\na = 2", "tests = [a]") == "a = 1\ntests = [a]"
+    assert before("%load_ext book_kit\na = 1", "%%stage\na = 2", "tests = [a]") == "a = 1\ntests = [a]"
 
 
 def test_what_a_solution_uses_is_there_too():

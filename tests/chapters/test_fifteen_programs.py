@@ -13,10 +13,10 @@ from collections import defaultdict
 
 import pytest
 
-from minitensor.device.places import current
-from minitensor.notebook.quiz import Prediction
-from minitensor.stage.recording import record
-from minitensor.stage.stages import Stage
+from book_kit.questions.quiz import Prediction
+from memory_stage.api import Stage
+from memory_stage.recorder import record
+from minitensor.engine.device.places import current
 from tests.chapters.chapter import FOLDER, Chapter
 from tests.notebook.replay import Memory
 

@@ -43,15 +43,15 @@ def test_every_directive_is_read():
 
 
 def test_an_object_that_is_gone_is_an_error():
-    text = "```{literalinclude} ../minitensor/saving/keeping.py\n:pyobject: nobody\n```"
+    text = "```{literalinclude} ../minitensor/engine/saved/in_place_inputs.py\n:pyobject: nobody\n```"
     with pytest.raises(ValueError, match="nobody"):
         lines_of(INCLUDE.search(text), FOLDER)
 
 
 def test_a_downloaded_notebook_has_the_lines_in_place_of_the_directive():
-    include = "```{literalinclude} ../minitensor/core/storage.py\n:language: python\n:pyobject: log_write\n```"
+    include = "```{literalinclude} ../minitensor/engine/core/storage.py\n:language: python\n:pyobject: log_write\n```"
     text = f"Before.\n\n{include}\n\nAfter."
     shown = with_lines(text, FOLDER)
     assert "literalinclude" not in shown
-    assert shown.startswith("Before.\n\n```python\n# minitensor/core/storage.py\ndef log_write(")
+    assert shown.startswith("Before.\n\n```python\n# minitensor/engine/core/storage.py\ndef log_write(")
     assert shown.endswith("```\n\nAfter.")

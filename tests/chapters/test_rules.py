@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from minitensor.notebook import glossary_table
+from book_kit.tables import glossary_table
 from tests.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800

@@ -10,12 +10,12 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from minitensor.notebook.stage_magic import _options
-from minitensor.stage.__main__ import _options as _command
-from minitensor.stage.embed import asset
-from minitensor.stage.picture import _PARTS
-from minitensor.stage.recording.record import LIMIT
-from minitensor.stage.stages import Stage
+from book_kit.magics.stage_magic import _options
+from memory_stage.__main__ import _options as _command
+from memory_stage.api import Stage
+from memory_stage.recorder.record import LIMIT
+from memory_stage.web.embed import asset
+from memory_stage.web.picture import _PARTS
 from tests.chapters.chapter import FOLDER, Chapter
 
 PAGE = Chapter.read("how_to_read_the_stage")

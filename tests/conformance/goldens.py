@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import minitensor as mt
-from minitensor.vocabulary.left_out import LEFT_OUT
+from minitensor.paddle.left_out import LEFT_OUT
 
 FACTS = Path(__file__).parents[2] / "facts"
 FRAMEWORKS = ("paddle-2.6.2", "paddle-3.3.1", "torch-2.13.0")

@@ -15,7 +15,7 @@ from tests.mutations.mutation import ROOT
 #: Asked in the copy. The numbers are those of the definition: 3 / (1 + 3), and a slope of 1 / (1 + 3) ** 2.
 PROGRAM = """
 import minitensor as mt, minitensor.torch as torch
-from minitensor.notebook import reference_tables as appendix
+from book_kit.tables import reference_tables as appendix
 
 x = mt.to_tensor([-1.0, 3.0], stop_gradient=False)
 for y in (x.softsign(), mt.softsign(x), mt.nn.functional.softsign(x)):

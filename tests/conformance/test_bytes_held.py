@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from tests.conformance.goldens import CASES, ELEMENTS, Case
 from tests.conformance.test_goldens import recorded_copies
 from tests.engine import samples_indexed

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minitensor
-from minitensor.modes import POLICIES
+from minitensor.engine.modes import POLICIES
 
 from .exhaustive.alphabet import ALPHABET, START, count, evenly, nth, total
 from .exhaustive.faults import FAULTS

@@ -46,13 +46,22 @@ def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
 
 
 def test_what_changes_nothing_is_not_noticed(tree: Tree):
-    same = Mutation("same", "modes.py", "grad: bool = True", "grad: bool = 1 == 1", "Nothing is wrong.", ("modes",))
+    same = Mutation(
+        "same",
+        "minitensor/engine/modes.py",
+        "grad: bool = True",
+        "grad: bool = 1 == 1",
+        "Nothing is wrong.",
+        ("modes",),
+    )
     assert tree.judge(same, anywhere=False).verdict == "survived"
 
 
 def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
     for new in ("grad: bool = Treu", "self.grad = = True"):
-        broken = Mutation("broken", "modes.py", "grad: bool = True", new, "It does not run.", ("modes",))
+        broken = Mutation(
+            "broken", "minitensor/engine/modes.py", "grad: bool = True", new, "It does not run.", ("modes",)
+        )
         assert tree.judge(broken, anywhere=False).verdict == "broken"
 
 
@@ -71,12 +80,19 @@ def test_what_was_compiled_of_a_module_goes_with_its_text(tmp_path, monkeypatch,
 def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
     failing = tree.folder / "tests/engine/test_failing.py"
     failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
-    same = Mutation("same", "modes.py", "grad: bool = True", "grad: bool = 1 == 1", "Nothing is wrong.", ("failing",))
+    same = Mutation(
+        "same",
+        "minitensor/engine/modes.py",
+        "grad: bool = True",
+        "grad: bool = 1 == 1",
+        "Nothing is wrong.",
+        ("failing",),
+    )
     assert tree.judge(same, anywhere=False).verdict == "survived"
     failing.unlink()
 
 
 def test_a_mutation_that_does_not_fit_is_refused():
-    gone = Mutation("gone", "modes.py", "no such text", "", "", ("modes",))
+    gone = Mutation("gone", "minitensor/engine/modes.py", "no such text", "", "", ("modes",))
     with pytest.raises(ValueError, match="occurs 0 times"):
         gone.planted(gone.source())

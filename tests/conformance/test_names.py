@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import minitensor as mt
-from minitensor.vocabulary.left_out import LEFT_OUT
+from minitensor.paddle.left_out import LEFT_OUT
 
 ROWS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "facts" / "inplace-apis.json").read_text(encoding="utf-8")

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 import minitensor as mt
+from book_kit.data.bundled import digits
+from book_kit.data.lenet import LeNet
 from minitensor import distributed as dist
 from minitensor.nn import functional as F
-from minitensor.notebook.bundled import digits
-from minitensor.notebook.lenet import LeNet
 
 PROGRAMS: dict[str, tuple[int, Callable[[Any], Any]]] = {}
 TIMEOUT = 60.0  # seconds: a busy machine is no fault

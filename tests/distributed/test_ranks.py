@@ -17,8 +17,8 @@ import pytest
 
 import minitensor as mt
 from minitensor import distributed as dist
-from minitensor.device.arrays import GPU_OF_TYPE
 from minitensor.distributed import nccl
+from minitensor.engine.device.arrays import GPU_OF_TYPE
 from tests.distributed.programs import numbers
 from tools.build import ROOT
 
@@ -235,7 +235,7 @@ from mpi4py import MPI
 import cupy
 import minitensor as mt
 from minitensor import distributed as dist
-from minitensor.device.arrays import GPU_OF_TYPE
+from minitensor.engine.device.arrays import GPU_OF_TYPE
 from minitensor.distributed import nccl
 rank = MPI.COMM_WORLD.rank
 cupy.cuda.Device(rank).use()

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import numpy as np
 
 import minitensor as mt
-from minitensor.device.reuse import buffer_cache
-from minitensor.kernels.chunks import large
+from minitensor.engine.device.host_buffer_cache import buffer_cache
+from minitensor.engine.kernels.chunks import large
 
 #: Elements along a side: a matrix of float32 has 16 KiB, and 16 chunks of several steps.
 SIDE = 64

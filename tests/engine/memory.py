@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import minitensor as mt
-from minitensor.device.places import current
+from minitensor.engine.device.places import current
 
 KIB = 1024
 SHAPE = [16, 16]  # 1 KiB of float32

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS, Row
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS, Row
 
 ANY = np.array([[-1.4, -0.6, 0.25], [0.7, 1.3, 2.4]])
 OTHER = np.array([[0.8, -1.1, 1.7], [-0.4, 2.2, 0.9]])

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from tests.engine.samples import ANY, CONDITION, OTHER, product, sample
 
 Operation = Callable[..., mt.Tensor]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 import minitensor as mt
-from minitensor.table import ROWS
+from minitensor.engine.table import ROWS
 from tests.engine.differences import weights
 from tests.engine.samples import IN_PLACE_ONCE, POSITIVE
 from tests.engine.state import Moment

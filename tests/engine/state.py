@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 import minitensor as mt
-from minitensor.core.storage import write_log
+from minitensor.engine.core.storage import write_log
 from tests.engine.memory import allocated
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from tests.engine.scenes import (
     ALL,
     ARITHMETIC,

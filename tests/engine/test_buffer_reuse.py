@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.device import reuse
-from minitensor.device.reuse import buffer_cache
+from minitensor.engine.device import host_buffer_cache
+from minitensor.engine.device.host_buffer_cache import buffer_cache
 from tests.engine.big import SIDE, kept_bytes, low_limits, matrix, off, spoil
 from tests.engine.memory import allocated
 
@@ -252,7 +252,7 @@ def test_a_new_size_does_not_raise_the_program_above_its_peak():
     assert kept_bytes() == 8 * NBYTES
     cpu.reset_peak_memory_stats()  # what the program once needed is remembered all the same
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
-    ever = max(reuse.cpu_peaks.ever, cpu.max_memory_allocated())
+    ever = max(host_buffer_cache.cpu_peaks.ever, cpu.max_memory_allocated())
     some = []
     for _ in range(12):
         some.append(x + 1.0)

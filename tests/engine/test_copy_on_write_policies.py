@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import minitensor as mt
-from minitensor.modes import POLICIES
+from minitensor.engine.modes import POLICIES
 from tests.engine.memory import allocated, four, gradient
 
 UNHARMED = "None of the bytes that it saved were overwritten"

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.device.arrays import host_array
-from minitensor.saving.saved import Lost, Preserved, is_right, recovered
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.saved.saved import Lost, Preserved, is_right, recovered
 from tests.engine.memory import allocated
 
 SEED = int(os.environ.get("MINITENSOR_SEED", "0"))

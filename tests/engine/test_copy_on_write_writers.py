@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.modes import POLICIES
+from minitensor.engine.modes import POLICIES
 from tests.engine.memory import KIB, allocated, four, gradient, leaf
 
 # ---------- all ways to write ----------

@@ -9,7 +9,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import torch
-from minitensor.core.blanks import blanks
+from minitensor.engine.core.tensor_type import blanks
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ DEEP = {
 SMALL_STACK = """
 import gc, sys, threading
 import minitensor as mt
-from minitensor.core.history import Node
-from minitensor.core.small_stack import free_iteratively
+from minitensor.engine.core.history import Node
+from minitensor.engine.core.iterative_dealloc import free_iteratively
 gc.disable()
 N = 3_000
 if sys.version_info >= (3, 13):  # CPython itself nests up to 10,000 deallocations: as in a browser

@@ -14,9 +14,9 @@ import pytest
 
 import minitensor as mt
 from minitensor.autograd import PyLayer
-from minitensor.core.storage import write_log
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.places import current, device_named
+from minitensor.engine.core.storage import write_log
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.places import current, device_named
 from tests.engine import samples, samples_indexed
 from tests.engine.state import Moment
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.sharing.borrowing import is_shared
-from minitensor.sharing.dlpack import _SPEAKS_VERSIONS, from_dlpack
+from minitensor.engine.sharing.dlpack import _SPEAKS_VERSIONS, from_dlpack
+from minitensor.engine.sharing.numpy_memory import is_shared
 from tests.engine.memory import allocated, leaf
 
 pytestmark = pytest.mark.cpu_only

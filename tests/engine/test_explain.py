@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import minitensor as mt
+from memory_stage.explanation.minitensor import Report, Row, Verdict
+from memory_stage.explanation.minitensor.listening import Listener
 from minitensor import torch
-from minitensor.events import listening, watch
-from minitensor.explaining import Report, Row, Verdict
-from minitensor.explaining.listening import Listener
-from minitensor.operations import FUNCTIONS
+from minitensor.engine.events import listening, watch
+from minitensor.engine.operations import FUNCTIONS
 from tests.engine.memory import KIB, SHAPE, allocated, leaf
 from tests.engine.samples import IN_PLACE_ONCE
 from tests.engine.test_watching import PROGRAMS, run
@@ -454,9 +454,9 @@ def test_json_holds_everything_and_comes_back_equal(policy):
 def test_the_schema_knows_every_verdict_and_every_field():
     from pathlib import Path
 
-    import minitensor.explaining
+    import memory_stage.explanation.minitensor
 
-    path = Path(minitensor.explaining.__file__).with_name("report.schema.json")
+    path = Path(memory_stage.explanation.__file__).with_name("report.schema.json")
     schema = json.loads(path.read_text(encoding="utf-8"))
     assert schema["$defs"]["verdict"]["enum"] == [verdict.word for verdict in Verdict]
     data = mt.explain(saved_then_written).to_dict()
@@ -486,7 +486,7 @@ def test_a_loop_is_told_once_in_text_and_row_by_row_in_data():
 
 
 def test_a_long_program_keeps_its_sums(monkeypatch):
-    monkeypatch.setattr("minitensor.explaining.listening.MOST_ROWS", 3)
+    monkeypatch.setattr("memory_stage.explanation.minitensor.listening.MOST_ROWS", 3)
 
     def program():
         x = leaf() * 1
@@ -675,7 +675,7 @@ def test_a_mistake_in_the_report_does_not_reach_the_program(monkeypatch):
     def broken(*_: Any) -> None:
         raise LookupError("broken")
 
-    monkeypatch.setattr("minitensor.explaining.listening.needs_of", broken)
+    monkeypatch.setattr("memory_stage.explanation.minitensor.listening.needs_of", broken)
     done = []
 
     def program():
@@ -730,9 +730,12 @@ def test_an_operation_that_rebinds_is_not_told_as_a_change_of_shape(op, argument
 def test_nothing_is_read_out_of_the_engines_running_functions():
     from pathlib import Path
 
-    import minitensor.explaining
+    import memory_stage.explanation.minitensor
 
-    texts = [path.read_text(encoding="utf-8") for path in Path(minitensor.explaining.__file__).parent.glob("*.py")]
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in Path(memory_stage.explanation.minitensor.__file__).parent.glob("*.py")
+    ]
     assert texts and not any("f_locals" in text for text in texts)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from memory_stage.explanation.minitensor import Report, Verdict
+from memory_stage.explanation.minitensor.pytorchs import SAVES
 from minitensor import torch
-from minitensor.explaining import Report, Verdict
-from minitensor.explaining.pytorchs import SAVES
 from tests.vocabulary.test_overwritten import RECORD, told
 
 pytestmark = pytest.mark.cpu_only

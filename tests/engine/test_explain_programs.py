@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 import minitensor as mt
+from memory_stage.explanation.minitensor import Verdict
 from minitensor.autograd import PyLayer
-from minitensor.explaining import Verdict
-from minitensor.modes import POLICIES
+from minitensor.engine.modes import POLICIES
 from tests.engine.memory import allocated, leaf
 
 FIRST = int(os.environ.get("MINITENSOR_SEED", "0"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.sharing.foreign_writes import CopyingSavers
+from minitensor.engine.sharing.foreign_writes import CopyingSavers
 from tests.engine.memory import allocated, leaf
 from tests.engine.samples import DIFFERENTIABLE
 from tests.engine.state import Moment

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.kernels import special
-from minitensor.operations import FUNCTIONS
+from minitensor.engine.kernels import special
+from minitensor.engine.operations import FUNCTIONS
 from tests.engine.differences import leaf
 from tests.engine.named import expect_named
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.autograd import PyLayer, gradcheck
+from minitensor.autograd import PyLayer
+from minitensor.engine.autograd import gradcheck
 from tests.engine.differences import leaf
 
 

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS, Row
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS, Row
 from tests.engine import samples_functions, samples_indexed
 from tests.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.engine.samples import ANY, SAMPLES, Sample
 
 #: Rows that no function of the old elements could stand for, with the arguments that they must be given.
-RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.kernels.random"}
+RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.engine.kernels.random"}
 RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
 assert samples_functions  # imported for its samples
 #: The relative error (absolute below 1) that differences with a step of 1e-6 leave.

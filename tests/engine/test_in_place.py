@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.table import ROWS
+from minitensor.engine.table import ROWS
 from tests.engine.differences import expect_gradients, leaf, leaf_like, put
 from tests.engine.memory import allocated
 from tests.engine.samples import IN_PLACE, IN_PLACE_ONCE, Sample

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.device.arrays import host_array
-from minitensor.kernels import written
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.kernels import written
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from tests.engine.differences import leaf, leaf_like
 from tests.engine.memory import allocated
 from tests.engine.named import expect_named

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
+from minitensor.engine.operations import FUNCTIONS
 from tests.engine.differences import expect_gradients, leaf, leaf_like, weights
 from tests.engine.named import expect_named
 from tests.engine.samples_indexed import BLOCK, GRID, IN_PLACE, MASK, NORMAL, Case, tensors, whole

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from tests.engine import samples_functions
 from tests.engine.samples import SAMPLES, Sample
 from tests.engine.samples_indexed import CASES, Case

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.modes import POLICIES
+from minitensor.engine.modes import POLICIES
 from tests.engine.unread import NOT_FINITE, Program, check, gradients, silence
 
 GRID = np.array([[0.3, -1.2, 2.1], [1.7, 0.4, -0.8], [-0.5, 2.6, 0.7]])

@@ -14,7 +14,7 @@ PROGRAM = """
 import random, signal, threading, time
 import minitensor as mt
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
-from minitensor.kernels.chunks import large
+from minitensor.engine.kernels.chunks import large
 
 large.nbytes, large.chunk, large.long = 1 << 20, 1 << 14, 1 << 14
 mt.device.cpu.set_num_threads(3)
@@ -81,7 +81,7 @@ def test_an_interrupted_write_is_whole_and_nothing_writes_afterwards(write: str)
 def test_a_handler_of_the_program_is_called_when_the_write_has_ended_and_stays():
     program = """
 import signal
-from minitensor.device.interrupts import uninterrupted
+from minitensor.engine.device.interrupts import uninterrupted
 
 told = []
 signal.signal(signal.SIGINT, lambda number, frame: told.append(number))

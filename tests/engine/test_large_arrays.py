@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.kernels import activations, indexed
+from minitensor.engine.kernels import activations, indexed
+from minitensor.engine.operations.rules import on_arrays
 from minitensor.nn import functional as F
-from minitensor.operations.rules import on_arrays
 
 RNG = np.random.default_rng(0)
 FLOATS = (np.float32, np.float64)

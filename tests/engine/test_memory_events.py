@@ -12,7 +12,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import memory
-from minitensor.events import watch
+from minitensor.engine.events import watch
 from minitensor.memory.changes import NewNodes
 from minitensor.memory.naming import names_in_reach
 from tests.engine.memory import KIB, SHAPE, leaf

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from memory_stage.explanation.minitensor import Listener
 from minitensor import memory
-from minitensor.events import Hearing, listening, watch
-from minitensor.explaining import Listener
+from minitensor.engine.events import Hearing, listening, watch
 from tests.engine.memory import KIB, SHAPE, leaf
 from tests.engine.watched import PROGRAMS, counters, told_by
 

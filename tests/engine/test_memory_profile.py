@@ -11,7 +11,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import memory
-from minitensor.events import watch
+from minitensor.engine.events import watch
 from tests.engine.memory import KIB, SHAPE, leaf
 from tests.engine.watched import PROGRAMS, counters, told_by
 

@@ -16,10 +16,10 @@ import pytest
 
 import minitensor as mt
 from minitensor import memory
-from minitensor.core.history import Node
-from minitensor.core.storage import Storage
+from minitensor.engine.core.history import Node
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.operations.operands import CONSTANT
 from minitensor.memory import snapshots
-from minitensor.operations.operands import CONSTANT
 from tests.engine.device.viewer_rules import expect_openable
 from tests.engine.memory import KIB, SHAPE, leaf
 from tests.engine.watched import PROGRAMS, counters, small_step, told_by

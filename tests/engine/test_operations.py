@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS, Row
-from minitensor.views import scanning
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS, Row
+from minitensor.engine.views import scanning
 from tests.engine.differences import expect_gradients, leaf
 from tests.engine.samples import DIFFERENTIABLE, NORMAL, SAMPLES, Sample
 from tests.engine.samples_indexed import ELSEWHERE

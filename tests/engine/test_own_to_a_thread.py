@@ -134,7 +134,7 @@ def test_the_device_belongs_to_the_thread():
 
 
 def test_a_thread_that_ends_without_recording_leaves_nothing_behind():
-    from minitensor.modes import paused
+    from minitensor.engine.modes import paused
 
     in_threads(lambda: torch.set_grad_enabled(False))
     gc.collect()
@@ -171,7 +171,7 @@ def test_the_meters_count_every_byte_of_every_thread(where: str):
 
 
 def test_a_write_finds_all_who_saved_from_other_threads():
-    from minitensor.saving.saved import remember
+    from minitensor.engine.saved.saved import remember
 
     class Saver:
         saved = ()

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minitensor.core import printing
-from minitensor.core.printing import format_tensor, set_printoptions
+from minitensor.engine.core import printing
+from minitensor.engine.core.printing import format_tensor, set_printoptions
 
 FACTS = Path(__file__).parents[2] / "facts" / "printing.md"
 DEFAULTS = {"precision": 8, "threshold": 1000, "edgeitems": 3, "sci_mode": False, "linewidth": 80}

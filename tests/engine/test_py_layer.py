@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.autograd import PyLayer, PyLayerContext, gradcheck
+from minitensor.autograd import PyLayer, PyLayerContext
+from minitensor.engine.autograd import gradcheck
 from tests.engine.collector import cycles
 from tests.engine.differences import leaf
 from tests.engine.memory import allocated

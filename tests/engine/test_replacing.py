@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.autograd import gradcheck
+from minitensor.engine.autograd import gradcheck
 from tests.engine.differences import leaf
 from tests.engine.memory import allocated
 from tests.engine.named import expect_named

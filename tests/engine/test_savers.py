@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.core.storage import write_log, write_that_made
+from minitensor.engine.core.storage import write_log, write_that_made
 from tests.engine.differences import leaf
 from tests.engine.memory import allocated
 

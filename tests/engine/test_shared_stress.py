@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.sharing.borrowing import _by_address, _by_id, is_shared, shared_storages
+from minitensor.engine.sharing.numpy_memory import _by_address, _by_id, is_shared, shared_storages
 from tests.engine.memory import allocated
 
 pytestmark = pytest.mark.cpu_only

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.sharing.borrowing import is_shared
+from minitensor.engine.sharing.numpy_memory import is_shared
 from tests.engine.memory import KIB, allocated, leaf
 
 pytestmark = pytest.mark.cpu_only

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.operations import FUNCTIONS
-from minitensor.views import indexing
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.views import indexing
 from tests.engine.differences import leaf
 
 STALE = "modified by an inplace operation"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minitensor.torch as torch
-from minitensor.table import ROWS, op
+from minitensor.engine.table import ROWS, op
 from minitensor.torch.operation_table import SPELLINGS, spell
 
 

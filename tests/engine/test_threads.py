@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.kernels import chunks
-from minitensor.kernels.chunks import in_chunks, large
-from minitensor.operations import FUNCTIONS
-from minitensor.table import ROWS
+from minitensor.engine.kernels import chunks
+from minitensor.engine.kernels.chunks import in_chunks, large
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.table import ROWS
 from tests.engine.big import SIDE, bits, low_limits, matrix, off, spoil
 
 pytestmark = [pytest.mark.cpu_only, pytest.mark.filterwarnings("ignore::RuntimeWarning")]

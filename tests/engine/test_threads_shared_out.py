@@ -11,7 +11,7 @@ import threading
 import pytest
 
 import minitensor as mt
-from minitensor.device.threads import share_out
+from minitensor.engine.device.threads import share_out
 from tests.engine.big import low_limits, matrix
 
 pytestmark = [pytest.mark.cpu_only, pytest.mark.filterwarnings("ignore::RuntimeWarning")]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.events import listening, watch
+from minitensor.engine.events import listening, watch
 from tests.engine.memory import allocated, peak, reset_peak
 
 Report = Callable[..., None]

@@ -87,6 +87,7 @@ def pack(folder: Path) -> None:
         for file in sorted({file for pattern in NEEDED for file in ROOT.glob(pattern)}):
             if file.is_file() and "__pycache__" not in file.parts:
                 packed.write(file, file.relative_to(ROOT))
-        for file in sorted({*(ROOT / "minitensor").rglob("*.*")} - {*live.page_sources()}):
+        every = {file for package in live.PACKAGES for file in (ROOT / package).rglob("*.*")}
+        for file in sorted(every - {*live.page_sources()}):
             if "__pycache__" not in file.parts:
                 packed.write(file, Path("rest") / file.relative_to(ROOT))

@@ -55,4 +55,4 @@ def test_every_module_of_the_wheel_can_be_imported_there(python):
     """But those for what a page does not have: CUDA's library, and PyTorch itself."""
     lacking = {name: error.rpartition(" ")[2] for name, error in python.modules().items()}
     assert set(lacking.values()) <= {"'cupy'", "'torch'", "'paddle'"}, lacking
-    assert "minitensor.notebook" not in lacking
+    assert "book_kit" not in lacking

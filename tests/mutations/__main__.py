@@ -69,7 +69,7 @@ def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool
             if talkative or verdict.verdict == "survived":
                 m = verdict.mutation
                 print(
-                    f"    {m.sentence}\n    minitensor/{m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}",
+                    f"    {m.sentence}\n    {m.file}\n{_indented('-', m.old)}\n{_indented('+', m.new)}",
                     flush=True,
                 )
     return verdicts

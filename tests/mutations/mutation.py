@@ -39,14 +39,12 @@ class Mutation:
         """
         found = source.count(self.old)
         if found != 1:
-            raise ValueError(
-                f"{self.name}: its text occurs {found} times in minitensor/{self.file}, not once:\n{self.old}"
-            )
+            raise ValueError(f"{self.name}: its text occurs {found} times in {self.file}, not once:\n{self.old}")
         return source.replace(self.old, self.new)
 
     def source(self, root: Path = ROOT) -> str:
         """The text of the file, without the fault."""
-        return (root / "minitensor" / self.file).read_text(encoding="utf-8")
+        return (root / self.file).read_text(encoding="utf-8")
 
 
 MUTATIONS: dict[str, Mutation] = {}

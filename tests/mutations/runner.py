@@ -22,6 +22,7 @@ from .mutation import ROOT, Mutation
 
 PARTS = (
     "minitensor",
+    "memory_stage",
     "tests/engine",
     "tests/conformance",
     "tests/vocabulary",
@@ -91,7 +92,7 @@ class Tree:
     def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
         """Plant the fault, run the expected tests and, if ``anywhere``, all others; take the fault out again."""
         began = time.monotonic()
-        file = self.folder / "minitensor" / mutation.file
+        file = self.folder / mutation.file
         sound = mutation.source(self.folder)
         try:
             mutation.planted(sound)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import minitensor as mt
-from minitensor.stage.recording import record
+from memory_stage.recorder import record
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -27,7 +27,7 @@ def shell() -> Iterator[InteractiveShell]:
 
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "minitensor.notebook")
+    shell.run_line_magic("load_ext", "book_kit")
     yield shell
     InteractiveShell.clear_instance()
 
@@ -37,7 +37,7 @@ def cell(shell, monkeypatch, capsys):
     """Runs a cell; gives the result, the object that was displayed last, and the text it printed."""
     shell.push({"mt": mt})
     shown = []
-    monkeypatch.setattr("minitensor.notebook.stage_magic.display", shown.append)
+    monkeypatch.setattr("book_kit.magics.stage_magic.display", shown.append)
 
     def run(text: str):
         shown.clear()

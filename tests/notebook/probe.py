@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.core.history import Leaf, Node, peek
-from minitensor.core.regions import address
-from minitensor.core.storage import Storage
-from minitensor.device.arrays import host_array, restrided
-from minitensor.device.counters import cpu_meter
-from minitensor.operations.operands import CONSTANT
-from minitensor.saving.saved import FREED, Lost, Preserved, is_right
-from minitensor.stage.recording.recorder import Recorder
+from memory_stage.recorder.recorder import Recorder
+from minitensor.engine.core.history import Leaf, Node, peek
+from minitensor.engine.core.regions import address
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.device.arrays import host_array, restrided
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.operations.operands import CONSTANT
+from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
 
 def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
     """Where a replayed trace (``replay.Memory``) and what was seen disagree."""
-    from minitensor.stage.cells import SMALL, text_of
+    from memory_stage.trace.cells import SMALL, text_of
 
     if not seen:
         return

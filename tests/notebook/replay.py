@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import minitensor as mt
-from minitensor.stage.cells import SMALL, text_of
+from memory_stage.trace.cells import SMALL, text_of
 
 
 class Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html.parser
 
-from minitensor import stage
+import memory_stage as stage
 
 
 def says(shown: stage.Stage) -> list[str]:

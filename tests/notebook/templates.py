@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-import minitensor.stage.wording
-from minitensor.stage.recording import steps  # noqa: F401  it loads all of wording
+import memory_stage.sentences
+from memory_stage.recorder import steps  # noqa: F401  it loads all of wording
 
-PACKAGE = minitensor.stage.wording.__name__
-FOLDER = Path(minitensor.stage.wording.__file__).parent
+PACKAGE = memory_stage.sentences.__name__
+FOLDER = Path(memory_stage.sentences.__file__).parent
 OF_FRAMEWORKS = "frameworks"  # its texts no program of this package's says; ``tests/peers`` has those that do
 FEWEST_WORDS = 4  # of a text that is (a part of) a sentence
 FIRST_MARK = 0xE000  # Unicode's private use

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import minitensor as mt
-from minitensor.stage.recording.record import run
-from minitensor.stage.validation import problems
+from memory_stage.recorder.record import run
+from memory_stage.trace.validation import problems
 
 TASKS = """
 import asyncio
@@ -106,7 +106,7 @@ def test_an_error_is_shown_at_its_line_and_raised_without_the_frames_of_a_loop(c
     last = shown.data["variants"][0]["steps"][-1]
     assert last["line"] == 6 and last["events"][-1]["text"] == "ZeroDivisionError: division by zero"
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    assert not [name for name in files if "asyncio" in name or "minitensor/stage" in name], files
+    assert not [name for name in files if "asyncio" in name or "memory_stage" in name], files
 
 
 def test_the_value_of_a_last_line_that_awaits_is_displayed(cell, shell):

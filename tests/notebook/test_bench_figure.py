@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from minitensor.stage.figures import bench_figure, paper
+from memory_stage.figures import bench_figure, paper
 
 pytest.importorskip("matplotlib")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.notebook import claim_tables as tables
+from book_kit.tables import claim_tables as tables
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = tables.claims(ROOT)

@@ -10,8 +10,9 @@ import pytest
 from nbclient import NotebookClient
 
 import minitensor as mt
+from book_kit import timeline
+from book_kit.widgets import controls
 from minitensor import memory
-from minitensor.notebook import controls, timeline
 from tests.chapters.test_run import ThisInterpreter
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

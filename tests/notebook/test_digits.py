@@ -9,10 +9,10 @@ import pytest
 
 import minitensor as mt
 import minitensor.nn.functional as F
+from book_kit.data.bundled import digits, photographs
+from book_kit.data.lenet import LeNet, accuracy, train
+from book_kit.data.progress import progress
 from minitensor import memory
-from minitensor.notebook.bundled import digits, photographs
-from minitensor.notebook.lenet import LeNet, accuracy, train
-from minitensor.notebook.progress import progress
 
 
 def test_the_data_are_in_the_package_and_a_fifth_of_the_digits_is_held_out():

@@ -10,8 +10,8 @@ import pytest
 
 import minitensor
 import minitensor.torch
-from minitensor.notebook import error_tables
-from minitensor.notebook.error_tables import Row, core, said_now
+from book_kit.tables import error_tables
+from book_kit.tables.error_tables import Row, core, said_now
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = error_tables.recorded(ROOT)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import check, require
+from book_kit import check, require
 
 
 def halve(x):

@@ -126,7 +126,7 @@ def test_the_error_keeps_nothing_alive(run, shell):
 
 
 def test_as_html_nothing_becomes_markup():
-    from minitensor.notebook.expect import ExpectedError
+    from book_kit.magics.expect import ExpectedError
 
     page = ExpectedError("-->  1  a < b", "ValueError: <script>")._repr_mimebundle_()["text/html"]
     assert "a &lt; b" in page and "ValueError: &lt;script&gt;" in page
@@ -135,8 +135,8 @@ def test_as_html_nothing_becomes_markup():
 # ---------- as the book runs it: a kernel, cell by cell ----------
 
 SETUP = """\
-%load_ext minitensor.notebook
-from minitensor.notebook import check, predict, require
+%load_ext book_kit
+from book_kit import check, predict, require
 def double(x): return 2 * x
 tests = dict(cases=[(3,)], against=double)"""
 

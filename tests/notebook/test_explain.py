@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import memory_stage as stage
+import memory_stage.explanation.minitensor
 import minitensor as mt
-import minitensor.explaining
-from minitensor import stage
-from minitensor.explaining import Report, Verdict
-from minitensor.notebook.explain_html import SIGNS, as_html
-from minitensor.stage.embed import asset
+from book_kit.widgets.report_html import SIGNS, as_html
+from memory_stage.explanation.minitensor import Report, Verdict
+from memory_stage.web.embed import asset
 from tests.accessibility import violations
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(shell, capsys, monkeypatch):
     """Runs a cell; gives whether it passed, its error, its output and the reports that it displayed."""
     shown: list[Report] = []
-    monkeypatch.setattr("minitensor.notebook.explain_magic.display", shown.append)
+    monkeypatch.setattr("book_kit.magics.explain_magic.display", shown.append)
     shell.user_ns["mt"] = mt
 
     def run(cell: str):
@@ -144,7 +144,7 @@ def test_a_notebook_gets_a_table_and_a_terminal_text(monkeypatch):
 
 def test_a_page_gets_its_style_once(monkeypatch):
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
-    monkeypatch.setattr("minitensor.stage.embed._carriers", {})
+    monkeypatch.setattr("memory_stage.web.embed._carriers", {})
     report = mt.explain(program, catch=True)
     assert ".mt-report" in report._repr_mimebundle_()["text/html"]
     assert "<style>" not in report._repr_mimebundle_()["text/html"]
@@ -171,7 +171,7 @@ def test_text_of_the_program_never_becomes_markup():
 
 def test_json_is_what_the_schema_says():
     jsonschema = pytest.importorskip("jsonschema")
-    path = Path(minitensor.explaining.__file__).with_name("report.schema.json")
+    path = Path(memory_stage.explanation.__file__).with_name("report.schema.json")
     schema = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     check = jsonschema.Draft202012Validator(schema)
@@ -188,7 +188,7 @@ def page(open_page) -> Page:
     report = mt.explain(program, catch=True)
     tables = as_html(report) * 2 + as_html(mt.explain(lambda: None))
     page = open_page(width=1280)
-    styles = "".join(asset(name, "minitensor.notebook") for name in ("quiz.css", "explain.css"))
+    styles = "".join(asset(name, "book_kit.web") for name in ("quiz.css", "explain.css"))
     page.set_content(
         f"<!doctype html><html lang='en'><head><title>Reports</title><style>{styles}</style></head>"
         f"<body><main><h1>Reports</h1>{tables}</main></body></html>"

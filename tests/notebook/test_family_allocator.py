@@ -8,13 +8,13 @@ from contextlib import suppress
 import pytest
 
 import minitensor as mt
+from memory_stage.figures import allocator_map
+from memory_stage.trace.amounts import bytes_shown
+from memory_stage.web import element
 from minitensor import memory
-from minitensor.amounts import bytes_shown
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.memory_log import MemoryLog
-from minitensor.stage import element
-from minitensor.stage.figures import allocator_map
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryLog
 from tests.stage import drawing
 
 

@@ -12,11 +12,11 @@ import jsonschema
 import pytest
 
 import minitensor as mt
+from memory_stage.figures import allocator_map, memory_events, timeline
+from memory_stage.web import element, embed
 from minitensor import memory
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_log import MemoryEvent, MemoryLog
-from minitensor.stage import element, embed, memory_events
-from minitensor.stage.figures import allocator_map, timeline
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_log import MemoryEvent, MemoryLog
 from tests.stage import family
 
 FOLDER = Path(timeline.__file__).parent

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from memory_stage.figures import allocation_law, stride_explorer, what_fits
+from memory_stage.web import element
 from minitensor import memory
-from minitensor.device.allocator import CachingAllocator
-from minitensor.stage import element
-from minitensor.stage.figures import allocation_law, stride_explorer, what_fits
+from minitensor.engine.device.allocator import CachingAllocator
 from tests.stage import family
 
 # ---------- the stride explorer ----------

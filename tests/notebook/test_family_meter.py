@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 import minitensor as mt
-from minitensor.stage import element
-from minitensor.stage.figures import meter
+from memory_stage.figures import meter
+from memory_stage.web import element
 from tests.stage import drawing
 
 
@@ -25,7 +25,7 @@ def device():
 
 
 def test_after_every_cell_the_meter_shows_what_it_changed(shell):
-    shell.run_cell("from minitensor.notebook import meter\nimport minitensor as mt\nshown = meter.show()")
+    shell.run_cell("from book_kit import meter\nimport minitensor as mt\nshown = meter.show()")
     shown = shell.user_ns["shown"]
     shell.run_cell("x = mt.ones([1024, 1024])", store_history=True)
     shell.run_cell("y = x + 1.0; del x", store_history=True)
@@ -44,7 +44,7 @@ def test_after_every_cell_the_meter_shows_what_it_changed(shell):
 
 def test_the_widget_is_renewed_and_another_meter_takes_over(shell):
     pytest.importorskip("anywidget")
-    shell.run_cell("from minitensor.notebook import meter\nimport minitensor as mt\nfirst = meter.show()")
+    shell.run_cell("from book_kit import meter\nimport minitensor as mt\nfirst = meter.show()")
     first = shell.user_ns["first"]
     bundle = first._repr_mimebundle_()
     assert any(

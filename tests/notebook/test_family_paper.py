@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from minitensor.stage import memory_events
-from minitensor.stage.figures import paper
+from memory_stage.figures import memory_events, paper
 from tests.stage import family
 
 pytest.importorskip("matplotlib")

@@ -11,8 +11,8 @@ import time
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import fresh, in_page
-from minitensor.notebook.page_loop import PageLoop
+from book_kit.in_page import page_kernel, reset_state
+from book_kit.in_page.page_loop import PageLoop
 
 #: What a program does to Python, and what another one prints that would notice.
 CHANGES = {
@@ -28,14 +28,14 @@ CHANGES = {
     "import random\nrandom.seed(7)\nmt.seed(7)": "import random\nprint(random.random(), mt.rand([1]).tolist())",
     "import warnings\nwarnings.simplefilter('ignore')": "import warnings\nwarnings.warn('seen')",
     "import sys\nsys.stdout = sys.stderr = sys.stdin = None": "print('there')",
-    "from minitensor.modes import modes\nmodes.grad = False": "print(mt.is_grad_enabled())",
+    "from minitensor.engine.modes import modes\nmodes.grad = False": "print(mt.is_grad_enabled())",
 }
 
 
 def trace(code: str) -> dict:
     one = {"id": "a", "label": "", "code": code, "policy": "2.6"}
     asked = {"do": "record", "variants": [one], "device": "cpu", "title": "t", "ask": None, "heading": "h"}
-    (variant,) = json.loads(in_page.answer(json.dumps(asked)))["trace"]["variants"]
+    (variant,) = json.loads(page_kernel.answer(json.dumps(asked)))["trace"]["variants"]
     return variant
 
 
@@ -72,7 +72,7 @@ def test_what_python_was_before_a_request_it_is_after_it():
 )
 def test_whoever_asks_the_reader_is_told_that_nobody_answers(code, monkeypatch):
     monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest has its own
-    assert error(code) == f"RuntimeError: {fresh.NOBODY}"
+    assert error(code) == f"RuntimeError: {reset_state.NOBODY}"
 
 
 def test_a_warning_stands_at_its_step_with_its_line():
@@ -122,7 +122,7 @@ def test_a_program_may_await():
     assert "TimeoutError" in error(f"{ASYNC}await asyncio.wait_for(asyncio.Event().wait(), 0.01)")
     assert error(f"{ASYNC}{for_ever}").startswith("RuntimeError: the program awaits what never comes")
     asked = {"do": "explain", "code": f"{ASYNC}await work(x, 1)", "policy": "2.6", "device": "cpu"}
-    (row,) = json.loads(in_page.answer(json.dumps(asked)))["report"]["rows"]
+    (row,) = json.loads(page_kernel.answer(json.dumps(asked)))["report"]["rows"]
     assert (row["code"], row["verdict"]) == ("t.add_(float(n))", "free")
 
 
@@ -147,6 +147,6 @@ def test_a_loop_of_a_page_waits_as_long_as_it_should():
 
 
 def test_a_device_that_no_page_offers_is_refused_before_anything_is_changed():
-    with pytest.raises(ValueError, match="a page offers the devices cpu"), fresh.afresh("tpu"):
+    with pytest.raises(ValueError, match="a page offers the devices cpu"), reset_state.afresh("tpu"):
         pass
     assert mt.get_device() == "cpu"

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import fresh, in_page
-from minitensor.stage.validation import validate
+from book_kit.in_page import page_kernel, reset_state
+from memory_stage.trace.validation import validate
 
 
 def recorded(*codes: str, device: str = "cpu", policy: str = "2.6") -> dict:
@@ -18,7 +18,7 @@ def recorded(*codes: str, device: str = "cpu", policy: str = "2.6") -> dict:
         {"id": f"v{n}", "label": f"program {n}", "code": code, "policy": policy} for n, code in enumerate(codes, 1)
     ]
     request = {"do": "record", "variants": variants, "device": device, "title": "t", "ask": None, "heading": "program"}
-    return json.loads(in_page.answer(json.dumps(request)))
+    return json.loads(page_kernel.answer(json.dumps(request)))
 
 
 def errors(trace: dict) -> list[str]:
@@ -26,7 +26,7 @@ def errors(trace: dict) -> list[str]:
     return [event["text"] for step in steps for event in step["events"] if event["do"] == "raise"]
 
 
-@pytest.mark.parametrize("device", fresh.DEVICES)
+@pytest.mark.parametrize("device", reset_state.DEVICES)
 @pytest.mark.parametrize(
     "code",
     ["x = mt.ones([2])\nx.add_(1.0)", "1/0", "y = (x", "", "\0", "x = torch.ones(2)", "raise SystemExit(3)"]
@@ -55,20 +55,20 @@ def test_every_request_begins_alike():
 
 
 def test_a_recording_that_is_too_large_is_refused_in_words(monkeypatch):
-    monkeypatch.setattr(in_page, "MOST_SHOWN", 100)
+    monkeypatch.setattr(page_kernel, "MOST_SHOWN", 100)
     assert "too large to show" in recorded("x = mt.ones([2])")["failed"]
 
 
 def test_a_request_that_no_page_sends_is_refused():
     with pytest.raises(ValueError, match="a page asks to record, explain, check; not to 'delete'"):
-        in_page.answer('{"do": "delete"}')
+        page_kernel.answer('{"do": "delete"}')
     with pytest.raises(ValueError, match=r"a page offers the devices cpu, .*, not 'tpu'"):
         recorded("x = 1", device="tpu")
 
 
 def test_what_stands_in_for_a_framework_is_not_taken_for_it():
     program = (
-        "from minitensor.notebook import in_page; in_page.stand_in()\n"
+        "from book_kit import in_page; in_page.stand_in()\n"
         "import json, torch, paddle, torch.nn.functional as F\n"
         "assert torch.__name__ == 'minitensor.torch' and paddle.__name__ == 'minitensor' and F.relu_\n"
         "one = {'id': 'a', 'label': '', 'code': 'import torch\\nx = torch.ones(2)\\nx.add_(1)', 'policy': '2.6'}\n"
@@ -89,14 +89,14 @@ def test_what_stands_in_for_a_framework_is_not_taken_for_it():
 )
 def test_what_is_no_program_is_not_explained_and_says_where(code, told):
     asked = {"do": "explain", "code": code, "policy": "2.6", "device": "cpu"}
-    failed = json.loads(in_page.answer(json.dumps(asked)))["failed"]
+    failed = json.loads(page_kernel.answer(json.dumps(asked)))["failed"]
     assert told in failed and "\\n" not in failed
 
 
 def test_what_an_answer_prints_is_kept_when_it_closes_where_it_prints_to():
     code = "import sys\nprint('before')\nsys.stdout.close()\nraise ValueError('late')"
     asked = {"do": "check", "before": "", "code": code}
-    assert json.loads(in_page.answer(json.dumps(asked))) == {
+    assert json.loads(page_kernel.answer(json.dumps(asked))) == {
         "error": "ValueError: late (line 4)",
         "printed": "before\n",
     }

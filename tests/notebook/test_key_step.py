@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from minitensor.stage import stages as stage
-from minitensor.stage.validation import problems
+from memory_stage import api as stage
+from memory_stage.trace.validation import problems
 
 SAVED = "x = mt.to_tensor([1., 2.], stop_gradient=False)\na = x * 1\ny = a * a\na.add_(1)\ny.backward()"
 

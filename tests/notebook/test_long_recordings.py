@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+import memory_stage as stage
 import minitensor as mt
-from minitensor import stage
-from minitensor.stage.recording import record, recorder, steps
+from memory_stage.recorder import record, recorder, steps
 
 LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.5))\nprint(i)\n"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.notebook import own_program
-from minitensor.stage.stages import Stage
-from minitensor.stage.validation import TraceError, validate
+from book_kit.tables import own_program
+from memory_stage.api import Stage
+from memory_stage.trace.validation import TraceError, validate
 
 RECORD = Path(__file__).parents[2] / "facts" / "own-programs.json"
 KEPT = [

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.notebook import predict
-from minitensor.stage import embed
-from minitensor.stage.embed import page_assets, prose
+from book_kit import predict
+from memory_stage.web import embed
+from memory_stage.web.embed import page_assets, prose
 from tests.accessibility import violations
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOK = "minitensor.notebook"
+NOTEBOOK = "book_kit"
 QUESTION = dict(
     question="`y = x`, then `y.add_(1)`. Is $5 < $6 <b>bold</b>?",
     options={
@@ -141,8 +141,8 @@ def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout
 
-    assert "IPython" not in modules_after("import minitensor.notebook").split()
-    assert "minitensor.notebook" not in modules_after("import minitensor").split()
+    assert "IPython" not in modules_after("import book_kit").split()
+    assert "book_kit" not in modules_after("import minitensor").split()
 
 
 # ---------- in the browser ----------

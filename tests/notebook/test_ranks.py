@@ -15,9 +15,9 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 import minitensor as mt
-from minitensor.notebook import ranks
-from minitensor.notebook.cluster import _Ends
-from minitensor.notebook.ranks_magic import RanksMagic, told
+from book_kit import ranks
+from book_kit.magics.ranks_magic import RanksMagic, told
+from book_kit.ranks.cluster import _Ends
 from tests.chapters.chapter import FOLDER, ROOT, Chapter
 
 RECORD = ROOT / "facts" / "ranks.json"
@@ -159,8 +159,8 @@ def is_running(pid: int) -> bool:
 
 ONE_ALONE = """
 import json, os, signal, sys
-from minitensor.notebook import ranks
-from minitensor.notebook.cluster import _Ends
+from book_kit import ranks
+from book_kit.ranks.cluster import _Ends
 ranks.start(1)
 try:
     ranks.run("import time; time.sleep(60)", timeout=0.5)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from minitensor.stage.figures import paper, ranks_figure
+from memory_stage.figures import paper, ranks_figure
 
 pytest.importorskip("matplotlib")
 

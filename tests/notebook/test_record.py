@@ -13,17 +13,17 @@ import warnings
 import numpy as np
 import pytest
 
+import memory_stage as stage
 import minitensor as mt
-from minitensor import stage
-from minitensor.device.counters import cpu_meter
-from minitensor.events import listening
-from minitensor.stage.books.ledger import Ledger
-from minitensor.stage.engines.of_minitensor import _Ear
-from minitensor.stage.engines.together import _Ears
-from minitensor.stage.recording import hooks, record
-from minitensor.stage.recording.names import Names
-from minitensor.stage.recording.recorder import Recorder
-from minitensor.stage.validation import problems
+from memory_stage.engines.minitensor.engine import _Ear
+from memory_stage.engines.router import _Ears
+from memory_stage.model.ledger import Ledger
+from memory_stage.recorder import instrument, record
+from memory_stage.recorder.names import Names
+from memory_stage.recorder.recorder import Recorder
+from memory_stage.trace.validation import problems
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.events import listening
 from tests.notebook import fuzz, probe
 from tests.notebook.programs import PROGRAMS
 from tests.notebook.replay import Memory
@@ -189,7 +189,7 @@ def test_nothing_is_left_behind_in_hooks_tracing_or_output():
     namespace = names()
     traced(source, namespace)
     assert (sys.gettrace(), sys.stdout, sys.displayhook) == before
-    assert mt.events.watch.listener is None
+    assert mt.engine.events.watch.listener is None
     code = namespace["f"].__code__
     assert "__stage__" not in code.co_names
     assert "__stage__" not in namespace
@@ -209,12 +209,12 @@ def test_an_interrupt_while_a_recording_begins_leaves_nobody_listening(monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(owner, function, interrupted)
-    before = sys.gettrace(), sys.stdout, sys.displayhook, hooks.listener
+    before = sys.gettrace(), sys.stdout, sys.displayhook, instrument.listener
     namespace = names()
     with pytest.raises(KeyboardInterrupt):
         traced("x = mt.ones([2])", namespace)
-    assert (sys.gettrace(), sys.stdout, sys.displayhook, hooks.listener) == before
-    assert mt.events.watch.listener is None
+    assert (sys.gettrace(), sys.stdout, sys.displayhook, instrument.listener) == before
+    assert mt.engine.events.watch.listener is None
 
 
 def test_a_listener_that_the_program_leaves_open_does_not_keep_the_recorder():
@@ -225,7 +225,7 @@ def test_a_listener_that_the_program_leaves_open_does_not_keep_the_recorder():
     del namespace["x"]
     assert cpu_meter.allocated == start
     log.close()
-    assert mt.events.watch.listener is None
+    assert mt.engine.events.watch.listener is None
 
 
 def test_values_that_only_a_step_held_are_freed_with_it():

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 import minitensor as mt
-from minitensor.device.places import current
-from minitensor.events import listening
-from minitensor.stage import stages as stage
-from minitensor.stage.recording import record
-from minitensor.stage.validation import problems
+from memory_stage import api as stage
+from memory_stage.recorder import record
+from memory_stage.trace.validation import problems
+from minitensor.engine.device.places import current
+from minitensor.engine.events import listening
 from tests.notebook.programs import PROGRAMS
 
 

@@ -9,10 +9,10 @@ import weakref
 
 import pytest
 
-from minitensor import stage
-from minitensor.stage.engines import together
-from minitensor.stage.engines.engine import NotRecordable
-from minitensor.stage.engines.of_minitensor import MinitensorEngine
+import memory_stage as stage
+from memory_stage.engines import router
+from memory_stage.engines.minitensor.engine import MinitensorEngine
+from memory_stage.engines.protocol import NotRecordable
 from tests.notebook.stages import says
 
 
@@ -58,7 +58,7 @@ def framework(monkeypatch):
     module, answers = types.ModuleType("a_framework"), types.ModuleType("its_engine")
     answers.engine = engine
     monkeypatch.setitem(sys.modules, "its_engine", answers)
-    monkeypatch.setitem(together.FRAMEWORKS, "a_framework", "its_engine")
+    monkeypatch.setitem(router.FRAMEWORKS, "a_framework", "its_engine")
     monkeypatch.setitem(sys.modules, "the_framework_not_imported", module)
     yield types.SimpleNamespace(made=made, answers=answers)
     sys.modules.pop("a_framework", None)

@@ -19,7 +19,7 @@ import warnings
 import pytest
 
 import minitensor as mt
-from minitensor.stage.recording import record
+from memory_stage.recorder import record
 from tests.notebook.replay import Memory
 
 TRUTHS: dict[str, str] = {}

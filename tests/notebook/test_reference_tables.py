@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import minitensor as mt
+from book_kit.tables import reference_tables as tables
+from book_kit.tables import sample_calls
 from facts import differences
-from minitensor.notebook import one_call
-from minitensor.notebook import reference_tables as tables
-from minitensor.vocabulary.left_out import LEFT_OUT
+from minitensor.paddle.left_out import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
 FACTS = ROOT / "facts"
@@ -75,12 +75,12 @@ def test_another_operand_that_wants_a_gradient_is_told(entries):
 
 
 def test_bytes_come_from_the_meter():
-    x = one_call.no_leaf("sin_")
+    x = sample_calls.no_leaf("sin_")
     before = mt.device.cpu.memory_allocated()
     x.sin_()
     held = mt.device.cpu.memory_allocated() - before
-    assert one_call.copies_held("sin_") == Fraction(held, x.nbytes) == 1
-    assert one_call.copies_held("gcd_") is None
+    assert sample_calls.copies_held("sin_") == Fraction(held, x.nbytes) == 1
+    assert sample_calls.copies_held("gcd_") is None
 
 
 def test_no_operation_holds_more_than_the_smaller_of_both(entries):
@@ -96,14 +96,14 @@ def test_what_a_policy_refuses_is_what_needs_its_input(entries):
 
 
 def refuses(each) -> bool:
-    return one_call.is_refused(each.name, "2.5")
+    return sample_calls.is_refused(each.name, "2.5")
 
 
 def test_changes_are_those_of_one_call():
-    assert one_call.changes("reshape_") == ("stays", "the same", "shape, strides")
-    assert one_call.changes("cast_") == ("0 → 1", "another", "dtype")
-    assert one_call.changes("apply_") == ("0 → 1", "the same", "–")
-    assert one_call.changes("detach_") == ("stays", "the same", "stop_gradient")
+    assert sample_calls.changes("reshape_") == ("stays", "the same", "shape, strides")
+    assert sample_calls.changes("cast_") == ("0 → 1", "another", "dtype")
+    assert sample_calls.changes("apply_") == ("0 → 1", "the same", "–")
+    assert sample_calls.changes("detach_") == ("stays", "the same", "stop_gradient")
 
 
 def test_every_table_has_as_many_cells_in_each_line(entries):

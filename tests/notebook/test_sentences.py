@@ -7,8 +7,8 @@ import re
 import pytest
 
 import minitensor as mt
-from minitensor.stage.cells import text_of
-from minitensor.stage.recording import record
+from memory_stage.recorder import record
+from memory_stage.trace.cells import text_of
 from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 import minitensor as mt
-from minitensor.stage.recording import record
+from memory_stage.recorder import record
 
 
 @dataclass

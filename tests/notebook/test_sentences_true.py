@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 import minitensor as mt
-from minitensor.stage.recording import record
+from memory_stage.recorder import record
 from tests.notebook import claims, claims_rarer, kinds, truth  # claims fill the rules
 
 SEEDS = 20  # programs of each kind: 220 in all

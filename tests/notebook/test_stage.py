@@ -10,13 +10,13 @@ import nbformat
 import pytest
 
 import minitensor as mt
-from minitensor.device.counters import cpu_meter
-from minitensor.events import watch
-from minitensor.stage import embed, picture
-from minitensor.stage import stages as stage
-from minitensor.stage.recording import hooks
-from minitensor.stage.recording.record import LIMIT
-from minitensor.stage.validation import problems
+from memory_stage import api as stage
+from memory_stage.recorder import instrument
+from memory_stage.recorder.record import LIMIT
+from memory_stage.trace.validation import problems
+from memory_stage.web import embed, picture
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.events import watch
 from tests.notebook.programs import PROGRAMS
 from tests.notebook.stages import hostile_stage, says
 
@@ -53,7 +53,7 @@ def test_an_error_is_shown_at_its_step_and_then_raised(cell, shell):
     assert isinstance(result.error_in_exec, ValueError)
     assert "y" not in shell.user_ns
     assert shown.data["variants"][0]["steps"][-1]["events"][-1]["do"] == "raise"
-    assert "x.reshape([3])" in out and "minitensor/notebook" not in out
+    assert "x.reshape([3])" in out and "book_kit" not in out
 
 
 def test_an_error_keeps_no_more_alive_than_it_does_in_any_cell(cell, shell):
@@ -200,7 +200,7 @@ def test_the_engine_tells_nobody_when_no_stage_is_open(cell, shell):
     code = shell.user_ns["grow"].__code__
 
     def is_quiet() -> bool:
-        return watch.listener is None and hooks.listener is None and shell.user_ns["grow"].__code__ is code
+        return watch.listener is None and instrument.listener is None and shell.user_ns["grow"].__code__ is code
 
     assert is_quiet()
     for text in (
@@ -268,7 +268,7 @@ def test_a_live_widget_has_the_same_source_and_the_trace():
 def test_in_a_kernel_the_cells_output_is_the_stage():
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [
-        nbformat.v4.new_code_cell("%load_ext minitensor.notebook\nimport minitensor as mt"),
+        nbformat.v4.new_code_cell("%load_ext book_kit\nimport minitensor as mt"),
         nbformat.v4.new_code_cell("%%stage\nx = mt.ones([2])\nprint('inside')\nx.add_(1)"),
         nbformat.v4.new_code_cell("x.tolist()"),
     ]
@@ -281,7 +281,7 @@ def test_in_a_kernel_the_cells_output_is_the_stage():
 
 def test_a_kernel_goes_on_after_a_recorded_cell_that_awaited():
     notebook = nbformat.v4.new_notebook()
-    cells = ["%load_ext minitensor.notebook\nimport asyncio, minitensor as mt"]
+    cells = ["%load_ext book_kit\nimport asyncio, minitensor as mt"]
     cells += ["%%stage\nx = mt.ones([2])\nawait asyncio.sleep(0.01)\nx.add_(1.0)"]
     cells += ["await asyncio.sleep(0.01)\nx.tolist()"]
     notebook.cells = [nbformat.v4.new_code_cell(text) for text in cells]

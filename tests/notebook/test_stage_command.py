@@ -1,4 +1,4 @@
-"""`python -m minitensor.stage program.py`: the program runs as it would without, and leaves its stage."""
+"""`python -m memory_stage program.py`: the program runs as it would without, and leaves its stage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.stage.__main__ import main
+from memory_stage.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,7 +62,7 @@ def trace_in(page: Path) -> dict:
 def test_output_error_and_status_are_those_of_the_program(folder, program):
     (folder / "program.py").write_text(program)
     plain = run("program.py", "one", "--two", "3")
-    watched = run("-m", "minitensor.stage", "program.py", "one", "--two", "3")
+    watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
     assert watched.stdout == plain.stdout
     # A shell sees an interrupted program as 130, a parent as killed by the signal.
     assert watched.returncode == (130 if plain.returncode < 0 else plain.returncode)

@@ -8,11 +8,11 @@ import re
 import pytest
 
 import minitensor as mt
-from minitensor.events import watch
-from minitensor.explaining import Verdict
-from minitensor.stage import stages as stage
-from minitensor.stage.recording import record
-from minitensor.stage.validation import problems
+from memory_stage import api as stage
+from memory_stage.explanation.minitensor import Verdict
+from memory_stage.recorder import record
+from memory_stage.trace.validation import problems
+from minitensor.engine.events import watch
 from tests.notebook.programs import PROGRAMS
 
 

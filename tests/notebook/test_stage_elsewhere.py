@@ -12,8 +12,8 @@ import types
 
 import pytest
 
-from minitensor import stage
-from minitensor.stage import embed
+import memory_stage as stage
+from memory_stage.web import embed
 
 # A notebook's page under VS Code's strictest setting: nothing from anywhere, scripts and styles in the page only.
 POLICY = (

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from minitensor.stage import embed, picture, still
-from minitensor.stage import stages as stage
-from minitensor.stage.validation import problems
+from memory_stage import api as stage
+from memory_stage.trace.validation import problems
+from memory_stage.web import embed, picture, static_html
 from tests.accessibility import violations
 from tests.notebook.stages import HOSTILE, Page, hostile_comparison, hostile_stage
 
@@ -115,7 +115,7 @@ def test_the_same_table_stands_in_the_text():
 
 def test_variants_of_the_same_size_are_called_so():
     data = stage.compare({"a": "x = mt.ones([1])", "b": "x = mt.zeros([1])"}).data
-    assert still.difference(data) == "After the last step, against a: b allocates the same."
+    assert static_html.difference(data) == "After the last step, against a: b allocates the same."
 
 
 def test_no_line_is_empty_so_that_markdown_keeps_the_html_together():

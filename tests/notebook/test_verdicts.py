@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from minitensor.notebook import verdicts
+from book_kit.questions import verdicts
 
 ROWS = {
     "PyTorch": {"right": 300, "refused": 100, "wrong": 0},

@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.core.history import Leaf, Node, peek
-from minitensor.core.regions import address
-from minitensor.core.storage import Storage
-from minitensor.device.arrays import host_array
-from minitensor.device.counters import cpu_meter
-from minitensor.saving.saved import FREED, is_right
-from minitensor.stage.recording import record
-from minitensor.stage.recording.reaching import local_variables
-from minitensor.stage.recording.recorder import Recorder
+from memory_stage.recorder import record
+from memory_stage.recorder.reachable_tensors import local_variables
+from memory_stage.recorder.recorder import Recorder
+from minitensor.engine.core.history import Leaf, Node, peek
+from minitensor.engine.core.regions import address
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.saved.saved import FREED, is_right
 
 # ---------- looking ----------
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import torch
 
+import memory_stage as stage
 import minitensor.torch as own
-from minitensor import stage
 from tests.notebook.replay import Memory, after_each_line
 from tests.vocabulary.aliases.generator import Line, program
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitensor.stage.recording import record
+from memory_stage.recorder import record
 
 
 @pytest.fixture(autouse=True)

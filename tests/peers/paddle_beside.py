@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import paddle
 
+import memory_stage as stage
 import minitensor as own
-from minitensor import stage
 from tests.notebook.replay import Memory, after_each_line
 from tests.peers.paddle_programs import in_a_child, program
 

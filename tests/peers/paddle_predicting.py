@@ -15,8 +15,8 @@ from typing import Any
 
 import paddle
 
-from minitensor import stage
-from minitensor.stage.engines.of_paddle.engine import engine
+import memory_stage as stage
+from memory_stage.engines.paddle.engine import engine
 from tests.peers.paddle_programs import NAMES, in_a_child, program
 
 _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)")

@@ -17,7 +17,7 @@ from typing import Any
 
 import paddle
 
-from minitensor import stage
+import memory_stage as stage
 from tests.peers.paddle_programs import NAMES, in_a_child, program
 
 CRASHED = "crashed"

@@ -15,10 +15,10 @@ from typing import Any, ClassVar
 
 import torch
 
-from minitensor import stage
-from minitensor.stage.engines.engine import Fate
-from minitensor.stage.engines.of_torch import backward
-from minitensor.stage.engines.of_torch.marks import Mark
+import memory_stage as stage
+from memory_stage.engines.protocol import Fate
+from memory_stage.engines.torch import backward
+from memory_stage.engines.torch.node_tags import Mark
 from tests.vocabulary.aliases.generator import program
 
 _ASK_ALL = """
@@ -93,7 +93,7 @@ def _stale(todo: list[Mark]) -> set[Mark]:
 
 def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
     """The counts over some programs, and the numbers of those in which something was predicted wrongly."""
-    from minitensor.stage.engines.of_torch import ear
+    from memory_stage.engines.torch import session as ear
 
     before, ear.Backward = ear.Backward, Watched  # in its place
     total: Counter[str] = Counter()

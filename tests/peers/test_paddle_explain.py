@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitensor.explaining.verdicts import Verdict
-from minitensor.stage.explained import Explaining
-from minitensor.stage.respelled import respelled
-from minitensor.stage.stages import run_and_let_go
+from memory_stage.api import run_and_let_go
+from memory_stage.explanation.listener import Explaining
+from memory_stage.explanation.paddle_spelling import respelled
+from memory_stage.explanation.verdicts import Verdict
 from tests.peers.paddle_classics import FAILING, SILENT, START, fixed, source
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")

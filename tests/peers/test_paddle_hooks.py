@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minitensor.stage.explained import Explaining
-from minitensor.stage.stages import run_and_let_go
+from memory_stage.api import run_and_let_go
+from memory_stage.explanation.listener import Explaining
 from tests.peers.test_paddle_record import events, recorded, said_by
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
@@ -85,7 +85,7 @@ def test_what_a_hook_raises_reads_as_it_does_alone(tmp_path: Path):
         subprocess.run(
             [sys.executable, *command, "program.py"], cwd=tmp_path, env=paths, capture_output=True, text=True
         )
-        for command in ([], ["-m", "minitensor.stage"])
+        for command in ([], ["-m", "memory_stage"])
     )
     assert alone.returncode == watched.returncode == 1
 

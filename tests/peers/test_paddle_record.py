@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from minitensor import stage
-from minitensor.stage import validation
-from minitensor.stage.engines.of_paddle import learned
+import memory_stage as stage
+from memory_stage.engines.paddle import saved_table
+from memory_stage.trace import validation
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -135,7 +135,7 @@ def test_a_gradient_that_is_added_to_is_one_storage():
 
 
 def test_what_is_not_in_the_table_is_told_as_not_known(monkeypatch):
-    monkeypatch.setattr(learned, "saves", lambda *call: None)
+    monkeypatch.setattr(saved_table, "saves", lambda *call: None)
     shown = recorded(LEAF + "y = b.sin()")
     assert "What `sin` saves for backward is not known, and not shown." in said_by(shown)[2]
     assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
@@ -177,7 +177,7 @@ def test_a_cell_of_a_notebook_is_recorded():
     ipython = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed here")
     ipython.InteractiveShell.clear_instance()
     shell = ipython.InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "minitensor.notebook")
+    shell.run_line_magic("load_ext", "book_kit")
     shell.push({"paddle": paddle})
     from IPython.utils.capture import capture_output
 
@@ -188,7 +188,7 @@ def test_a_cell_of_a_notebook_is_recorded():
 
 def test_a_program_is_run_from_the_command_line(tmp_path: Path):
     (tmp_path / "program.py").write_text("import paddle\n" + LEAF + "b.scale_(2.)\nprint('done')\n")
-    command = [sys.executable, "-m", "minitensor.stage", "--output", "out.html", "program.py"]
+    command = [sys.executable, "-m", "memory_stage", "--output", "out.html", "program.py"]
     paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "done\n")
@@ -198,7 +198,7 @@ def test_a_program_is_run_from_the_command_line(tmp_path: Path):
 def test_explain_names_both_culprits_also_the_one_that_paddle_does_not_notice(tmp_path: Path):
     source = "import paddle\n" + LEAF + "y = b * b\nb.set_value(paddle.zeros([4]))\nb.scale_(10.)\ny.sum().backward()\n"
     (tmp_path / "program.py").write_text(source)
-    command = [sys.executable, "-m", "minitensor.stage", "--explain", "program.py"]
+    command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
     paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
     told = " ".join(done.stderr.split())

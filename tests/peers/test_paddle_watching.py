@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from minitensor import stage
+import memory_stage as stage
 from tests.peers.paddle_programs import program
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
@@ -34,7 +34,7 @@ def same(before: dict, after: dict) -> list:
 
 def test_nothing_imports_paddle():
     code = (
-        "import sys, minitensor as mt; from minitensor import stage\n"
+        "import sys, minitensor as mt; import memory_stage as stage\n"
         "stage.record('x = mt.ones([2])', {'mt': mt}); sys.exit('paddle' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
@@ -56,10 +56,10 @@ def test_every_function_is_what_it_was_after_an_interrupt():
 
 
 def test_every_function_is_what_it_was_after_an_interrupt_while_they_are_wrapped(monkeypatch):
-    from minitensor.stage.engines.of_paddle import wrapping
+    from memory_stage.engines.paddle import monkeypatches
 
     before, made = attributes(), []
-    plain = wrapping._wrapper
+    plain = monkeypatches._wrapper
 
     def interrupted(*arguments):
         made.append(arguments)
@@ -67,7 +67,7 @@ def test_every_function_is_what_it_was_after_an_interrupt_while_they_are_wrapped
             raise KeyboardInterrupt
         return plain(*arguments)
 
-    monkeypatch.setattr(wrapping, "_wrapper", interrupted)
+    monkeypatch.setattr(monkeypatches, "_wrapper", interrupted)
     with pytest.raises(KeyboardInterrupt):
         stage.record("x = paddle.ones([2])", {"paddle": paddle})
     assert same(before, attributes()) == []

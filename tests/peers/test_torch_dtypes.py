@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 
-from minitensor import stage  # noqa: E402
-from minitensor.stage.engines.engine import Layout  # noqa: E402
-from minitensor.stage.engines.of_torch.memory import cell_sizes, in_cells, numbers_in_cells  # noqa: E402
-from minitensor.stage.validation import problems  # noqa: E402
+import memory_stage as stage  # noqa: E402
+from memory_stage.engines.protocol import Layout  # noqa: E402
+from memory_stage.engines.torch.memory import cell_sizes, in_cells, numbers_in_cells  # noqa: E402
+from memory_stage.trace.validation import problems  # noqa: E402
 
 
 def recorded(source: str):

@@ -12,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 
-from minitensor import stage  # noqa: E402
-from minitensor.stage.engines.of_torch.stand_ins import SCRIPTED, TRACED  # noqa: E402
-from minitensor.stage.engines.of_torch.threads import ELSEWHERE  # noqa: E402
+import memory_stage as stage  # noqa: E402
+from memory_stage.engines.torch.monkeypatches import SCRIPTED, TRACED  # noqa: E402
+from memory_stage.engines.torch.threads import ELSEWHERE  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -101,7 +101,7 @@ def test_output_tracebacks_and_status_are_those_of_the_program_alone(source, tmp
             [sys.executable, "-W", "ignore", *way, "program.py"],
             capture_output=True, text=True, cwd=tmp_path, env=environment,
         )
-        for way in ((), ("-m", "minitensor.stage"))
+        for way in ((), ("-m", "memory_stage"))
     )  # fmt: skip
     assert watched.stdout == alone.stdout and watched.returncode == alone.returncode == 0
     assert watched.stderr.startswith(alone.stderr) and "Error" in alone.stderr

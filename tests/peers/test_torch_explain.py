@@ -13,9 +13,9 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from minitensor.explaining.verdicts import Verdict  # noqa: E402
-from minitensor.stage.explained import Explaining, explain  # noqa: E402
-from minitensor.stage.stages import run_and_let_go  # noqa: E402
+from memory_stage.api import run_and_let_go  # noqa: E402
+from memory_stage.explanation.listener import Explaining, explain  # noqa: E402
+from memory_stage.explanation.verdicts import Verdict  # noqa: E402
 from tests.peers.classics import CLASSICS, fixed  # noqa: E402
 
 NAMES = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
@@ -82,7 +82,7 @@ def test_the_packages_own_explain_leads_a_program_of_torch_to_the_one_that_hears
         return x.exp().mul_(2).sum()
 
     report = mt.explain(spoil, torch.ones(2, requires_grad=True))
-    assert "one of PyTorch" in str(report) and "`minitensor.stage.explain(function, ...)`" in str(report)
+    assert "one of PyTorch" in str(report) and "`memory_stage.explain(function, ...)`" in str(report)
     assert "PyTorch" in str(mt.explain(lambda: torch.ones(2).add_(1)))
     assert "PyTorch" in str(mt.explain(torch.nn.Linear(2, 2), torch.ones(2)))
     assert "PyTorch" not in str(mt.explain(lambda: mt.ones([2]).add_(mt.ones([2]))))
@@ -102,7 +102,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_script_leaves_its_page_its_error_its_status_and_the_fix(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     plain = command(tmp_path, "program.py")
-    watched = command(tmp_path, "-m", "minitensor.stage", "--explain", "program.py")
+    watched = command(tmp_path, "-m", "memory_stage", "--explain", "program.py")
     assert watched.returncode == plain.returncode == 1 and watched.stdout == plain.stdout
     assert plain.stderr.strip().splitlines()[-1] in watched.stderr
     assert "`x = torch.where(mask, 0, x)`: new numbers in new memory." in watched.stderr
@@ -111,8 +111,8 @@ def test_a_script_leaves_its_page_its_error_its_status_and_the_fix(tmp_path):
 
 def test_the_traceback_of_a_script_has_no_frame_of_the_recorder(tmp_path):
     (tmp_path / "program.py").write_text("import torch\ndef f(x):\n    return x @ torch.ones(3)\nf(torch.ones(2))\n")
-    watched = command(tmp_path, "-m", "minitensor.stage", "program.py")
-    assert "in f" in watched.stderr and "minitensor" not in watched.stderr.replace("-m minitensor.stage", "")
+    watched = command(tmp_path, "-m", "memory_stage", "program.py")
+    assert "in f" in watched.stderr and "minitensor" not in watched.stderr.replace("-m memory_stage", "")
 
 
 @pytest.fixture
@@ -120,15 +120,15 @@ def shell():
     interactive = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
     interactive.clear_instance()
     shell = interactive.instance()
-    shell.run_line_magic("load_ext", "minitensor.notebook")
+    shell.run_line_magic("load_ext", "book_kit")
     yield shell
     interactive.clear_instance()
 
 
 def test_the_magics_take_cells_of_torch_without_an_option(shell, monkeypatch):
     shown = []
-    monkeypatch.setattr("minitensor.notebook.stage_magic.display", shown.append)
-    monkeypatch.setattr("minitensor.notebook.explain_magic.display", shown.append)
+    monkeypatch.setattr("book_kit.magics.stage_magic.display", shown.append)
+    monkeypatch.setattr("book_kit.magics.explain_magic.display", shown.append)
     shell.run_cell("import torch", store_history=True)
     result = shell.run_cell("%%stage\nx = torch.ones(2)\ny = x[0:1]\ny.add_(1)", store_history=True)
     assert result.success and "through `y`" in shown[-1].data["variants"][0]["steps"][-1]["say"]

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from minitensor import stage  # noqa: E402
+import memory_stage as stage  # noqa: E402
 from tests.peers import undisturbed  # noqa: E402
 
 NAMES = {"torch": torch, "nn": torch.nn}

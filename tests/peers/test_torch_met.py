@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 
-from minitensor import stage  # noqa: E402
-from minitensor.stage.recording import steps  # noqa: E402
+import memory_stage as stage  # noqa: E402
+from memory_stage.recorder import steps  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +26,7 @@ def said(source: str) -> tuple[list[str], str | None]:
 
 def explained(source: str, folder: Path) -> str:
     (folder / "program.py").write_text("import torch\nfrom torch import nn\n" + source)
-    command = [sys.executable, "-m", "minitensor.stage", "--explain", "program.py"]
+    command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={"PYTHONPATH": str(ROOT)})
     return re.sub(r"\s+", " ", done.stderr)
 

@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from minitensor.stage.explained import Explaining  # noqa: E402
-from minitensor.stage.stages import run_and_let_go  # noqa: E402
+from memory_stage.api import run_and_let_go  # noqa: E402
+from memory_stage.explanation.listener import Explaining  # noqa: E402
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -153,7 +153,7 @@ def test_the_traceback_of_a_watched_program_is_that_of_the_program_alone(tmp_pat
     plain, watched = (
         subprocess.run([sys.executable, *way, "program.py"], capture_output=True, text=True, cwd=tmp_path,
                        env={"PYTHONPATH": str(ROOT), "PATH": ""}).stderr
-        for way in ((), ("-m", "minitensor.stage"))
+        for way in ((), ("-m", "memory_stage"))
     )  # fmt: skip
     told = plain.replace('"' + str(tmp_path) + "/", '"')
     assert told.startswith("Traceback") and told in watched.replace('"' + str(tmp_path) + "/", '"')

@@ -14,13 +14,13 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 
 import numpy as np  # noqa: E402
 
+import memory_stage as stage  # noqa: E402
 import minitensor as mt  # noqa: E402
-from minitensor import stage  # noqa: E402
-from minitensor.stage.engines import of_torch  # noqa: E402
-from minitensor.stage.engines.engine import NotRecordable  # noqa: E402
-from minitensor.stage.engines.of_torch.listening import Mode  # noqa: E402
-from minitensor.stage.recording import record  # noqa: E402
-from minitensor.stage.validation import problems  # noqa: E402
+from memory_stage.engines import of_torch  # noqa: E402
+from memory_stage.engines.protocol import NotRecordable  # noqa: E402
+from memory_stage.engines.torch.function_mode import Mode  # noqa: E402
+from memory_stage.recorder import record  # noqa: E402
+from memory_stage.trace.validation import problems  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 NN = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np}
@@ -333,7 +333,7 @@ def test_a_mistake_of_the_recorders_own_ends_the_recording_and_never_the_program
 
 
 def test_a_mistake_in_a_hook_of_backward_ends_the_recording_and_never_the_backward(monkeypatch):
-    from minitensor.stage.engines.of_torch.backward import _Pass
+    from memory_stage.engines.torch.backward import _Pass
 
     monkeypatch.setattr(record, "STRICT", False)
     monkeypatch.setattr(_Pass, "passed", lambda *arguments: 1 / 0)
@@ -451,7 +451,7 @@ def test_a_warning_is_that_of_the_programs_line():
 
 def test_nothing_imports_torch_unless_the_program_does():
     program = (
-        "import sys\nimport minitensor as mt\nfrom minitensor import stage\n"
+        "import sys\nimport minitensor as mt\nimport memory_stage as stage\n"
         "stage.record('x = mt.ones([2])\\nx.add_(x)')\nassert 'torch' not in sys.modules\n"
         "shown = stage.record('import torch\\nx = torch.ones(2)\\nx.add_(1)')\n"
         "import json\nprint(json.dumps([step['say'] for step in shown.data['variants'][0]['steps']]))"

@@ -12,9 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np  # noqa: E402
 
-from minitensor.explaining.verdicts import Verdict  # noqa: E402
-from minitensor.stage.explained import Explaining  # noqa: E402
-from minitensor.stage.stages import run_and_let_go  # noqa: E402
+from memory_stage.api import run_and_let_go  # noqa: E402
+from memory_stage.explanation.listener import Explaining  # noqa: E402
+from memory_stage.explanation.verdicts import Verdict  # noqa: E402
 
 
 def reported(program: str):

@@ -59,7 +59,7 @@ def warned(folder: Path, *way: str) -> list[str]:
 
 def test_each_names_the_line_that_it_names_in_the_program_alone(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
-    alone, watched = warned(tmp_path), warned(tmp_path, "-m", "minitensor.stage")
+    alone, watched = warned(tmp_path), warned(tmp_path, "-m", "memory_stage")
     assert len(alone) > 10
     assert [line.replace(f"{tmp_path}/", "") for line in watched] == [
         line.replace(f"{tmp_path}/", "") for line in alone

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from minitensor import stage
+import memory_stage as stage
 from tests.vocabulary.aliases.generator import program
 
 _NAME = "<program>"

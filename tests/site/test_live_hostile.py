@@ -63,7 +63,7 @@ def step_through(stage: Stage) -> None:
 FORGED = """
 
 
-import json, minitensor.notebook.in_page as page
+import json, book_kit.in_page.page_kernel as page
 
 
 trace = {"schema": "stage/1", "title": "t", "ask": None, "device": "cpu", "compare": None, "opens": "v1"}

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 
 import minitensor as mt
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.memory_log import MemoryLog
-from minitensor.stage import element
-from minitensor.stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
+from memory_stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
+from memory_stage.web import element
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryLog
 from tests.stage.pages import faces
 
 PROBES = "\n".join((Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("probes.js", "family.js"))

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from minitensor.stage.picture import script_source
+from memory_stage.web.picture import script_source
 
 FOLDER = Path(__file__).parent / "traces"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from minitensor.stage import picture
-from minitensor.stage.embed import asset
+from memory_stage.web import picture
+from memory_stage.web.embed import asset
 from tests.stage import drawing, pages
 
 TEXT, GRAPHIC = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitensor.stage import picture
+from memory_stage.web import picture
 from tests.accessibility import violations
 from tests.stage import pages
 

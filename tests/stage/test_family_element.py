@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from minitensor.stage import element
+from memory_stage.web import element
 from tests.accessibility import violations
 from tests.stage import family
 

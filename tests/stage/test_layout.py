@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from minitensor import stage
+import memory_stage as stage
 from tests.notebook import fuzz
 from tests.notebook.programs import PROGRAMS
 from tests.stage import pages

@@ -7,10 +7,10 @@ import re
 import pytest
 from py_mini_racer import MiniRacer
 
-from minitensor.stage import element, picture
-from minitensor.stage.embed import asset
-from minitensor.stage.lighten import lighten
-from minitensor.stage.v8 import Script
+from memory_stage.web import element, picture
+from memory_stage.web.embed import asset
+from memory_stage.web.minify import lighten
+from memory_stage.web.v8 import Script
 from tests.stage import pages
 
 # Each is an expression whose value depends on what a careless reader of JavaScript would take away or join.

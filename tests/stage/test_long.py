@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitensor import stage
+import memory_stage as stage
 from tests.stage import pages
 from tests.stage.test_element import STEP, sentence, squeezed, steps_of, tab_to
 

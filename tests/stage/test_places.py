@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from minitensor import stage
-from minitensor.stage import picture
+import memory_stage as stage
+from memory_stage.web import picture
 from tests.stage import drawing, pages
 
 WIDTHS = (288, 760, 1000)

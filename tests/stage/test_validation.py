@@ -8,7 +8,7 @@ import json
 import jsonschema
 import pytest
 
-from minitensor.stage.validation import TraceError, problems, schema, validate
+from memory_stage.trace.validation import TraceError, problems, schema, validate
 from tests.stage import pages
 
 REAL = jsonschema.Draft202012Validator(schema())

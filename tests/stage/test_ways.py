@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minitensor import stage
-from minitensor.stage import picture
+import memory_stage as stage
+from memory_stage.web import picture
 from tests.stage import pages
 
 

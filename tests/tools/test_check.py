@@ -70,14 +70,14 @@ def test_every_file_of_the_cross_section_and_of_the_rules_is_there():
 
 
 def test_a_test_that_has_changed_is_run_before_all_others():
-    found = changed.tests(["minitensor/core/storage.py", "tests/engine/test_printing.py"])
+    found = changed.tests(["minitensor/engine/core/storage.py", "tests/engine/test_printing.py"])
     assert found.chosen[0] == "tests/engine/test_printing.py"
 
 
 def test_a_file_of_the_package_brings_what_imports_it_and_what_notices_faults_in_it():
-    found = changed.tests(["minitensor/device/reuse.py"])
+    found = changed.tests(["minitensor/engine/device/host_buffer_cache.py"])
     assert "tests/engine/test_buffer_reuse.py" in found.chosen
-    assert changed.tests(["minitensor/modes.py"]).chosen != ()
+    assert changed.tests(["minitensor/engine/modes.py"]).chosen != ()
 
 
 def test_what_tests_share_brings_the_tests_that_share_it():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.notebook import installed
+from book_kit.widgets import installed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,8 +21,8 @@ def book(tmp_path: Path) -> Path:
     """A copy of the records and of the text of the chapters."""
     shutil.copytree(ROOT / "facts", tmp_path / "facts", ignore=shutil.ignore_patterns("__pycache__", "*.gz"))
     shutil.copytree(ROOT / "chapters", tmp_path / "chapters", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "minitensor" / "vocabulary").mkdir(parents=True)
-    shutil.copy(ROOT / "minitensor" / "vocabulary" / "names.py", tmp_path / "minitensor" / "vocabulary")
+    (tmp_path / "minitensor" / "paddle").mkdir(parents=True)
+    shutil.copy(ROOT / "minitensor" / "paddle" / "names.py", tmp_path / "minitensor" / "paddle")
     return tmp_path
 
 

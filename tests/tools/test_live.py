@@ -227,9 +227,9 @@ def test_the_wheel_for_the_page_holds_what_a_page_needs_and_the_same_bytes_each_
     # Python reads it as it lies there, and finds nothing of the checkout.
     program = (
         f"import sys; sys.path.insert(0, {str(wheel)!r})\n"
-        "import minitensor as mt, minitensor.torch, minitensor.explaining\n"
-        "from minitensor import stage\n"
-        "from minitensor.notebook import check, predict\n"
+        "import minitensor as mt, minitensor.torch, memory_stage.explanation.minitensor\n"
+        "import memory_stage as stage\n"
+        "from book_kit import check, predict\n"
         "assert '.whl' in mt.__file__\n"
         "def doubled(x): return x.scale_(2.0)\n"
         "report = check(doubled, cases=[(mt.ones([2]),)], against=lambda x: x.scale_(2.0))\n"

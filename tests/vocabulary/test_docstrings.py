@@ -14,7 +14,7 @@ import minitensor as mt
 import minitensor.nn.functional
 import minitensor.torch.nn.functional
 from minitensor import torch
-from minitensor.operations import FUNCTIONS as PADDLES
+from minitensor.engine.operations import FUNCTIONS as PADDLES
 from minitensor.torch.compiling import FUNCTIONS as PYTORCHS
 from tools.build import ROOT
 

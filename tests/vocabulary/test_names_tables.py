@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import minitensor as mt
-from minitensor.notebook import names_tables as tables
-from minitensor.vocabulary.names import ASKS, LIBRARIES, ROWS
+from book_kit.tables import names_tables as tables
+from minitensor.paddle.names import ASKS, LIBRARIES, ROWS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "chapters" / "C_names.md"

@@ -7,9 +7,9 @@ import pytest
 
 import minitensor as paddle
 import minitensor.nn.functional as F
-from minitensor.autograd import gradcheck
-from minitensor.device.places import device_named, using
-from minitensor.networks.recurrent import gru_step, lstm_step, rnn_step
+from minitensor.engine.autograd import gradcheck
+from minitensor.engine.device.places import device_named, using
+from minitensor.engine.layers.recurrent import gru_step, lstm_step, rnn_step
 
 
 def leaf(*shape: int, seed: int = 0) -> paddle.Tensor:
@@ -129,7 +129,7 @@ def test_conv2d_is_the_sum_of_its_windows():
 
 
 def test_conv2d_in_blocks_is_conv2d_at_once(monkeypatch):
-    from minitensor.networks import convolution
+    from minitensor.engine.layers import convolution
 
     def gradients():
         x, w = leaf(5, 2, 6, 6), leaf(3, 2, 3, 3, seed=1)

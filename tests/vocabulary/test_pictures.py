@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from book_kit.data.bundled import photographs
 from facts.pictures import CASES, answers, picture
 from minitensor import memory, torch
 from minitensor.io import DataLoader, Dataset, TensorDataset
-from minitensor.notebook.bundled import photographs
 from minitensor.vision import transforms as T
 from tools.build import ROOT
 

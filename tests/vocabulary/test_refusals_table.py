@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import minitensor as mt
+from book_kit.tables import refusals_table as tables
+from memory_stage.explanation.minitensor.pytorchs import SAVES
 from minitensor import torch
-from minitensor.explaining.pytorchs import SAVES
-from minitensor.notebook import refusals_table as tables
 from tests.vocabulary import learners, test_overwritten
 from tests.vocabulary.test_overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, is_missing, told
 

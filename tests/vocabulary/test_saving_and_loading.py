@@ -17,7 +17,7 @@ import pytest
 
 import minitensor as paddle
 from minitensor import torch
-from minitensor.files import archive
+from minitensor.engine.files import archive
 
 BOTH = pytest.mark.parametrize("library", [torch, paddle], ids=["torch", "paddle"])
 
@@ -246,7 +246,7 @@ def test_a_killed_save_leaves_the_old_file(tmp_path):
     path = tmp_path / "net.pt"
     torch.save(torch.ones(2), path)
     program = (
-        "import os, sys\nfrom minitensor import torch\nfrom minitensor.files import archive\n"
+        "import os, sys\nfrom minitensor import torch\nfrom minitensor.engine.files import archive\n"
         "archive.npy.write_array = lambda member, *_, **__: (member.write(b'part'), os._exit(9))\n"
         "torch.save(torch.zeros(2), sys.argv[1])"
     )

@@ -11,7 +11,7 @@ import pytest
 import minitensor as paddle
 from minitensor import torch
 from minitensor.device import cpu
-from minitensor.device.counters import cpu_meter
+from minitensor.engine.device.counters import cpu_meter
 
 F = torch.nn.functional
 

@@ -1,5 +1,5 @@
 """``paddle.distributed.fleet.utils``: free the saved tensors of a part of the network, and recompute it in backward."""
 
-from minitensor.autograd.recomputing import recompute
+from minitensor.engine.autograd.recomputing import recompute
 
 __all__ = ["recompute"]

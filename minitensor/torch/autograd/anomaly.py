@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import host_array
-from minitensor.events import listening, watch
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.events import listening, watch
 from minitensor.torch import errors
 from minitensor.torch.errors import anomaly
 from minitensor.torch.grad_fn import function_name

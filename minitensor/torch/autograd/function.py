@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.autograd.context import LayerCall, PyLayerContext
-from minitensor.autograd.py_layer import PyLayer, run_backward, run_on_tensors
-from minitensor.core.history import Leaf, Node, Operation, is_protected
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.modes import no_grad
-from minitensor.saving.saved import FREED, is_right
+from minitensor.engine.autograd.context import LayerCall, PyLayerContext
+from minitensor.engine.autograd.py_layer import PyLayer, run_backward, run_on_tensors
+from minitensor.engine.core.history import Leaf, Node, Operation, is_protected
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.modes import no_grad
+from minitensor.engine.saved.saved import FREED, is_right
 from minitensor.torch import errors
 from minitensor.torch.conversion import to
 from minitensor.torch.grad_fn import NamedOperation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.gradients import grad
 from minitensor.torch.autograd.modes import enable_grad
 from minitensor.torch.creation import ones_like, zeros_like

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minitensor.autograd import gradients as engine
-from minitensor.autograd.backward_pass import OnArrays, pending_counts, propagate
-from minitensor.autograd.pruning import only_towards
-from minitensor.core.history import Leaf, Node
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.modes import no_grad
+from minitensor.engine.autograd import gradients as engine
+from minitensor.engine.autograd.backward_pass import OnArrays, pending_counts, propagate
+from minitensor.engine.autograd.pruning import only_towards
+from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.modes import no_grad
 from minitensor.torch.autograd.anomaly import searching
 from minitensor.torch.autograd.modes import set_grad_enabled
 from minitensor.torch.creation import zeros_like

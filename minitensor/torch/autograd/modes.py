@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.modes import enable_grad, is_grad_enabled, modes, no_grad
+from minitensor.engine.modes import enable_grad, is_grad_enabled, modes, no_grad
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
 

@@ -1,6 +1,7 @@
 """``torch.nn``: modules, losses and the functions that they are made of.
 
-What a layer computes is that of :mod:`minitensor.networks`; how its parameters begin is PyTorch's, number for number.
+What a layer computes is that of :mod:`minitensor.engine.layers`; how its parameters begin is PyTorch's, number for
+number.
 May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 

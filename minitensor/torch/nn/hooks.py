@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from minitensor.autograd.pruning import JointHook
-from minitensor.modes import modes
+from minitensor.engine.autograd.pruning import JointHook
+from minitensor.engine.modes import modes
 from minitensor.torch.errors import warn
 from minitensor.torch.grad_fn import answered
 from minitensor.torch.nn.parts import RemovableHandle

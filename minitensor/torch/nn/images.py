@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitensor.networks.convolution import pair
+from minitensor.engine.layers.convolution import pair
 from minitensor.torch.creation import empty, ones, tensor, zeros
 from minitensor.torch.dtypes import int64
 from minitensor.torch.nn import functional as F

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.networks import activations, attention, convolution, normalization, pooling
+from minitensor.engine.layers import activations, attention, convolution, normalization, pooling
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.grad_fn import called
 from minitensor.torch.tensor import Tensor, as_kind

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
-from minitensor.networks.declared import TORCH, classes
+from minitensor.engine.layers.declared import TORCH, classes
 from minitensor.torch.creation import empty
 from minitensor.torch.nn import functional as F
 from minitensor.torch.nn import init

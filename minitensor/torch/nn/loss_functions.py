@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.device.arrays import host_array, like
-from minitensor.dtypes import FLOATS
-from minitensor.networks import losses as of_networks
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.layers import losses as of_networks
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES, Size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.creation import empty
 from minitensor.torch.tensor import Tensor
 

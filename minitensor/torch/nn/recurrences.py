@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.networks import recurrent
+from minitensor.engine.layers import recurrent
 from minitensor.torch.creation import empty, zeros
 from minitensor.torch.nn import init
 from minitensor.torch.nn.module import Module

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.nn.parts import IncompatibleKeys

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from minitensor.core.tensor import Tensor as BaseTensor
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
 from minitensor.torch.errors import warn
 from minitensor.torch.nn.parts import drop_gradient

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitensor.autograd.recomputing import Repeatable
-from minitensor.core.tensor import Tensor as BaseTensor
-from minitensor.modes import modes
+from minitensor.engine.autograd.recomputing import Repeatable
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.modes import modes
 from minitensor.torch.autograd import grad
 from minitensor.torch.autograd.function import Function
 from minitensor.torch.errors import missing_in, warn

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.data import datasets, samplers
-from minitensor.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # found here by name
-from minitensor.data.loading import Loader, collated
-from minitensor.data.samplers import Sampler
+from minitensor.engine.data import datasets, samplers
+from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # found here by name
+from minitensor.engine.data.loading import Loader, collated
+from minitensor.engine.data.samplers import Sampler
 from minitensor.torch.creation import as_tensor, tensor
 from minitensor.torch.dtypes import float64
 from minitensor.torch.errors import missing_in

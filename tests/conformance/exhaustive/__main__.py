@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import minitensor
-from minitensor.modes import POLICIES
+from minitensor.engine.modes import POLICIES
 
 from .alphabet import evenly, total
 from .judge import Plan, Report, judge_all, table

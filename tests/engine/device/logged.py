@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from minitensor.device.allocator import Block, CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.memory_log import MemoryLog
+from minitensor.engine.device.allocator import Block, CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryLog
 
 MIB = 1 << 20
 

@@ -11,8 +11,8 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from minitensor.device.allocator import Block, CachingAllocator, SegmentView
-from minitensor.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.allocator import Block, CachingAllocator, SegmentView
+from minitensor.engine.device.memory_error import OutOfMemoryError
 
 MIB = 1024 * 1024
 

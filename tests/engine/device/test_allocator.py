@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.profiles import PROFILES
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.profiles import PROFILES
 from tests.engine.device.model import expect_sound
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

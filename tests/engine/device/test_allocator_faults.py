@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from minitensor.device.allocator import Block, CachingAllocator
-from minitensor.device.profiles import PADDLE, TORCH, Profile
+from minitensor.engine.device.allocator import Block, CachingAllocator
+from minitensor.engine.device.profiles import PADDLE, TORCH, Profile
 from tests.engine.device.model import MIB, Model, random_program, run_beside_model
 
 FAULTS: list[Callable[[], tuple[CachingAllocator, str]]] = []

@@ -7,9 +7,9 @@ import gc
 import numpy as np
 import pytest
 
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.profiles import PROFILES, TORCH, PoolRules, Profile
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.profiles import PROFILES, TORCH, PoolRules, Profile
 from tests.engine.device.model import expect_sound
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30

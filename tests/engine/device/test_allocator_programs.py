@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.profiles import PROFILES
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.profiles import PROFILES
 from tests.engine.device.model import Model, random_program, run_beside_model
 
 MIB, GIB = 1 << 20, 1 << 30

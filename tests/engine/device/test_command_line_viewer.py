@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.memory_log import MemoryLog
-from minitensor.device.snapshot import dump_snapshot
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryLog
+from minitensor.engine.device.snapshot import dump_snapshot
 from tests.engine.device.logged import random_log, training_step
 
 MIB, GIB = 1 << 20, 1 << 30

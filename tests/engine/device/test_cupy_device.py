@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.device import places
-from minitensor.device.arrays import address_of, gpu_of, owner_of, share_memory
+from minitensor.engine.device import places
+from minitensor.engine.device.arrays import address_of, gpu_of, owner_of, share_memory
 
 pytestmark = pytest.mark.cpu_only
 
@@ -55,11 +55,11 @@ def test_the_simulated_gpu_says_why_it_stands_in(
 ) -> None:
     class Broken:
         def find_spec(self, name: str, *_: Any) -> None:
-            if name == "minitensor.device.cuda_arrays":
+            if name == "minitensor.engine.device.cuda_arrays":
                 raise error
 
     monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "minitensor.device.cuda_arrays", raising=False)
+    monkeypatch.delitem(sys.modules, "minitensor.engine.device.cuda_arrays", raising=False)
     assert places.set_device("gpu") == "Place(gpu:sim)"
     assert f"no CUDA device answers ({said}), so 'gpu' is a simulated GPU" in capsys.readouterr().err
     places.set_device("gpu")

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.device.places import current
-from minitensor.device.simulated import DeviceArray
-from minitensor.table import ROWS
+from minitensor.engine.device.places import current
+from minitensor.engine.device.simulated import DeviceArray
+from minitensor.engine.table import ROWS
 from tests.engine.device.test_transfers import everything
 
 # The tests make their own tensors on the simulated GPU.

@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from minitensor.device.allocator import Block, CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError, bytes_text
-from minitensor.device.profiles import PROFILES
+from minitensor.engine.device.allocator import Block, CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError, bytes_text
+from minitensor.engine.device.profiles import PROFILES
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 

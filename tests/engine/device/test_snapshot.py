@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_error import OutOfMemoryError
-from minitensor.device.memory_log import MemoryEvent, MemoryLog
-from minitensor.device.snapshot import dump_snapshot, snapshot, torch_snapshot
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryEvent, MemoryLog
+from minitensor.engine.device.snapshot import dump_snapshot, snapshot, torch_snapshot
 from tests.engine.device.logged import random_log, training_step
 from tests.engine.device.viewer_rules import expect_openable
 

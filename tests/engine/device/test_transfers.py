@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.device.places import current
+from minitensor.engine.device.places import current
 from tests.engine import samples, samples_functions, samples_indexed
 from tests.engine.samples import Sample
 from tests.engine.samples_indexed import Case

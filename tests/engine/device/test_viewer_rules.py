@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitensor.device.allocator import CachingAllocator
-from minitensor.device.memory_log import MemoryLog
-from minitensor.device.snapshot import torch_snapshot
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_log import MemoryLog
+from minitensor.engine.device.snapshot import torch_snapshot
 from tests.engine.device.logged import training_step
 from tests.engine.device.viewer_rules import expect_openable
 

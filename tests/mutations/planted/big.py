@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-chunks = partial(mutation, "kernels/chunks.py")
-reuse = partial(mutation, "device/reuse.py")
-threads = partial(mutation, "device/threads.py")
+chunks = partial(mutation, "minitensor/engine/kernels/chunks.py")
+reuse = partial(mutation, "minitensor/engine/device/host_buffer_cache.py")
+threads = partial(mutation, "minitensor/engine/device/threads.py")
 
 reuse(
     "buffer-kept-while-it-is-used",
@@ -110,7 +110,7 @@ threads(
     "threads_shared_out::test_an_interruption_is_raised_when_nobody_works_any_more",
 )  # fmt: skip
 mutation(
-    "device/interrupts.py",
+    "minitensor/engine/device/interrupts.py",
     "interrupted-in-the-middle",
     "An interruption is raised where it comes, in the middle of a write.",
     "if callable(before):",

@@ -4,10 +4,10 @@ from functools import partial
 
 from ..mutation import mutation
 
-simulated = partial(mutation, "device/simulated.py")
-places = partial(mutation, "device/places.py")
-moving = partial(mutation, "creation/moving.py")
-storage = partial(mutation, "core/storage.py")
+simulated = partial(mutation, "minitensor/engine/device/simulated.py")
+places = partial(mutation, "minitensor/engine/device/places.py")
+moving = partial(mutation, "minitensor/engine/creation/moving.py")
+storage = partial(mutation, "minitensor/engine/core/storage.py")
 
 simulated(
     "dead-device-array-keeps-its-block",
@@ -123,7 +123,7 @@ storage(
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
-    "autograd/backward_pass.py",
+    "minitensor/engine/autograd/backward_pass.py",
     "device-gradient-on-its-way-counted-on-the-host",
     "A gradient on its way that lies on a GPU is counted on the host, too.",
     "size = 0 if gpu_of(array) is not None else getattr(",
@@ -131,7 +131,7 @@ mutation(
     "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
-    "operations/operands.py",
+    "minitensor/engine/operations/operands.py",
     "overlapping-device-target-is-written",
     "On a GPU, which has no read-only arrays, a tensor whose elements share memory is written.",
     "    if not writeable(x._array):",
@@ -139,7 +139,7 @@ mutation(
     "all_or_nothing::test_a_tensor_whose_elements_share_memory_is_not_written",
 )  # fmt: skip
 mutation(
-    "core/regions.py",
+    "minitensor/engine/core/regions.py",
     "lent-device-memory-may-be-written",
     "What is lent to be read may be written on a GPU.",
     " and not (_lent and id(owner_of(array)) in _lent)",
@@ -147,7 +147,7 @@ mutation(
     "py_layer::test_a_saved_tensor_is_not_written_by_backward",
 )  # fmt: skip
 mutation(
-    "core/regions.py",
+    "minitensor/engine/core/regions.py",
     "lent-twice-taken-back-once",
     "Memory of a GPU that is lent twice may be written when the first takes it back.",
     "    _lent[key] -= 1\n    if _lent[key] == 0:\n        del _lent[key]",
@@ -155,7 +155,7 @@ mutation(
     "py_layer::test_a_saved_tensor_stays_protected_when_a_layer_inside_backward_is_done_with_it",
 )  # fmt: skip
 mutation(
-    "saving/patches.py",
+    "minitensor/engine/saved/patches.py",
     "preserved-cells-picked-by-a-host-mask",
     "What was preserved is put back into an array of a GPU by a mask of the host.",
     "        array[like(hit, array)] = self.values",
@@ -163,7 +163,7 @@ mutation(
     "copy_on_write::test_a_write_to_the_whole_preserves_what_the_saver_sees",
 )  # fmt: skip
 mutation(
-    "saving/cells.py",
+    "minitensor/engine/saved/cells.py",
     "cells-copied-from-the-start-of-their-stretch",
     "Scattered cells of a GPU's storage are preserved with what lies elsewhere.",
     "else stretch[like(self.numbers() - self.begin, stretch)]",
@@ -171,7 +171,7 @@ mutation(
     "copy_on_write_random",
 )  # fmt: skip
 mutation(
-    "device/cuda.py",
+    "minitensor/device/cuda.py",
     "reserved-peak-begins-with-what-is-in-use",
     "The peak of what a GPU has reserved is reset to what is in use.",
     "    counters.max_reserved = counters.reserved",
@@ -179,7 +179,7 @@ mutation(
     "devices::test_the_two_peaks_of_a_gpu_are_reset_one_by_one",
 )  # fmt: skip
 mutation(
-    "kernels/indexed.py",
+    "minitensor/engine/kernels/indexed.py",
     "device-assigns-repeated-places-in-no-order",
     "Of two values for one place, a GPU keeps whichever it likes.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",

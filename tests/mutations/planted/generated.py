@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-templates = partial(mutation, "operations/templates.py")
-writing = partial(mutation, "saving/writing.py")
-history = partial(mutation, "core/history.py")
+templates = partial(mutation, "minitensor/engine/operations/templates.py")
+writing = partial(mutation, "minitensor/engine/saved/writing.py")
+history = partial(mutation, "minitensor/engine/core/history.py")
 
 templates(
     "in-place-op-makes-no-version",
@@ -161,7 +161,7 @@ templates(
     "operations::test_the_gradient_is_right_when_only_one_operand_wants_it",
 )  # fmt: skip
 mutation(
-    "operations/compiling.py",
+    "minitensor/engine/operations/compiling.py",
     "in-place-backward-is-that-of-the-normal-op",
     "An in-place operation that saves marks is given the backward that unpacks operands.",
     "row, differs = form.row, form.in_place and form.row.in_place_differs",

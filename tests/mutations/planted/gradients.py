@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-backward = partial(mutation, "autograd/gradients.py")
-walk = partial(mutation, "autograd/backward_pass.py")
-second = partial(mutation, "autograd/higher_order.py")
+backward = partial(mutation, "minitensor/engine/autograd/gradients.py")
+walk = partial(mutation, "minitensor/engine/autograd/backward_pass.py")
+second = partial(mutation, "minitensor/engine/autograd/higher_order.py")
 
 walk(
     "gradients-added-in-shared-memory",

@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-storage = partial(mutation, "core/storage.py")
-writing = partial(mutation, "saving/writing.py")
-history = partial(mutation, "core/history.py")
+storage = partial(mutation, "minitensor/engine/core/storage.py")
+writing = partial(mutation, "minitensor/engine/saved/writing.py")
+history = partial(mutation, "minitensor/engine/core/history.py")
 
 storage(
     "storage-not-uncounted",
@@ -128,7 +128,7 @@ history(
     "backward_keeps_to_itself",
 )  # fmt: skip
 
-modes = partial(mutation, "modes.py")
+modes = partial(mutation, "minitensor/engine/modes.py")
 modes(
     "no-grad-does-not-nest",
     "Leaving no_grad always turns recording on.",

@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-context = partial(mutation, "autograd/context.py")
-layer = partial(mutation, "autograd/py_layer.py")
-replacing = partial(mutation, "views/replacing.py")
+context = partial(mutation, "minitensor/engine/autograd/context.py")
+layer = partial(mutation, "minitensor/engine/autograd/py_layer.py")
+replacing = partial(mutation, "minitensor/engine/views/set_resize_cast.py")
 
 context(
     "layer-writes-a-leaf",
@@ -44,7 +44,7 @@ context(
     "py_layer::test_an_input_written_without_a_word_is_refused_and_the_write_named",
 )  # fmt: skip
 mutation(
-    "autograd/outputs.py",
+    "minitensor/engine/autograd/outputs.py",
     "outputs-not-counted",
     "No gradient seems to have come for any of several outputs.",
     "    whole[part.count] = 1\n",
@@ -87,7 +87,7 @@ replacing(
     "replacing::test_a_cast_view_leaves_its_group_and_the_group_its_history",
 )  # fmt: skip
 mutation(
-    "autograd/gradients.py",
+    "minitensor/engine/autograd/gradients.py",
     "one-root-counts-once",
     "backward from one tensor given twice counts it once.",
     "_array(roots[node] + g)",

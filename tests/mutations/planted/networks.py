@@ -4,8 +4,8 @@ from functools import partial
 
 from ..mutation import mutation
 
-cross_entropy = partial(mutation, "networks/cross_entropy.py")
-optimizer = partial(mutation, "optimizer/optimizer.py")
+cross_entropy = partial(mutation, "minitensor/engine/layers/cross_entropy.py")
+optimizer = partial(mutation, "minitensor/optimizer/optimizer.py")
 LARGE = "large_arrays"
 FUNCTIONS = "tests/vocabulary/test_paddle_functions.py"
 OPTIMIZERS = "tests/vocabulary/test_paddle_optimizers.py"
@@ -33,7 +33,7 @@ cross_entropy(
     FUNCTIONS,
 )
 mutation(
-    "kernels/activations.py",
+    "minitensor/engine/kernels/activations.py",
     "last-block-left-out",
     "What is done in blocks leaves out the rows after the last whole block.",
     "for begin in range(0, len(a), step)]",
@@ -41,7 +41,7 @@ mutation(
     LARGE,
 )
 mutation(
-    "kernels/indexed.py",
+    "minitensor/engine/kernels/indexed.py",
     "added-from-the-wrong-element",
     "Rows of a view are added where its memory begins, wherever its first element lies.",
     "inside = np.asarray((address(out) - address(line)) // out.itemsize)",
@@ -49,7 +49,7 @@ mutation(
     LARGE,
 )
 mutation(
-    "operations/rules/on_arrays.py",
+    "minitensor/engine/operations/rules/on_arrays.py",
     "selection-of-the-others",
     "By bits, 0 is selected where the other number should be.",
     "np.multiply(array.view(bits), np.logical_not(condition), out=chosen)",

@@ -4,10 +4,10 @@ from functools import partial
 
 from ..mutation import mutation
 
-arithmetic = partial(mutation, "table/arithmetic.py")
-functions = partial(mutation, "table/functions.py")
-on_arrays = partial(mutation, "operations/rules/on_arrays.py")
-on_tensors = partial(mutation, "autograd/rules/on_tensors.py")
+arithmetic = partial(mutation, "minitensor/engine/table/arithmetic.py")
+functions = partial(mutation, "minitensor/engine/table/functions.py")
+on_arrays = partial(mutation, "minitensor/engine/operations/rules/on_arrays.py")
+on_tensors = partial(mutation, "minitensor/engine/autograd/rules/on_tensors.py")
 
 functions(
     "sine-saves-its-output",
@@ -66,7 +66,7 @@ arithmetic(
     "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
 )  # fmt: skip
 mutation(
-    "table/activations.py",
+    "minitensor/engine/table/activations.py",
     "relu-lets-everything-pass",
     "relu does not stop the gradient of negative elements.",
     'x="where(out > 0, g, 0)"',
@@ -74,7 +74,7 @@ mutation(
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "table/constants.py",
+    "minitensor/engine/table/constants.py",
     "filling-keeps-the-gradient",
     "What fill_ overwrites keeps its gradient.",
     'signature="x, value", prepare=kernels.fill_arguments, x="zeros_like(g)"',
@@ -82,7 +82,7 @@ mutation(
     "in_place::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "table/masked.py",
+    "minitensor/engine/table/masked.py",
     "masked-fill-multiplies-by-a-mask",
     "What masked_fill overwrites is multiplied by 0.",
     'x="where(mask, 0, g)", value="where(mask, g, 0)"',
@@ -90,7 +90,7 @@ mutation(
     "infinite",
 )  # fmt: skip
 mutation(
-    "table/reducing.py",
+    "minitensor/engine/table/reducing.py",
     "mean-is-a-sum",
     "The gradient of a mean is not divided.",
     'x="spread(g / along(shape, axis), shape, axis, keepdim)"',
@@ -98,7 +98,7 @@ mutation(
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "table/indexed.py",
+    "minitensor/engine/table/indexed.py",
     "alpha-forgotten",
     "index_add does not scale the gradient of its value.",
     'value="index_select(g, index, axis) * alpha"',
@@ -106,7 +106,7 @@ mutation(
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "table/matrices.py",
+    "minitensor/engine/table/matrices.py",
     "addmm-without-transposing",
     "A matrix product's gradient is not transposed.",
     '"x": "matmul(g, y, False, True) * alpha"',
@@ -170,7 +170,7 @@ on_tensors(
     "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
 )  # fmt: skip
 mutation(
-    "operations/rules/on_arrays_along_axis.py",
+    "minitensor/engine/operations/rules/on_arrays_along_axis.py",
     "every-assigned-value-gets-the-gradient",
     "put_along_axis: of several values assigned to one element, all get its gradient.",
     "stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
@@ -178,7 +178,7 @@ mutation(
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "operations/rules/on_arrays_indexed.py",
+    "minitensor/engine/operations/rules/on_arrays_indexed.py",
     "overwritten-rows-get-the-gradient",
     "scatter: of rows that were assigned twice, both updates get the gradient.",
     "        taken[~last_of_each(rows)] = 0\n",
@@ -186,7 +186,7 @@ mutation(
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 mutation(
-    "operations/rules/on_arrays_functions.py",
+    "minitensor/engine/operations/rules/on_arrays_functions.py",
     "doubling-stops-early",
     "cumprod: long rows lose the gradient of what lies far behind.",
     "        stretch *= 2\n",

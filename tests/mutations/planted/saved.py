@@ -4,11 +4,11 @@ from functools import partial
 
 from ..mutation import mutation
 
-saving = partial(mutation, "saving/saved.py")
-writing = partial(mutation, "saving/writing.py")
-keeping = partial(mutation, "saving/keeping.py")
-patches = partial(mutation, "saving/patches.py")
-cells = partial(mutation, "saving/cells.py")
+saving = partial(mutation, "minitensor/engine/saved/saved.py")
+writing = partial(mutation, "minitensor/engine/saved/writing.py")
+keeping = partial(mutation, "minitensor/engine/saved/in_place_inputs.py")
+patches = partial(mutation, "minitensor/engine/saved/patches.py")
+cells = partial(mutation, "minitensor/engine/saved/cells.py")
 
 keeping(
     "own-input-not-copied",

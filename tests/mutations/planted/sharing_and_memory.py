@@ -4,11 +4,11 @@ from functools import partial
 
 from ..mutation import mutation
 
-sharing = partial(mutation, "sharing/borrowing.py")
-foreign_writes = partial(mutation, "sharing/foreign_writes.py")
-dlpack = partial(mutation, "sharing/dlpack.py")
-changes = partial(mutation, "memory/changes.py")
-recording = partial(mutation, "memory/recording.py")
+sharing = partial(mutation, "minitensor/engine/sharing/numpy_memory.py")
+foreign_writes = partial(mutation, "minitensor/engine/sharing/foreign_writes.py")
+dlpack = partial(mutation, "minitensor/engine/sharing/dlpack.py")
+changes = partial(mutation, "minitensor/memory/changes.py")
+recording = partial(mutation, "minitensor/memory/recording.py")
 
 sharing(
     "memory-behind-is-taken-for-the-same",
@@ -116,7 +116,7 @@ changes(
     "memory_measure::test_gradients_on_their_way_count_in_bytes_and_make_no_storage",
 )  # fmt: skip
 mutation(
-    "memory/profiling.py",
+    "minitensor/memory/profiling.py",
     "saved-twice-counted-twice",
     "A tensor that an operation saves as both operands counts twice.",
     "sum({id(array): array.nbytes for array in here}.values())",
@@ -124,7 +124,7 @@ mutation(
     "memory_profile::test_every_line_has_its_bytes_by_hand",
 )  # fmt: skip
 mutation(
-    "memory/profiling.py",
+    "minitensor/memory/profiling.py",
     "line-that-frees-has-the-peak-after",
     "The peak of a line that frees memory is what is left afterwards.",
     "            row.reach(table.total.allocated)\n            table.total.add(change)\n",
@@ -153,7 +153,7 @@ recording(
     "memory_events::test_a_change_of_the_shape_alone_is_no_write",
 )  # fmt: skip
 mutation(
-    "memory/snapshots.py",
+    "minitensor/memory/snapshots.py",
     "constants-are-no-leaves",
     "In a snapshot, a tensor that wants no gradient is no leaf.",
     '"is_leaf": node is None or (',
@@ -161,7 +161,7 @@ mutation(
     "memory_snapshot::test_gradients_lists_attributes_and_asked_names_are_named",
 )  # fmt: skip
 mutation(
-    "device/counters.py",
+    "minitensor/engine/device/counters.py",
     "later-peak-replaces-a-higher-one",
     "Resetting one peak of the host forgets how high the other was.",
     "        self.reserved = max(self.reserved, peak + self.cached)",
@@ -169,7 +169,7 @@ mutation(
     "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
 )  # fmt: skip
 mutation(
-    "device/cpu.py",
+    "minitensor/device/cpu.py",
     "both-peaks-reset-with-one",
     "Resetting the peak of what is allocated resets that of what is reserved.",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = 0\n",
@@ -177,7 +177,7 @@ mutation(
     "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
 )  # fmt: skip
 mutation(
-    "memory/snapshots.py",
+    "minitensor/memory/snapshots.py",
     "replaced-gpu-is-not-told",
     "A snapshot leaves out a simulated GPU that another has replaced, though tensors lie on it.",
     "for gpu in (current.gpu, current.simulated, *used) if",
@@ -185,7 +185,7 @@ mutation(
     "memory_snapshot::test_a_recording_in_which_the_gpu_was_replaced_is_told_without_its_makers",
 )  # fmt: skip
 mutation(
-    "memory/profiling.py",
+    "minitensor/memory/profiling.py",
     "bytes-of-every-device-in-one-table",
     "A profile of one device counts the bytes of the others.",
     "        if change is not None and change.device == table.device:",
@@ -193,7 +193,7 @@ mutation(
     "memory_profile::test_a_table_is_about_one_device",
 )  # fmt: skip
 mutation(
-    "memory/profiling.py",
+    "minitensor/memory/profiling.py",
     "writes-on-every-device-in-one-table",
     "A profile of one device counts what was written on the others.",
     '        if kind == "write" and device_of(arguments[0]._storage) == table.device:',
@@ -201,7 +201,7 @@ mutation(
     "memory_profile::test_a_table_is_about_one_device",
 )  # fmt: skip
 mutation(
-    "memory/profiling.py",
+    "minitensor/memory/profiling.py",
     "saved-on-every-device-in-one-table",
     "A profile of one device counts what was saved on the others.",
     " if device_of(kept.storage) == self.table.device]",

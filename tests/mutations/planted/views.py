@@ -4,12 +4,12 @@ from functools import partial
 
 from ..mutation import mutation
 
-regions = partial(mutation, "core/regions.py")
-views = partial(mutation, "views/making.py")
-parts = partial(mutation, "views/parts.py")
-reshaping = partial(mutation, "views/reshaping.py")
-transposing = partial(mutation, "views/transposing.py")
-joining = partial(mutation, "views/joining.py")
+regions = partial(mutation, "minitensor/engine/core/regions.py")
+views = partial(mutation, "minitensor/engine/views/making.py")
+parts = partial(mutation, "minitensor/engine/views/parts.py")
+reshaping = partial(mutation, "minitensor/engine/views/reshaping.py")
+transposing = partial(mutation, "minitensor/engine/views/transposing.py")
+joining = partial(mutation, "minitensor/engine/views/joining.py")
 
 regions(
     "overwritten-cells-keep-their-gradient",
@@ -166,7 +166,7 @@ joining(
     "views::test_a_copy_has_a_storage_of_its_own",
 )  # fmt: skip
 mutation(
-    "core/tensor.py",
+    "minitensor/engine/core/tensor.py",
     "detach-stays-in-the-group",
     "A detached alias belongs to the group, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
@@ -174,7 +174,7 @@ mutation(
     "autograd::test_backward_without_anything_recorded_says_so",
 )  # fmt: skip
 mutation(
-    "sharing/borrowing.py",
+    "minitensor/engine/sharing/numpy_memory.py",
     "numpy-shares-memory",
     "numpy() gives the memory itself: it can be written behind the engine's back.",
     "else x._array.copy()",
@@ -182,7 +182,7 @@ mutation(
     "protocols::test_numpy_and_asarray_copy",
 )  # fmt: skip
 mutation(
-    "core/tensor.py",
+    "minitensor/engine/core/tensor.py",
     "gradient-keeps-its-history",
     "A gradient that is set keeps a history that may lead back to its leaf: a cycle.",
     "                gradient = gradient.detach()  # its history may refer to this leaf",
@@ -190,7 +190,7 @@ mutation(
     "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
 )  # fmt: skip
 mutation(
-    "core/tensor.py",
+    "minitensor/engine/core/tensor.py",
     "retaining-member-not-noted",
     "A view that retains its gradient is not known to its group.",
     "            self._history.note_retaining(self)",
@@ -198,7 +198,7 @@ mutation(
     "members",
 )  # fmt: skip
 mutation(
-    "core/tensor.py",
+    "minitensor/engine/core/tensor.py",
     "resumed-leaf-is-a-new-one",
     "A leaf whose stop_gradient was True for a while comes back as another leaf.",
     "                self._extras().paused = node, self._history, self._array",
@@ -206,7 +206,7 @@ mutation(
     "members",
 )  # fmt: skip
 mutation(
-    "creation/given.py",
+    "minitensor/engine/creation/from_data.py",
     "to-tensor-shares-memory",
     "A tensor made of an array shares its memory.",
     "        array = np.array(data, order=\"C\")",

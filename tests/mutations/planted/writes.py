@@ -4,9 +4,9 @@ from functools import partial
 
 from ..mutation import mutation
 
-indexing = partial(mutation, "views/indexing.py")
-writing = partial(mutation, "saving/writing.py")
-operands = partial(mutation, "operations/operands.py")
+indexing = partial(mutation, "minitensor/engine/views/indexing.py")
+writing = partial(mutation, "minitensor/engine/saved/writing.py")
+operands = partial(mutation, "minitensor/engine/operations/operands.py")
 
 indexing(
     "every-value-of-a-repeated-index-counts",
@@ -135,7 +135,7 @@ operands(
     "stored_values",
 )  # fmt: skip
 mutation(
-    "kernels/numbers.py",
+    "minitensor/engine/kernels/numbers.py",
     "numpy-left-to-find-overlap",
     "Overlapping copies are left to numpy, which misses some.",
     "    if may_share(numbers, target):\n        numbers = numbers.copy()\n",
@@ -143,7 +143,7 @@ mutation(
     "stored_values",
 )  # fmt: skip
 mutation(
-    "kernels/numbers.py",
+    "minitensor/engine/kernels/numbers.py",
     "nan-stored-into-integers",
     "A nan, or a number that is too large, is stored into integers.",
     "        if not (bounds.min <= lowest and highest <= bounds.max):",
@@ -151,7 +151,7 @@ mutation(
     "stored_values",
 )  # fmt: skip
 mutation(
-    "kernels/elementwise.py",
+    "minitensor/engine/kernels/elementwise.py",
     "negative-powers-found-on-the-way",
     "An integer power in place fails when half of it is written.",
     "    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():",
@@ -159,7 +159,7 @@ mutation(
     "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone",
 )  # fmt: skip
 mutation(
-    "kernels/elementwise.py",
+    "minitensor/engine/kernels/elementwise.py",
     "bias-scaled-when-it-should-not-be",
     "scale multiplies its bias whatever bias_after_scale says.",
     "    if not bias_after_scale:\n        bias",
@@ -167,7 +167,7 @@ mutation(
     "operations::test_the_value_is_that_of_numpy",
 )  # fmt: skip
 mutation(
-    "kernels/indexed.py",
+    "minitensor/engine/kernels/indexed.py",
     "index-not-checked",
     "An index that reaches outside is found by numpy, and a negative one is not brought to the front.",
     "    index = index.astype(np.int64, order=\"C\")\n    if not index.size:",

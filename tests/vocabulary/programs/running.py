@@ -16,7 +16,6 @@ import numpy
 import minitensor
 from minitensor import torch
 
-HERE = Path(__file__).parent
 FACTS = Path(__file__).parents[3] / "facts"
 
 #: What takes the place of an import of the framework.
@@ -51,7 +50,9 @@ facts_module("digits")  # programs import it
 
 def programs(vocabulary: str) -> dict[str, str]:
     """The texts of all programs of "torch" or "paddle", by their names."""
-    return {file.stem: file.read_text(encoding="utf-8") for file in sorted((HERE / vocabulary).glob("*.py"))}
+    return {
+        file.stem: file.read_text(encoding="utf-8") for file in sorted((FACTS / "programs" / vocabulary).glob("*.py"))
+    }
 
 
 def records() -> dict[str, dict[str, dict[str, Any]]]:

@@ -6,7 +6,7 @@ const MOST = 8_000_000; // characters of an answer
 let python; // { worker, ready, told } while there is one
 let busy; // the request that is being answered: { fail }
 
-/** Answers a request of `minitensor.notebook.in_page`; `progress(share)` is called while Python loads, `loaded()` after.
+/** Answers a request of `book_kit.in_page.page_kernel`; `progress(share)` is called while Python loads, `loaded()` after.
     Rejects with the reason, as a sentence, where there is no answer. */
 export async function ask(request, { progress = () => {}, loaded = () => {} } = {}) {
   if (busy) throw new Error("Another program of this page is running. Stop that one first.");

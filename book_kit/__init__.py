@@ -1,0 +1,44 @@
+"""What the book's notebooks use: the stage and the figures beside it, reports, questions, exercises and cell magics.
+
+    %load_ext book_kit
+    from book_kit import check, predict, require, stage
+    from book_kit import allocator_map, meter, stride_explorer, timeline, what_fits
+    from book_kit.widgets import controls, installed
+
+It needs IPython only when the extension is loaded.
+May import: all that stands below ``notebook``, and ``minitensor`` itself. Nothing else imports this package.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import memory_stage as stage
+from book_kit import ranks
+from book_kit.questions.exercise import check, require
+from book_kit.questions.quiz import predict
+from book_kit.widgets import controls, installed, report_html
+from memory_stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
+from minitensor.engine.core.storage import of_engine
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = [
+    *("check", "predict", "ranks", "require", "stage"),
+    *("allocator_map", "controls", "installed", "meter", "stride_explorer", "timeline", "what_fits"),
+]
+
+
+of_engine.own.add("book_kit")
+of_engine.clear()
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Register the cell magics; IPython calls this for `%load_ext book_kit`."""
+    from book_kit.magics.expect import ExpectError
+    from book_kit.magics.explain_magic import ExplainMagic
+    from book_kit.magics.ranks_magic import RanksMagic
+    from book_kit.magics.stage_magic import StageMagic
+
+    ipython.register_magics(ExpectError, ExplainMagic, RanksMagic, StageMagic)

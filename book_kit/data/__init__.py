@@ -1,0 +1,1 @@
+"""Data sets and the small network that the last chapters train."""

@@ -1,0 +1,77 @@
+"""A network of the size of LeNet (LeCun et al. 1998) for the digits, and its training: what chapters run and quote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import minitensor as mt
+import minitensor.nn.functional as F  # noqa: N812  # as Paddle's programs call it
+from book_kit.data.bundled import digits
+from book_kit.data.progress import progress
+from minitensor import optimizer
+from minitensor.io import DataLoader, TensorDataset
+from minitensor.nn.layer import Layer
+from minitensor.nn.layers import Conv2D, Linear
+from minitensor.nn.normalizing import BatchNorm2D
+
+
+class LeNet(Layer):
+    """Two convolutions and two linear maps, 13,802 trained numbers: ten scores for each scan [scans, 1, 8, 8].
+
+    Args:
+        inplace: ReLU overwrites its input.
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.conv1, self.norm1 = Conv2D(1, 16, 3, padding=1), BatchNorm2D(16)
+        self.conv2, self.norm2 = Conv2D(16, 32, 3, padding=1), BatchNorm2D(32)
+        self.linear1 = Linear(128, 64)
+        self.linear2 = Linear(64, 10)
+        self.relu = F.relu_ if inplace else F.relu
+
+    def forward(self, x: Any) -> Any:
+        """The scores. Every result has a name, as programs that are being written have them."""
+        h1 = self.norm1(self.conv1(x))
+        a1 = self.relu(h1)
+        p1 = F.max_pool2d(a1, 2)
+        h2 = self.norm2(self.conv2(p1))
+        a2 = self.relu(h2)
+        p2 = F.max_pool2d(a2, 2)
+        h3 = self.linear1(p2.flatten(1))
+        a3 = self.relu(h3)
+        return self.linear2(a3)
+
+
+def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: float = 0.005, bar: bool = True) -> Any:
+    """Train on the digits that are not held out, with Adam and a rate that falls along a cosine.
+
+    Returns:
+        The loss of every step, a list of floats.
+    """
+    scans, labels = digits()
+    data = TensorDataset([mt.to_tensor(scans), mt.to_tensor(labels)])
+    loader = DataLoader(data, batch_size=batch_size, shuffle=True)
+    rate = optimizer.lr.CosineAnnealingDecay(learning_rate, epochs)
+    steps = optimizer.Adam(rate, parameters=network.parameters())
+    losses: list[float] = []
+    network.train()
+    rounds = range(epochs)
+    for _ in progress(rounds, "training", lambda: f"loss {losses[-1]:.4f}") if bar else rounds:
+        for x, y in loader:
+            loss = F.cross_entropy(network(x), y)
+            loss.backward()
+            steps.step()
+            steps.clear_grad(set_to_zero=False)
+            losses.append(loss.item())
+        rate.step()
+    return losses
+
+
+@mt.no_grad()
+def accuracy(network: Any) -> float:
+    """The share of the held-out digits that the network reads right, from 0 to 1."""
+    scans, labels = digits(held_out=True)
+    network.eval()
+    said = network(mt.to_tensor(scans)).numpy().argmax(axis=1)
+    return float((said == labels).mean())

@@ -1,0 +1,1 @@
+"""Run cells inside a web page: the kernel, its event loop, and the reset between runs."""

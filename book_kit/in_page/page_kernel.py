@@ -1,0 +1,200 @@
+"""Programs and exercises that a reader writes in a page of the book, where Python runs in the reader's browser.
+
+The page sends text, and is answered in text: JSON both ways. What a program prints, an error and a name are texts in
+that answer, and never markup. A program that is none, or that fails, is an answer like any other.
+
+* Every request begins alike, whatever those before it did (``fresh``).
+* A program finds the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
+  last two are minitensor, in PyTorch's vocabulary and in Paddle's; what imports them by name gets the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import json
+import sys
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from book_kit.in_page.page_loop import wait_by_sleeping
+from book_kit.in_page.reset_state import afresh, names
+from book_kit.questions import exercise
+from book_kit.widgets.report_html import as_data
+from memory_stage import api
+from memory_stage.explanation.minitensor import Listener
+from memory_stage.recorder.awaiting import Awaiting
+from memory_stage.recorder.record import Recording, line_in
+from minitensor.engine.modes import set_inplace_policy
+
+#: What Python says of a text that is no program. A null byte is a ValueError, what is too deep is one of the last two.
+NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
+MOST_SHOWN = 4_000_000  # characters of a recording: some hundred times that of a long program of the book
+
+
+def answer(request: str) -> str:
+    """What a page is answered: ``request`` is the JSON of a dict whose ``do`` says what is asked for.
+
+    Raises:
+        ValueError: for a request that no page sends.
+    """
+    asked = json.loads(request)
+    ways: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        "record": recorded,
+        "explain": explained,
+        "check": checked,
+    }
+    if asked.get("do") not in ways:
+        raise ValueError(f"a page asks to {', '.join(ways)}; not to {asked.get('do')!r}")
+    text = json.dumps(ways[asked["do"]](asked), ensure_ascii=False, separators=(",", ":"))
+    if len(text) > MOST_SHOWN:
+        return json.dumps({"failed": f"What was recorded is too large to show: {len(text):,} characters."})
+    return text
+
+
+# ---------- programs ----------
+
+
+def recorded(asked: dict[str, Any]) -> dict[str, Any]:
+    """The trace of ``variants``, each an ``id``, a ``label``, its ``code`` and its ``policy``, on one ``device``."""
+    done = []
+    for variant in asked["variants"]:
+        with afresh(asked["device"]) as printed:
+            try:
+                done.append(
+                    api.run_variant(
+                        variant["code"],
+                        names(),
+                        id_=variant["id"],
+                        label=variant["label"],
+                        policy=variant["policy"],
+                        file=f"<program {variant['id']}>",
+                        flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                    )
+                )
+                _tell_the_rest(done[-1], printed.end)
+            except NO_PROGRAM as error:
+                done.append(no_program(variant, error))
+            except KeyboardInterrupt:
+                return {"failed": "The program raised KeyboardInterrupt, which ends a recording."}
+    shown = api.Stage(done, asked["title"], asked["ask"], asked["heading"])
+    return {"trace": shown.data}
+
+
+def _tell_the_rest(done: Recording, printed: str) -> None:
+    """What a program printed after its last step that is shown: in a notebook it stands under the cell."""
+    if printed and done.variant["truncated"]:
+        done.variant["truncated"] += f" What it printed then ends so:\n{printed}"
+
+
+def no_program(variant: dict[str, Any], error: Exception) -> Recording:
+    """What a stage shows for a text that is no program: the error at its line, and that nothing has run."""
+    code = variant["code"].splitlines() or [""]
+    line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
+    step = {
+        "line": line,
+        "end": line,
+        "phase": "forward",
+        "say": f"Line {line} is not Python, so no line has run.",
+        "allocated": 0,
+        "peak": 0,
+        "events": [{"do": "raise", "text": _worded(error)}],
+    }
+    shown = {"id": variant["id"], "label": variant["label"], "code": code, "verdict": "raises", "truncated": None}
+    return Recording({**shown, "policy": variant["policy"], "steps": [step]}, error, "cpu")
+
+
+def explained(asked: dict[str, Any]) -> dict[str, Any]:
+    """What ``explain`` says of the in-place operations of a program, ``code``, under ``policy`` on ``device``."""
+    file = "<program>"
+    api.recording.register(file, asked["code"])
+    with afresh(asked["device"]):
+        try:
+            program = _compiled(asked["code"], file)
+        except NO_PROGRAM as error:
+            return {"failed": _where(error, file)}
+        with Listener() as listener, set_inplace_policy(asked["policy"]):
+            try:
+                _execute(program, names())
+            except BaseException as error:
+                listener.ended(error)
+    return {"report": as_data(listener.report)}
+
+
+# ---------- exercises ----------
+
+
+def checked(asked: dict[str, Any]) -> dict[str, Any]:
+    """What ``check`` says of an answer: ``code``, the cell that a reader wrote, after the cells ``before`` it."""
+    given = names()
+    reports: list[exercise.Report] = []
+
+    def check(*arguments: Any, **settings: Any) -> exercise.Report:
+        reports.append(exercise.check(*arguments, **settings))
+        return reports[-1]
+
+    with afresh("cpu") as printed:
+        _execute(_compiled(asked["before"], "<before the exercise>"), given)
+        given["check"] = check
+        gc.collect()  # tests may count bytes: what earlier requests have left does not come free among them
+        printed.forget()
+        try:
+            _execute(_compiled(asked["code"], "<your answer>"), given)
+        except BaseException as error:
+            return {"error": _where(error, "<your answer>"), "printed": printed.beginning}
+    if not reports:
+        return {"error": "Nothing was checked: leave the line with `check(...)` as it was.", "printed": ""}
+    return {"report": reports[-1].as_data(), "printed": printed.beginning}
+
+
+# ---------- running without a recording ----------
+
+
+def _compiled(source: str, file: str) -> CodeType:
+    """A program, which may await at its top level."""
+    return compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+def _execute(program: CodeType, given: dict[str, Any]) -> None:
+    made, awaiting = eval(program, given), Awaiting()
+    if made is not None:
+        try:
+            awaiting.finish(made)
+        finally:
+            awaiting.close()
+
+
+def _where(error: BaseException, file: str) -> str:
+    """An error, and the line of ``file`` that raised it."""
+    line = line_in(error, file) or (error.lineno if isinstance(error, SyntaxError) else None)
+    return _worded(error) + (f" (line {line})" if line else "")
+
+
+def _worded(error: BaseException) -> str:
+    """An error as Python prints it, without the line that it quotes."""
+    told = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {told}".removesuffix(": ")
+
+
+# ---------- what a program finds ----------
+
+
+def stand_in() -> None:
+    """From now on ``import torch`` and ``import paddle`` find minitensor, parts of them included.
+
+    For a page, where neither can be installed. Their own parts that are not there stay missing.
+    """
+    for name, package in (("torch", "minitensor.torch"), ("paddle", "minitensor")):
+        for found in [each for each in sys.modules if f"{each}.".startswith(f"{package}.")]:
+            sys.modules[name + found.removeprefix(package)] = sys.modules[found]
+
+
+def forget_javascript() -> None:
+    """From now on a program finds neither ``js`` nor ``pyodide_js``, by which Python speaks to the page.
+
+    What Pyodide waits with goes with them; ``asyncio`` waits by sleeping.
+    """
+    for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
+        del sys.modules[name]
+    wait_by_sleeping()

@@ -1,0 +1,141 @@
+"""`%%expect_error`: a cell that has to fail, with the error the text around it speaks of.
+
+    %%expect_error ValueError doesn't stop gradient
+    w = mt.to_tensor([1.0, 1.0], stop_gradient=False)
+    w.add_(mt.ones([2]))
+
+* The cell passes when this error comes, and shows where and what as text. It fails, and with it the build of
+  the book, when no error comes, or another one.
+* What it shows names no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
+* Names assigned before the error are there afterwards, as after any failing cell. The error itself is not
+  kept, so it keeps no tensor alive.
+
+The tag `raises-exception` does not do this: it also passes a cell that raises nothing.
+"""
+
+from __future__ import annotations
+
+import builtins
+import html
+import linecache
+import re
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from memory_stage.web.embed import page_assets
+
+USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
+FRAMES = 4  # the innermost frames shown
+AROUND = 1  # lines shown before the marked one
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """The traceback of an error that was expected, as text."""
+
+    frames: str
+    message: str
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        page = (
+            '<div class="mt-note mt-error mathjax_ignore"><p class="mt-kind">Expected error</p>\n'
+            f"<pre>{html.escape(self.frames)}\n"
+            f'<span class="mt-message">{html.escape(self.message)}</span></pre></div>'
+        )
+        return {
+            "text/plain": f"{self.frames}\n{self.message}",
+            "text/html": page_assets("quiz.css", package="book_kit.web") + page,
+        }
+
+
+@magics_class
+class ExpectError(Magics):
+    """The cell magic `%%expect_error`."""
+
+    shell: InteractiveShell
+
+    @no_var_expand
+    @cell_magic
+    def expect_error(self, line: str, cell: str) -> None:
+        """%%expect_error ErrorType regular expression: run the cell, which has to raise this error.
+
+        ErrorType is a name as the cell would write it, built in or of the notebook; subclasses count. The
+        regular expression is searched for in the error's message. AssertionError when no error or another one
+        comes.
+        """
+        expected, pattern = self._parse(line)
+        source = numbered_as_seen(cell, self.shell.transform_cell(cell))
+        name = self.shell.compile.cache(source, self.shell.execution_count)
+        try:
+            code = compile(source, name, "exec", self.shell.compile.flags, dont_inherit=True)
+            exec(code, self.shell.user_ns)
+        except (Exception, expected) as error:
+            if not isinstance(error, expected):
+                came = f"{type(error).__name__} came: {error}"
+                raise AssertionError(f"this cell has to raise {expected.__name__}, and {came}") from error
+            if not re.search(pattern, str(error)):
+                raise AssertionError(
+                    f"this cell has to raise {expected.__name__} with a message that matches {pattern!r}, "
+                    f"and the message is: {error}"
+                ) from error
+            shown = _describe(error, name, self.shell)
+        else:
+            raise AssertionError(f"this cell has to raise {expected.__name__}, and raised nothing")
+        display(shown)
+
+    def _parse(self, line: str) -> tuple[type[BaseException], str]:
+        name, _, pattern = line.strip().partition(" ")
+        first, *rest = name.split(".")
+        found: Any = self.shell.user_ns.get(first, getattr(builtins, first, None))
+        for attribute in rest:
+            found = getattr(found, attribute, None)
+        if not (isinstance(found, type) and issubclass(found, BaseException)):
+            raise UsageError(f"{name!r} is no error type here. Usage: {USAGE}")
+        try:
+            re.compile(pattern.strip())
+        except re.error as error:
+            raise UsageError(f"{pattern.strip()!r} is no regular expression ({error}). Usage: {USAGE}") from None
+        return found, pattern.strip()
+
+
+def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> ExpectedError:
+    """The innermost frames of notebook cells and the message, without file names."""
+    if isinstance(error, SyntaxError) and error.filename == this_cell:
+        return ExpectedError(_frame("this cell", this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
+    places = {this_cell: "this cell"}
+    frames: list[str] = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if shell.compile.format_code_name(frame.filename):  # a cell, not a file
+            place = places.setdefault(frame.filename, "an earlier cell")
+            within = "" if frame.name == "<module>" else f", in {frame.name}"
+            frames.append(_frame(place, frame.filename, frame.lineno or 1, within))
+    message = "".join(traceback.format_exception_only(type(error), error)).rstrip()
+    for filename, place in places.items():
+        message = message.replace(filename, place)
+    return ExpectedError("\n".join(frames[-FRAMES:]), message)
+
+
+def _frame(place: str, filename: str, line: int, within: str = "") -> str:
+    """Where a frame stood: its line marked, with the lines before it."""
+    rows = [f"{place}, line {line}{within}"]
+    for number in range(max(1, line - AROUND), line + 1):
+        source = linecache.getline(filename, number).rstrip()
+        if source:
+            rows.append(f"{'-->' if number == line else '':<3}{number:>4}  {source}")
+    return "\n".join(rows)
+
+
+def numbered_as_seen(cell: str, source: str) -> str:
+    """`source` with the empty lines before it that the visible cell has, the magic's own line among them."""
+    before = 1
+    for line in cell.splitlines():
+        if line.strip():
+            break
+        before += 1
+    return "\n" * before + source

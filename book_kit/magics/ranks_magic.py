@@ -1,0 +1,115 @@
+"""`%%ranks 4`: a cell that runs on several ranks, and shows what each of them printed.
+
+    %%ranks 4 --into sums
+    x = mt.ones([2]) * (rank + 1.0)
+    dist.all_reduce(x)
+    x.tolist()
+
+* ``--into NAME``: the values of the last expression, by rank, in the notebook under that name.
+* ``--loses RANK``: this rank has to end in the cell; the cell fails when it does not.
+* An error on any rank is the error of the cell.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from book_kit import ranks
+from book_kit.magics.magic_options import Options
+from memory_stage.web.embed import page_assets
+
+_options = Options("%%ranks")
+_options.add_argument("count", nargs="?", type=int, help="on how many ranks; all of them unless told")
+_options.add_argument("--into", metavar="NAME", help="what the values of the last expression are called here")
+_options.add_argument("--loses", type=int, metavar="RANK", help="the rank that ends in this cell")
+
+
+@dataclass(frozen=True)
+class Said:
+    """What ranks have printed, as text: once where all have printed the same."""
+
+    heading: str
+    text: str
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        page = (
+            f'<div class="mt-note mt-ranks mathjax_ignore"><p class="mt-kind">{html.escape(self.heading)}</p>\n'
+            f"<pre>{html.escape(self.text)}</pre></div>"
+        )
+        return {
+            "text/plain": f"{self.heading}\n{self.text}",
+            "text/html": page_assets("quiz.css", package="book_kit.web") + page,
+        }
+
+
+@magics_class
+class RanksMagic(Magics):
+    """The cell magic `%%ranks`."""
+
+    shell: InteractiveShell
+
+    @no_var_expand
+    @cell_magic
+    def ranks(self, line: str, cell: str) -> None:
+        """%%ranks [COUNT] [--into NAME] [--loses RANK]: run the cell on several ranks."""
+        options = _options.of(line)
+        if options.loses is not None:
+            display(lost(cell, options.count, options.loses))
+            return
+        answers = ranks.run(cell, options.count)
+        errors = {rank: each.error for rank, each in enumerate(answers) if each.error is not None}
+        text = told([each.printed for each in answers])
+        if text:
+            display(Said(heading(len(answers)), text))
+        if errors:
+            lines = "\n".join(f"  rank {rank}: {error}" for rank, error in errors.items())
+            raise RuntimeError(f"the cell failed on {len(errors)} of {len(answers)} ranks\n{lines}")
+        if options.into:
+            self.shell.user_ns[options.into] = [each.value for each in answers]
+
+
+def lost(cell: str, count: int | None, rank: int) -> Said:
+    """The error that says that ``rank`` is lost; AssertionError when it comes not, or names others."""
+    try:
+        answers = ranks.run(cell, count)
+    except ranks.RankLostError as error:
+        if rank not in error.ranks:
+            raise AssertionError(f"this cell has to lose rank {rank}; it lost {error.ranks}") from error
+        return Said(f"Expected error{_as_recorded()}", f"RankLostError: {error}")
+    raise AssertionError(f"this cell has to lose rank {rank}, and all {len(answers)} ranks answered")
+
+
+def heading(count: int) -> str:
+    """What stands above what ranks say."""
+    return ("1 rank" if count == 1 else f"{count} ranks") + _as_recorded()
+
+
+def _as_recorded() -> str:
+    started = ranks.started()
+    return f", recorded with {started.about}" if started is not None and started.recorded else ""
+
+
+def told(printed: list[str]) -> str:
+    """What the ranks printed: those that printed the same together."""
+    said: dict[str, list[int]] = {}
+    for rank, each in enumerate(printed):
+        said.setdefault(each.rstrip("\n"), []).append(rank)
+    said.pop("", None)
+    if len(said) == 1 and len(next(iter(said.values()))) == len(printed):
+        (text,) = said
+        return text if len(printed) == 1 else f"all ranks:\n{_indented(text)}" if "\n" in text else f"all ranks: {text}"
+    parts = []
+    for text, those in said.items():
+        who = f"rank{'s' if len(those) > 1 else ''} {', '.join(map(str, those))}:"
+        parts.append(f"{who}\n{_indented(text)}" if "\n" in text else f"{who} {text}")
+    return "\n".join(parts)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

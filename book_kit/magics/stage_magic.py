@@ -1,0 +1,134 @@
+"""The cell magic ``%%stage``.
+
+* The cell means what it means without the magic: names, output, errors, the value of its last expression.
+* A cell that cannot be traced runs all the same, and one line under it says why it is not traced.
+* With ``--compare`` the cell holds several variants (see ``stage_compare``) and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
+from IPython.display import display
+
+from book_kit.magics.magic_options import Options
+from memory_stage.api import Stage, checked_steps, run
+from memory_stage.cell_variants import compare_parts
+from memory_stage.recorder.key_step import Key
+from memory_stage.recorder.record import LIMIT
+from minitensor.engine.modes import POLICIES
+
+
+class NotTraced:
+    """Says why a cell is not traced."""
+
+    def __init__(self, reason: str) -> None:
+        self.text = f"Not traced: {reason}. The cell ran as usual."
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": self.text, "text/html": f"<p>{html.escape(self.text)}</p>"}
+
+
+_options = Options("%%stage")
+_options.add_argument("--title", help="names the stage to a screen reader and in print")
+_options.add_argument("--ask", help="a question to think about before stepping")
+_options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
+_options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="record at most so many")
+_options.add_argument("--key", nargs="+", metavar="STEP", help="the step it opens with; before it a variant's label")
+_options.add_argument("--compare", action="store_true", help="the cell holds variants, each after a line `# --- label`")
+_options.add_argument("--policies", nargs="+", choices=list(POLICIES), default=[], help="a variant for each policy")
+_options.add_argument("--heading", help="of the table of variants")
+
+
+@magics_class
+class StageMagic(Magics):
+    """The cell magic ``%%stage``."""
+
+    shell: InteractiveShell
+
+    @no_var_expand
+    @cell_magic
+    def stage(self, line: str, cell: str) -> None:
+        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]: run the cell and show
+        it step by step.
+
+        %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; what stands
+        before the first belongs to all; --key LABEL STEP opens one of them.
+        %%stage --compare --policies NAME NAME ...: run it under each policy.
+        """
+        __tracebackhide__ = True
+        options = _options.of(line)
+        try:
+            checked_steps(options.steps)
+            key = _key(options.key)
+        except ValueError as error:
+            raise UsageError(f"%%stage: {error}") from None
+        if options.compare:
+            display(self._compared(options, cell, key))
+            return
+        alone = "--policies" if options.policies else "--heading" if options.heading else ""
+        if alone:
+            raise UsageError(f"%%stage: {alone} belongs to --compare: %%stage --compare {line}")
+        source = self.shell.transform_cell(cell)
+        file = self.shell.compile.cache(source, self.shell.execution_count)
+        if cell.lstrip().startswith("%%"):
+            try:
+                _run_untraced(source, file, self.shell)
+            finally:
+                display(NotTraced(f"the cell magic {cell.split()[0]} runs the code itself"))
+            return
+        done = run(
+            source,
+            self.shell.user_ns,
+            file=file,
+            ignore=frozenset(options.ignore),
+            limit=options.steps,
+            flags=self.shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+            show_last=not source.rstrip().endswith(";"),
+        )
+        raised, done.error = done.error, None
+        try:
+            shown = Stage([done], options.title, options.ask, key=key)
+        except ValueError as wrong:
+            raise UsageError(f"%%stage: {wrong}") from None
+        display(shown)
+        if raised is not None:
+            try:
+                raise raised
+            finally:
+                del raised  # the traceback leads to this frame, and the circle would keep tensors
+
+    def _compared(self, options: argparse.Namespace, cell: str, key: Key) -> Stage:
+        return compare_parts(
+            cell,
+            self.shell,
+            policies=options.policies,
+            title=options.title,
+            ask=options.ask,
+            heading=options.heading,
+            ignore=frozenset(options.ignore),
+            limit=options.steps,
+            key=key,
+        )
+
+
+def _key(words: Sequence[str] | None) -> Key:
+    """What follows ``--key``: a step, or the label of a variant and a step."""
+    if words is None:
+        return None
+    *label, step = words
+    if not step.isdecimal():
+        raise ValueError(f"--key takes the number of a step, and before it a variant's label, not {' '.join(words)}")
+    return (" ".join(label), int(step)) if label else int(step)
+
+
+def _run_untraced(source: str, file: str, shell: Any) -> None:
+    __tracebackhide__ = True
+    exec(compile(source, file, "exec", shell.compile.flags, dont_inherit=True), shell.user_ns)

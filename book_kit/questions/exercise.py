@@ -1,0 +1,315 @@
+"""Exercises that check themselves: what is right, or the first difference in plain words.
+
+* `check` reports and never raises for the reader's code, so an unfinished exercise does not stop the
+  notebook.
+* `require` asks the same and raises when anything differs: the hidden solution has to pass, or the book does
+  not build.
+* A report names the input, what was expected and what came. How to get there stays the reader's.
+
+An exercise is three cells. The tests (tag `remove-cell`); the unfinished function with its check, which the
+reader edits; and, tagged `hide-cell`, the solution under another name with `require` on the same tests::
+
+    halved_tests = dict(cases=[(mt.ones([3]),), (mt.zeros([2, 2]),)], against=lambda x: x.scale_(0.5))
+
+    def halved(x):
+        ...  # your code
+
+    check(halved, **halved_tests)
+
+    def halved_solution(x):
+        return x.scale_(0.5)
+
+    require(halved_solution, **halved_tests)
+"""
+
+from __future__ import annotations
+
+import copy
+import html
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memory_stage.web.embed import page_assets, prose
+
+Case = tuple | Callable[[], tuple | AbstractContextManager[tuple]]
+LONGEST = 300  # characters of a value in a report
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verdict on a function: all cases right, or the first that is not. Holds text only, no tensor."""
+
+    name: str
+    cases: int
+    right: int  # cases passed before the first difference
+    reason: str = ""  # empty when all is right
+    given: str = ""
+    expected: str = ""
+    got: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all of it is right."""
+        return not self.reason
+
+    def __str__(self) -> str:
+        lines = [f"{'Right' if self.passed else 'Not yet'}. {self._verdict()}"]
+        for label, value in self._values():
+            lines.append(f"  {label:<10}" + value.replace("\n", "\n" + " " * 12))
+        return "\n".join(lines)
+
+    def as_data(self) -> dict[str, Any]:
+        """The report as plain data: what a page shows of it."""
+        return {"passed": self.passed, "verdict": self._verdict(), "values": self._values()}
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        values = "".join(
+            f"<dt>{label}</dt><dd><code>{html.escape(value)}</code></dd>" for label, value in self._values()
+        )
+        mark, word, kind = ("✓", "Right.", " mt-right") if self.passed else ("○", "Not yet.", "")
+        page = (
+            f'<div class="mt-note mt-check{kind} mathjax_ignore">\n'
+            f'<p><strong><span aria-hidden="true">{mark}</span> {word}</strong> '
+            f"{prose(self._verdict())}</p>\n" + (f"<dl>{values}</dl>\n" if values else "") + "</div>"
+        )
+        return {"text/plain": str(self), "text/html": page_assets("quiz.css", package="book_kit.web") + page}
+
+    def _verdict(self) -> str:
+        if self.passed:
+            return f"`{self.name}` passes {_cases(self.cases)}."
+        where = f", case {self.right + 1} of {self.cases}" if self.cases > 1 else ""
+        return f"`{self.name}`{where}: {self.reason}"
+
+    def _values(self) -> list[tuple[str, str]]:
+        values = [("given", self.given), ("expected", self.expected), ("got", self.got)]
+        return [(label, value) for label, value in values if value]
+
+
+def check(
+    function: Callable,
+    cases: Sequence[Case],
+    against: Callable | Sequence[Any] | None = None,
+    *,
+    that: Mapping[str, Callable[..., Any]] | None = None,
+) -> Report:
+    """Compare a reader's function with what is expected, case by case; the last line of a cell.
+
+    cases: one tuple of arguments per call, copied deeply for each call, so that nothing leaks from one to the
+        next; or a function that makes the tuple, for arguments that no copy keeps (a view with its base), or a
+        context manager that gives it, inside which the call is made (and measured, say).
+    against: the expected results, one per case; or a function that gives them. Against a function more is
+        compared: what every argument holds after the call, whether the result is one of the arguments itself,
+        and the type of an error it raises.
+    that: further conditions, `{"the result shares the memory of `x`": lambda result, x: ...}`: a statement,
+        and a function that gets the result and the arguments as they are after the call.
+
+    Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6
+    absolute. Whatever the reader's function does, even raise, becomes a line of the report. TypeError or
+    ValueError is raised for a badly written exercise only: no case, a case that is no tuple, nothing to
+    compare with.
+    """
+    _refuse_empty_exercise(cases, against, that)
+    name = getattr(function, "__name__", "what you gave")
+    for index, case in enumerate(cases):
+        given, difference = _first_difference(function, case, index, against, that or {})
+        if difference:
+            return Report(name, len(cases), index, given=given, **difference)
+    return Report(name, len(cases), len(cases))
+
+
+def require(
+    function: Callable,
+    cases: Sequence[Case],
+    against: Callable | Sequence[Any] | None = None,
+    *,
+    that: Mapping[str, Callable[..., Any]] | None = None,
+) -> Report:
+    """`check` for a solution: AssertionError with the report when anything differs."""
+    report = check(function, cases, against, that=that)
+    if not report.passed:
+        raise AssertionError(f"the solution is wrong.\n{report}")
+    return report
+
+
+def _refuse_empty_exercise(cases, against, that) -> None:
+    if not cases:
+        raise ValueError("an exercise needs at least one case")
+    for case in cases:
+        if not (isinstance(case, tuple) or callable(case)):
+            raise TypeError(f"a case is a tuple of arguments, as in (x,), or a function that makes one, not {case!r}")
+    if against is None and not that:
+        raise ValueError("an exercise needs something to compare with: against=, that=, or both")
+    if against is not None and not callable(against) and len(against) != len(cases):
+        raise ValueError(f"against has {len(against)} expected results for {len(cases)} cases")
+
+
+def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
+    """The arguments as text, and the fields of a report on how the call differs (none when it does not)."""
+    with _arguments(case) as arguments:
+        names = _parameter_names(function, len(arguments))
+        given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
+        if not callable(function):
+            return given, {"reason": f"a function was expected, not {_show(function)}."}
+        result, error = _call(function, arguments)
+    difference = {}
+    if callable(against):
+        with _arguments(case) as twins:
+            expected, expected_error = _call(against, twins)
+        difference = (
+            _result_difference(expected, expected_error, result, error)
+            or _argument_difference(names, twins, arguments)
+            or _identity_difference(names, twins, expected, arguments, result)
+        )
+    elif against is not None:
+        difference = _result_difference(against[index], "", result, error)
+    elif error:
+        difference = {"reason": "it raised an error.", "got": error}
+    return given, difference or _broken_statement(that, result, arguments)
+
+
+def _result_difference(expected: Any, expected_error: str, result: Any, error: str) -> dict[str, str]:
+    if expected_error:
+        same_type = error.split(":")[0] == expected_error.split(":")[0]
+        return {} if same_type else _report("an error was expected.", expected_error, error or _show(result))
+    if error:
+        return {"reason": "it raised an error.", "got": error}
+    if (result is None or result is ...) and expected is not None:
+        return _report("it returns nothing yet.", _show(expected), _show(result))
+    reason = _unlike(expected, result)
+    return _report(reason, _show(expected), _show(result)) if reason else {}
+
+
+def _argument_difference(names: list[str], twins: tuple, arguments: tuple) -> dict[str, str]:
+    for name, theirs, mine in zip(names, twins, arguments, strict=True):
+        if reason := _unlike(theirs, mine):
+            reason = f"after the call, `{name}` is not as expected: {reason}"
+            return _report(reason, f"{name} = {_show(theirs)}", f"{name} = {_show(mine)}")
+    return {}
+
+
+def _identity_difference(names, twins: tuple, expected: Any, arguments: tuple, result: Any) -> dict[str, str]:
+    for name, theirs, mine in zip(names, twins, arguments, strict=True):
+        if _is_mutable(theirs) and (expected is theirs) != (result is mine):
+            itself, new = f"`{name}` itself", "a new object"
+            wanted, came = (itself, new) if expected is theirs else (new, itself)
+            return {"reason": f"the values are right, and it should return {wanted}. It returns {came}."}
+    return {}
+
+
+def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tuple) -> dict[str, str]:
+    for statement, holds in that.items():
+        held, error = _call(holds, (result, *arguments))
+        if error or not held:
+            return {"reason": f"this does not hold: {statement}.", "got": error or _show(result)}
+    return {}
+
+
+def _report(reason: str, expected: str, got: str) -> dict[str, str]:
+    return {"reason": reason, "expected": expected, "got": got}
+
+
+@contextmanager
+def _arguments(case: Case) -> Iterator[tuple]:
+    made = case() if callable(case) else copy.deepcopy(case)
+    if isinstance(made, AbstractContextManager):
+        with made as arguments:
+            yield arguments
+    else:
+        yield made
+
+
+def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
+    """The result, and the error as text: kept as an object it would keep the tensors of its frames."""
+    try:
+        return function(*arguments), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
+def _parameter_names(function: Callable, count: int) -> list[str]:
+    """What the function calls its arguments; "argument 2" where it has no name for one."""
+    try:
+        names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
+    except (TypeError, ValueError):  # not callable, or built in without a signature
+        names = []
+    return names[:count] + [f"argument {number + 1}" for number in range(len(names), count)]
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+# ---------- comparing and showing values ----------
+
+
+def _is_tensor(value: Any) -> bool:
+    """A tensor or an array, of whichever library."""
+    return all(hasattr(value, name) for name in ("shape", "dtype", "tolist"))
+
+
+def _is_mutable(value: Any) -> bool:
+    return (_is_tensor(value) and not isinstance(value, np.generic)) or isinstance(value, list | dict | set)
+
+
+def _unlike(expected: Any, got: Any) -> str:
+    """How `got` differs from `expected`, as a sentence; empty when it does not."""
+    if _is_tensor(expected):
+        return _unlike_tensor(expected, got)
+    if isinstance(expected, float | complex) and isinstance(got, int | float | complex):
+        return "" if _close(expected, got) else "the values differ."
+    if type(expected) is not type(got):
+        return f"{_kind(expected)} was expected, not {_kind(got)}."
+    if isinstance(expected, list | tuple):
+        if len(expected) != len(got):
+            return f"{len(expected)} items were expected, not {len(got)}."
+        pairs = ((f"item {i}", *pair) for i, pair in enumerate(zip(expected, got, strict=True)))
+    elif isinstance(expected, dict):
+        if expected.keys() != got.keys():
+            return "the keys differ."
+        pairs = ((f"entry {key!r}", value, got[key]) for key, value in expected.items())
+    else:
+        return "" if expected == got else "the values differ."
+    return next((f"{place}: {reason}" for place, *pair in pairs if (reason := _unlike(*pair))), "")
+
+
+def _unlike_tensor(expected: Any, got: Any) -> str:
+    if type(expected) is not type(got):
+        return f"{_kind(expected)} was expected, not {_kind(got)}."
+    if list(expected.shape) != list(got.shape):
+        return f"the shape is {list(got.shape)}, and should be {list(expected.shape)}."
+    if expected.dtype != got.dtype:
+        return f"the dtype is {got.dtype}, and should be {expected.dtype}."
+    wanted, came = (getattr(tensor, "stop_gradient", None) for tensor in (expected, got))
+    if wanted != came:
+        return f"stop_gradient is {came}, and should be {wanted}."
+    return "" if _close(expected.tolist(), got.tolist()) else "the values differ."
+
+
+def _close(expected: Any, got: Any) -> bool:
+    expected, got = np.asarray(expected), np.asarray(got)
+    if expected.dtype.kind in "fc":
+        return bool(np.allclose(got, expected, rtol=1e-5, atol=1e-6, equal_nan=True))
+    return bool(np.array_equal(expected, got))
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def _show(value: Any) -> str:
+    """A value on one line: a tensor by its numbers, and whether it wants a gradient."""
+    if not _is_tensor(value):
+        text = repr(value)
+    elif getattr(value, "stop_gradient", True):
+        text = str(value.tolist())
+    else:
+        text = f"{value.tolist()} (stop_gradient=False)"
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"
+
+
+def _cases(count: int) -> str:
+    return "its case" if count == 1 else f"all {count} cases"

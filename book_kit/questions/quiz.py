@@ -1,0 +1,189 @@
+"""Predict-first questions: the reader commits to an answer before the book shows it.
+
+* A question whose answer the engine does not give does not build: the answer is computed in the same cell and
+  has to be one of the options, word for word.
+* Every option has its text: of the right one, why it is right; of each other, what is mistaken in it. A reader who
+  chose a wrong one reads that text and may try again before the answer is shown.
+* A question leads on: to a line of a stage of the page, where the guess is proved or broken.
+* Answers stay in the reader's browser, and can be forgotten there.
+* It can be read without JavaScript, answered by keyboard, heard with a screen reader and printed; it asks no
+  network and no kernel.
+
+Why our own: jupyterquiz writes its question into an empty element by script, so that nothing is there without
+JavaScript, judges at the first arrow key and tells a screen reader no verdict. The Sphinx directives
+(sphinx-exercise, teachbooks-questions, sphinx-yaq) live on the built page only, not in JupyterLab, and their
+answers are written by hand instead of computed.
+
+The cell of a question shows its output and hides its input, in the book (the tag) and in JupyterLab (the
+metadata). Its last expression is the call, so one cell asks one question::
+
+    ```{code-cell} ipython3
+    ---
+    tags: [remove-input]
+    jupyter:
+      source_hidden: true
+    ---
+    x = mt.ones([3])
+    y = x
+    y.add_(mt.ones([3]))
+    predict(
+        "`y = x`, then `y.add_(mt.ones([3]))`. What does `x` hold?",
+        options={
+            "`[1.0, 1.0, 1.0]`": "That would need a copy, and `y = x` copies nothing.",
+            "`[2.0, 2.0, 2.0]`": "`y = x` makes a second name for the same tensor. A write through one is seen through "
+            "the other.",
+        },
+        answer=str(x.tolist()),
+        stage="Four ways to add one",
+        variant="y.add_(1.0)",
+        line=3,
+    )
+    ```
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory_stage.web.embed import page_assets, prose
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Where a stage shows the answer: a line, in the stage of that title (or the next on the page) and its variant."""
+
+    line: int
+    stage: str | None = None
+    variant: str | None = None
+
+    def __str__(self) -> str:
+        where = f"the stage \N{LEFT DOUBLE QUOTATION MARK}{self.stage}\N{RIGHT DOUBLE QUOTATION MARK}"
+        variant = f", {self.variant}" if self.variant else ""
+        return f"See line {self.line} of {where if self.stage else 'the next stage'}{variant}."
+
+    def _attributes(self) -> str:
+        named = {"stage": self.stage, "variant": self.variant, "line": str(self.line)}
+        return "".join(f' data-{name}="{html.escape(text)}"' for name, text in named.items() if text)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A question with its options; what a notebook shows for `predict(...)`."""
+
+    question: str
+    options: Mapping[str, str]  # option -> what the book says of it
+    right: int  # index of the right option
+    proof: Proof | None = None
+
+    @property
+    def answer(self) -> str:
+        """The option that is right."""
+        return list(self.options)[self.right]
+
+    @property
+    def why(self) -> str:
+        """Why it is right."""
+        return self.options[self.answer]
+
+    @property
+    def name(self) -> str:
+        """What a reader's answer is kept under: another question, or other options, are not answered by it."""
+        text = "\0".join([self.question, *self.options])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def _wrong(self) -> list[tuple[str, str]]:
+        return [(option, text) for option, text in self.options.items() if option != self.answer]
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        return {
+            "text/plain": self._as_text(),
+            "text/html": page_assets("quiz.css", "quiz.js", package="book_kit.web") + self._as_html(),
+        }
+
+    def _as_text(self) -> str:
+        options = "\n".join("  ( ) " + option.replace("\n", "\n      ") for option in self.options)
+        others = "\n".join(f"Not {option}: {text}" for option, text in self._wrong())
+        proof = f"\n{self.proof}" if self.proof else ""
+        return f"Predict: {self.question}\n{options}\n\nAnswer: {self.answer}\n{self.why}\n{others}{proof}"
+
+    def _as_html(self) -> str:
+        """The question and a list, all that is said of the options folded away; `quiz.js` makes a form of it."""
+        options = "".join(f"<li>{prose(option)}</li>" for option in self.options)
+        others = "".join(
+            f'<dt>{prose(option)}</dt><dd data-option="{index}">{prose(text)}</dd>'
+            for index, (option, text) in enumerate(self.options.items())
+            if index != self.right
+        )
+        proof = f'<p class="mt-proof"{self.proof._attributes()}>{prose(str(self.proof))}</p>\n' if self.proof else ""
+        return (
+            # The class keeps a page's MathJax away from dollar signs.
+            f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}">\n'
+            f'<p class="mt-kind">Predict first</p>\n'
+            f'<p class="mt-question">{prose(self.question)}</p>\n'
+            f'<ul class="mt-options">{options}</ul>\n'
+            "<details><summary data-lm-suppress-shortcuts>Answer</summary>\n"
+            f'<p class="mt-answer">{prose(self.answer)}</p>\n'
+            f'<p class="mt-why">{prose(self.why)}</p>\n'
+            f'<dl class="mt-others">{others}</dl>\n'
+            f"{proof}</details>\n"
+            "</predict-first>"
+        )
+
+
+def predict(
+    question: str,
+    options: Mapping[str, str],
+    answer: str,
+    *,
+    stage: str | None = None,
+    variant: str | None = None,
+    line: int | None = None,
+) -> Prediction:
+    """A question with one right option, for the last line of a cell.
+
+    In `question` and `options` a pair of backticks marks code, which may run over several lines; nothing else is
+    markup. `options` maps two or more options, in the order shown, to what is said of each: why it is right, or
+    what is mistaken in it. `answer` is the text of the right option, best computed by the cell itself, as in
+    `str(x.tolist())`; an option that is code as a whole equals the same text without its backticks.
+
+    `line` is the line of a stage that proves or breaks the guess, once it has run. `stage` is that stage's title,
+    by default the next stage on the page; `variant` is the label of one of its programs.
+
+    Raises TypeError for an answer that is not a string (an index would stay behind when options move) and for
+    options without their texts, ValueError for an answer that is none of the options, for options that repeat, for
+    an empty text, and for a stage or a variant without a line.
+    """
+    if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
+        raise TypeError(f"options has to map each option to what is said of it, not {options!r}")
+    if not isinstance(answer, str):
+        raise TypeError(
+            f"answer has to be the text of the right option, not {answer!r} ({type(answer).__name__}): "
+            f"str() or repr() makes a value the text of an option"
+        )
+    if not question.strip():
+        raise ValueError("a question needs a text")
+    if missing := [option for option, text in options.items() if not (option.strip() and text.strip())]:
+        raise ValueError(
+            f"nothing is said of the option {missing[0]!r}: say why it is right, or what is mistaken in it"
+        )
+    bare = [_without_backticks(option) for option in options]
+    if len(bare) < 2 or len(set(bare)) < len(bare):
+        raise ValueError(f"options has to hold two or more different strings, not {list(options)!r}")
+    if _without_backticks(answer) not in bare:
+        raise ValueError(
+            f"the answer {answer!r} is none of the options {list(options)!r}: correct the options, or the "
+            f"code that gave the answer"
+        )
+    if line is None and (stage or variant):
+        raise ValueError(f"the line is missing that the reader is to look at in the stage {stage or variant!r}")
+    proof = None if line is None else Proof(line, stage, variant)
+    return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof)
+
+
+def _without_backticks(text: str) -> str:
+    """The code of a text that is one code span as a whole; any other text as it is."""
+    code = text[1:-1]
+    return code if text == f"`{code}`" and "`" not in code else text

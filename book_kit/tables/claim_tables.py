@@ -1,0 +1,133 @@
+"""The tables of the appendix on the articles: what each says, what is so, and the proof of it.
+
+The claims stand in ``facts/article-claims.json``, each with its proofs: a program that runs when the table is made, or
+an answer that was recorded from a framework. A program that gives something else than the claim's text says stops the
+build.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+from typing import Any
+
+import minitensor as mt
+from book_kit.data.library_names import NAMES
+from book_kit.tables.error_tables import as_before, code, shortened
+
+#: The articles, by the name that a claim gives: their key in ``references.bib``, and what the book calls them.
+ARTICLES = {
+    "guide": ("paddle-guide", "Paddle's community guide"),
+    "draft": ("paddle-draft", "The draft for Paddle's community"),
+    "review": ("paddle-draft", "The review of the draft"),
+    "copies": ("copy-article", "The article on PyTorch"),
+}
+VERDICTS = ("right", "right within limits", "wrong")
+HEADS = ("It says", "Verdict", "What is so", "Proof", "Explained in")
+LONGEST = 110  # characters of an error
+#: What the records call it, and what is meant.
+ASKED = {"error": "the error", "seen": "*`y` changes with `x`*", "address(y) == where": "*`y` keeps its address*"}
+
+
+def claims(root: Path) -> list[dict[str, Any]]:
+    """All claims, in the order of the articles.
+
+    Each has ``article``, ``verdict``, ``claim``, ``so``, the ``page`` and ``place`` that answer it, and ``proofs``.
+    """
+    found: list[dict[str, Any]] = json.loads((root / "facts" / "article-claims.json").read_text(encoding="utf-8"))
+    return found
+
+
+def table(root: Path, article: str) -> str:
+    """The claims of one article, as a Markdown table with links from a page in ``chapters``."""
+    lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
+    for claim in (claim for claim in claims(root) if claim["article"] == article):
+        proofs = "<br>".join(_proof(root, proof) for proof in claim["proofs"])
+        page = claim["page"].removeprefix("chapters/")
+        where = f"[{_title(page)}]({page}.html#{claim['place']})"
+        lines.append(f"| {claim['claim']} | {claim['verdict']} | {claim['so']} | {proofs} | {where} |")
+    return "\n".join(lines)
+
+
+def counts(root: Path) -> dict[str, dict[str, int]]:
+    """How many claims of each article have each verdict."""
+    found = {article: dict.fromkeys(VERDICTS, 0) for article in ARTICLES}
+    for claim in claims(root):
+        found[claim["article"]][claim["verdict"]] += 1
+    return found
+
+
+def shown(root: Path, proof: dict[str, Any]) -> str:
+    """What the program of a proof gives, run now, as text. It sees ``mt``, and ``facts``, the folder of the records.
+
+    Policy and device are as before afterwards.
+    """
+    names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
+    gc.collect()  # what an earlier error left behind would be freed while the program counts bytes
+    with as_before():
+        exec(proof["run"], names)
+        return repr(eval(proof["shows"], names))
+
+
+def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
+    """What was recorded, as text, by library and version.
+
+    Raises:
+        KeyError: when the record has no such question or no such value.
+    """
+    records = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
+    found = {}
+    for key in proof["of"]:
+        answer = records[key]["answers"][proof["question"]]
+        if proof["ask"] == "error":
+            value = shortened(" ".join(answer.get("error", "no error").split()), LONGEST)
+        else:
+            value = repr(_rounded(answer["values"][proof["ask"]]))
+        found[f"{NAMES[records[key]['library']]} {records[key]['version']}"] = value
+    return found
+
+
+# ---------- a proof in a cell ----------
+
+
+def _proof(root: Path, proof: dict[str, Any]) -> str:
+    if "run" in proof:
+        gives = shown(root, proof)
+        if gives != proof["gives"]:
+            raise ValueError(f"this program of facts/article-claims.json gives {gives}:\n{proof['run']}")
+        lines = proof["run"].splitlines()
+        return f"{code(chr(10).join([*lines, proof['shows']]))}<br>gives {code(gives)}"
+    if "rows" in proof:
+        return "; ".join(_times(root, proof))
+    if "program" in proof:
+        recorded = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
+        told = recorded["programs"][proof["program"]]
+        return f"{code(told['program'].strip())}<br>prints, in PyTorch 2.13.0,<br>{code(told['printed'].strip())}"
+    by_value: dict[str, list[str]] = {}
+    for library, value in answers(root, proof).items():
+        by_value.setdefault(value, []).append(library)
+    said = "; ".join(f"{code(value)} in {', '.join(libraries)}" for value, libraries in by_value.items())
+    asked = ASKED.get(proof["ask"]) or code(proof["ask"])
+    return f"recorded, *{proof['question'].replace('`', '')}*: {asked} is {said}"
+
+
+def _times(root: Path, proof: dict[str, Any]) -> list[str]:
+    """How much longer the first row of a benchmark takes than the second, by library."""
+    record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
+    rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
+    first, second = proof["rows"]
+    return [
+        f"measured, {NAMES[library]}: {rows[first, library] / rows[second, library]:.1f} times as long {first}"
+        for library in proof["of"]
+    ]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    return round(value, 4) if isinstance(value, float) else value
+
+
+def _title(page: str) -> str:
+    return f"chapter {int(page[:2])}" if page[:2].isdigit() else f"appendix {page[0]}"

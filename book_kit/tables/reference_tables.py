@@ -1,0 +1,279 @@
+"""The tables of the appendix on in-place operations.
+
+What an operation keeps and how its gradient is computed comes from the derivative table, the bytes from running it, its
+names and what other frameworks hold from recorded facts. Nothing is written here by hand but the
+gradients of the few operations that are not in the derivative table.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import minitensor as mt
+from book_kit.tables.sample_calls import INTEGERS, changes, copies_held, row_of
+from minitensor.engine.core.tensor import Tensor
+from minitensor.memory.backward_needs import needs_of
+from minitensor.paddle.left_out import LEFT_OUT
+
+PLACES = {"paddle.Tensor": Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
+SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": "F"}
+
+#: Names that are not in the derivative table, and what becomes of a gradient.
+ELSEWHERE = {
+    "apply_": "refused where `x` wants a gradient",
+    "cast_": "`x: g`, in the old dtype",
+    "copy_": "`x: 0`, `other: g`",
+    "detach_": "the history ends",
+    "flatten_": "`x: g`, in the old shape",
+    "requires_grad_": "sets whether `x` wants one",
+    "reshape_": "`x: g`, in the old shape",
+    "resize_": "refused where `x` wants a gradient",
+    "set_": "that of a view of the other tensor",
+    "squeeze_": "`x: g`, in the old shape",
+    "t_": "`x: g`, transposed back",
+    "transpose_": "`x: g`, transposed back",
+    "unsqueeze_": "`x: g`, in the old shape",
+}
+
+# ---------- one line of the table ----------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What there is to say of one name.
+
+    Attributes:
+        places: where Paddle has it, in any version.
+        same_as: the name that it is another name of, or "".
+        signature: in Paddle 3.3.1.
+        gradient: the rules, as Markdown.
+        keeps: what its own backward keeps, in words.
+        held: copies of x held, measured here.
+        when: what the other operands' gradients hold in its place, where that is something else.
+        paddle, torch: copies of x held, as recorded; "–" where nothing was.
+        differs: the numbers of the differences in :func:`numbered_differences`.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    same_as: str
+    signature: str
+    gradient: str
+    keeps: str
+    held: str
+    when: str
+    paddle: str
+    torch: str
+    differs: tuple[int, ...]
+
+    @property
+    def group(self) -> str:
+        """What the operation costs: a key of :data:`GROUPS`."""
+        if self.name in ELSEWHERE and self.name != "copy_":
+            return "metadata"
+        if self.held == "–":
+            return "integers"
+        for word, group in (("its input", "copy"), ("per element", "bits"), ("its output", "result")):
+            if word in self.keeps:
+                return group
+        return "nothing"
+
+
+#: Groups of names, and which they are.
+GROUPS = {
+    "nothing": "needs neither its old input nor its result",
+    "result": "needs its result",
+    "bits": "needs bits of its old input",
+    "copy": "needs its old input",
+    "metadata": "changes what the tensor is",
+    "integers": "works on integers",
+}
+
+
+def entries(facts: Path) -> list[Entry]:
+    """All names that Paddle has and minitensor has not left out, in alphabetical order.
+
+    Args:
+        facts: the folder of the recorded facts.
+    """
+    names = _fact(facts, "inplace-apis.json")["rows"]
+    paddle, torch = paddle_copies(facts), torch_copies(facts)
+    return [
+        Entry(
+            name=name,
+            places=tuple(place for place in PLACES if place in (*recorded["2.6.2"], *recorded["3.3.1"])),
+            same_as=_same_as(name),
+            signature=signature(name, recorded),
+            gradient=gradient(name),
+            keeps=", ".join(keeps(name)) or "nothing",
+            held=amount(copies_held(name)),
+            when=_when(name),
+            paddle=paddle.get(name, "–"),
+            torch=torch.get(name, "–"),
+            differs=tuple(number for number, each in numbered_differences(facts) if name in each.operations),
+        )
+        for name, recorded in sorted(names.items())
+        if name not in LEFT_OUT
+    ]
+
+
+def _same_as(name: str) -> str:
+    row = row_of(name)
+    return "" if row is None or name == row.name + "_" else row.name + "_"
+
+
+def _fact(facts: Path, file: str) -> Any:
+    return json.loads((facts / file).read_text(encoding="utf-8"))
+
+
+def signature(name: str, recorded: dict[str, Any]) -> str:
+    """The parameters in Paddle 3.3.1, without types and ``name``; where Paddle hides them, those of minitensor."""
+    for text in recorded["signature_3.3.1"].values():
+        if text.startswith("(") and "**kwargs" not in text:
+            made: dict[str, Any] = {}
+            exec(f"def {name}{text}: pass", made)  # text that was recorded from Paddle
+            return f"{name}{_bare(inspect.signature(made[name]))}"
+    found = next(getattr(place, name) for place in PLACES.values() if hasattr(place, name))
+    return f"{name}{_bare(inspect.signature(found))}"
+
+
+def _bare(signature: inspect.Signature) -> inspect.Signature:
+    shown = [each for each in signature.parameters.values() if each.name != "name"]
+    return inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in shown])
+
+
+def gradient(name: str) -> str:
+    """The rules of the derivative table for the in-place operation, one a line."""
+    row = row_of(name)
+    if row is None:
+        return ELSEWHERE[name]
+    rules = row.rules_in_place
+    marks = [mark for mark in row.marks if mark in row.saved_in_place]
+    lines = [*(f"{operand}: {rule}" for operand, rule in rules.items()), *(f"{m}: {row.marks[m]}" for m in marks)]
+    return "<br>".join(f"`{line}`" for line in lines) or "none"
+
+
+def keeps(name: str) -> tuple[str, ...]:
+    """What backward keeps for the gradient of the overwritten operand."""
+    row = row_of(name)
+    if row is None:
+        return ()
+    return tuple(f"`{what}`" if what in row.operands else what for what in needs_of(row.name + "_", [row.target]).what)
+
+
+def _when(name: str) -> str:
+    """What is held instead where another operand wants a gradient, which needs what is overwritten."""
+    row = row_of(name)
+    if row is None or name.startswith(INTEGERS) or len(row.rules_in_place) < 2:
+        return ""
+    alone, together = copies_held(name), copies_held(name, others_want=True)
+    if alone == together:
+        return ""
+    asking = [operand for operand in row.rules_in_place if operand != row.target and row.target in row.needs(operand)]
+    return f"{amount(together)} where " + ", ".join(f"`{operand}`" for operand in asking) + " wants a gradient"
+
+
+def amount(copies: Fraction | None) -> str:
+    """``1``, ``1/32``, or ``–`` for what cannot be."""
+    return "–" if copies is None else str(copies)
+
+
+def paddle_copies(facts: Path) -> dict[str, str]:
+    """Copies of x held, as recorded of Paddle 2.6.2; of 3.3.1 where 2.6.2 has no such name, or fails."""
+    found: dict[str, str] = {}
+    for version in ("2.6.2", "3.3.1"):
+        for case in _fact(facts, f"goldens/paddle-{version}.json")["cases"]:
+            held = (case.get("extra_memory_held_for_backward") or {}).get("copies_of_x_held")
+            if held is not None:
+                found.setdefault(case["name"], str(Fraction(held)) + (" (3.3.1)" if version == "3.3.1" else ""))
+    return found
+
+
+def torch_copies(facts: Path) -> dict[str, str]:
+    """The same of PyTorch, under Paddle's names."""
+    paddles = {"mul_ by a constant tensor": "multiply_", "div_ by a constant tensor": "divide_", "sub_": "subtract_"}
+    copies = _fact(facts, "torch-copies.json")["copies"]
+    return {paddles.get(name, name): str(Fraction(held)) for name, held in copies.items()}
+
+
+# ---------- tables, as Markdown ----------
+
+
+def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
+    """The groups of ``differences.py`` in the folder of the recorded facts, as the appendix numbers them, from 1."""
+    return enumerate(_differences(facts.resolve()).groups(), 1)
+
+
+@functools.cache
+def _differences(facts: Path) -> Any:
+    specification = importlib.util.spec_from_file_location("differences", facts / "differences.py")
+    module = importlib.util.module_from_spec(specification)  # type: ignore[arg-type]  # the file is there
+    sys.modules[specification.name] = module  # type: ignore[union-attr]  # the file is there
+    specification.loader.exec_module(module)  # type: ignore[union-attr]  # a file has a loader
+    return module
+
+
+def markdown(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+    """A table. A vertical bar in a cell is escaped, so that it does not end the cell."""
+    heads = list(heads)
+    body = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
+    return "\n".join(f"| {line} |" for line in (" | ".join(heads), " | ".join(["---"] * len(heads)), *body))
+
+
+def in_place_table(entries: Iterable[Entry]) -> str:
+    """What each operation keeps, and the copies of x that are held for it: here, and as recorded."""
+    heads = ("Operation", "Gradient", "Keeps", "Paddle", "PyTorch", "Differs")
+    lines = (
+        (_operation(each), each.gradient, _kept(each), each.paddle, each.torch, _numbers(each)) for each in entries
+    )
+    return markdown(heads, lines)
+
+
+def _kept(entry: Entry) -> str:
+    when = f"; {entry.when}" if entry.when else ""
+    return f"{entry.keeps}: {entry.held}{when}"
+
+
+def changes_table(entries: Iterable[Entry]) -> str:
+    """What each operation changes of a tensor that wants no gradient, and what becomes of a gradient."""
+    heads = ("Operation", "Gradient", "Version", "Storage", "Changes", "Differs")
+    lines = ((_operation(each), each.gradient, *changes(each.name), _numbers(each)) for each in entries)
+    return markdown(heads, lines)
+
+
+def short_table(entries: Iterable[Entry]) -> str:
+    """Only the names."""
+    return markdown(("Operation", "Differs"), ((_operation(each), _numbers(each)) for each in entries))
+
+
+def _operation(entry: Entry) -> str:
+    same = f"; the same as `{entry.same_as}`" if entry.same_as else ""
+    return f"`{entry.signature}`<br>{', '.join(SHORT[place] for place in entry.places)}{same}"
+
+
+def _numbers(entry: Entry) -> str:
+    return ", ".join(map(str, entry.differs)) or "–"
+
+
+def left_out_table() -> str:
+    """The names that are left out, and why."""
+    return markdown(("Name", "Why, and what to use"), ((f"`{name}`", why + ".") for name, why in LEFT_OUT.items()))
+
+
+def differences_table(facts: Path) -> str:
+    """What minitensor does in another way on purpose, and why."""
+    heads = ("", "Operations", "What differs", "Recorded of", "Why")
+    lines = (
+        (str(number), each.operations_text, "; ".join(each.seen), ", ".join(each.frameworks), each.reason)
+        for number, each in numbered_differences(facts)
+    )
+    return markdown(heads, lines)

@@ -1,0 +1,133 @@
+"""The tables of what minitensor answers and PyTorch refuses, under PyTorch's names.
+
+The functions are those that ``explain`` speaks of; each line is run while the page is built, and stands beside what
+``facts/learners.json`` recorded of PyTorch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from book_kit.tables.reference_tables import markdown
+from memory_stage.explanation.minitensor.pytorchs import SAVES
+from minitensor import torch
+
+#: The record's group of writes that read a part of their own memory.
+OVERLAPS = "a part of itself: "
+PRINTED = "; print(x)"
+#: The record's group of writes on a tensor that wants a gradient.
+IN_PLACE = "in place on what wants a gradient: "
+BACKWARD = "; x.sum().backward(); print(w.grad)"
+#: By a part of PyTorch's error, what it refuses.
+MADE_SO = {
+    "This view is the output of a function that returns multiple views": "one of several views",
+    "A view was created in no_grad mode": "a view made under `no_grad`",
+    "A view was created in inference mode": "a view made in inference mode",
+    "Inplace update to inference tensor": "a tensor made in inference mode",
+    "Inference tensors cannot be saved": "a tensor made in inference mode",
+}
+#: Writes that overwrite an operand which PyTorch saves.
+ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
+
+
+def recorded(facts: Path) -> dict[str, dict[str, Any]]:
+    """What PyTorch answered, by question."""
+    versions = json.loads((facts / "learners.json").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = next(each["answers"] for each in versions.values() if each["library"] == "torch")
+    return found
+
+
+def run(program: str) -> str:
+    """What a recorded program prints under minitensor's PyTorch names; or the type of its error."""
+    own = program.replace("import torch.nn.functional as F", "F = torch.nn.functional")
+    out = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(own, {"torch": torch})
+    except Exception as error:
+        return type(error).__name__
+    return out.getvalue().strip()
+
+
+def saved_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each function, what is written after it, and the gradient here where PyTorch's backward raises."""
+    lines, errors = [], set()
+    for kept in SAVES.values():
+        for what in kept.kept:
+            answer = records[f"overwritten: {kept.asked}, its {what} written"]
+            written = "x.add_(1)" if what == "input" else "y.add_(1)"
+            errors.add(_refused(answer))
+            lines.append((f"`y = {kept.call}`", f"`{written}`", f"`{run(answer['program'])}`"))
+    for write in ITSELF:
+        answer = records[f"{IN_PLACE}{write}{BACKWARD}"]
+        errors.add(_refused(answer))
+        lines.append(("", f"`{write}`", f"`{run(answer['program'])}`"))
+    return _below(errors, markdown(("The function", "The write", "The gradient in minitensor"), lines))
+
+
+def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each write that PyTorch refuses because it reads a part of what it writes, and its result here."""
+    lines, errors = [], set()
+    for question, answer in records.items():
+        if question.startswith(OVERLAPS) and "error" in answer:
+            line = question.removeprefix(OVERLAPS).removesuffix(PRINTED)
+            errors.add(_refused(answer))
+            lines.append((f"`{line}`", f"`{run(answer['program'])}`"))
+    return _below(errors, markdown(("The write", "`x` in minitensor"), lines))
+
+
+def made_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each write that PyTorch refuses for how the tensor was made, and the gradient here."""
+    lines = []
+    for question, answer in records.items():
+        error = answer.get("error", "")
+        if not question.startswith(IN_PLACE) or not any(why in error for why in MADE_SO):
+            continue
+        here = run(answer["program"])
+        if here.startswith("tensor"):
+            line = question.removeprefix(IN_PLACE).removesuffix(BACKWARD)
+            why = next(MADE_SO[part] for part in MADE_SO if part in error)
+            lines.append((", then ".join(f"`{part}`" for part in line.splitlines()), why, f"`{here}`"))
+    return markdown(("The write", "What PyTorch does not write, or save", "The gradient in minitensor"), lines)
+
+
+def unseen_table(records: dict[str, dict[str, Any]]) -> str:
+    """Each write that reads what it overwrites, and whose result in PyTorch is another than with a copy."""
+    lines = []
+    for question, answer in records.items():
+        plain = question.replace(".clone()", "")
+        if not question.startswith(OVERLAPS) or plain == question or "out" not in records.get(plain, {}):
+            continue
+        there = records[plain]
+        if "error" in there or "error" in answer or there["out"] == answer["out"]:
+            continue
+        line = plain.removeprefix(OVERLAPS).removesuffix(PRINTED)
+        lines.append(
+            (f"`{line}`", f"`{there['out'].strip()}`", f"`{answer['out'].strip()}`", f"`{run(there['program'])}`")
+        )
+    return markdown(("The write", "`x` in PyTorch", "With `clone()` there", "`x` in minitensor"), lines)
+
+
+def _below(errors: set[str], table: str) -> str:
+    """The table under the error that PyTorch raises for each of its lines.
+
+    Raises:
+        ValueError: when it raises different ones.
+    """
+    (error,) = errors
+    return f"PyTorch's error is `{error}`.\n\n{table}"
+
+
+def _refused(answer: dict[str, Any]) -> str:
+    """The beginning of PyTorch's error.
+
+    Raises:
+        ValueError: when it did not refuse.
+    """
+    if "error" not in answer:
+        raise ValueError(f"PyTorch did not refuse: {answer['program']}")
+    return answer["error"].partition(": [")[0].partition(". ")[0]

@@ -1,0 +1,157 @@
+"""One call of an in-place operation, whichever it is, to see what it holds, changes and refuses.
+
+The arguments of every name are here, so that the book can run all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import minitensor as mt
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.table import ROWS, Row
+
+#: The side of the square tensor that is measured: 1 MiB of float32, so that a node is nothing beside it.
+SIDE = 512
+
+
+def full(value: float, name: str = "") -> Tensor:
+    """A tensor of one value and 1 MiB, of the shape that the operation ``name`` wants."""
+    return mt.full(SHAPES.get(name, [SIDE, SIDE]), value)
+
+
+def _index() -> Tensor:
+    return mt.arange(SIDE)
+
+
+def _mask() -> Tensor:
+    return full(0.25) > 0
+
+
+#: The arguments of names that take others than tensors like ``x``, without ``x`` itself.
+ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "apply_": lambda: (lambda x: x.scale(2.0),),
+    "cast_": lambda: ("float64",),
+    "clip_": lambda: (0.0, 1.0),
+    "copy_": lambda: (full(0.25),),
+    "cumprod_": lambda: (1,),
+    "cumsum_": lambda: (1,),
+    "embedding_renorm_": lambda: (_index(), 0.5),
+    "fill_": lambda: (7.0,),
+    "fill_diagonal_": lambda: (7.0,),
+    "fill_diagonal_tensor_": lambda: (mt.full([SIDE], 0.25),),
+    "geometric_": lambda: (0.5,),
+    "index_add_": lambda: (_index(), 0, full(0.25)),
+    "index_fill_": lambda: (_index(), 0, 7.0),
+    "index_put_": lambda: ((_index(),), full(0.25)),
+    "lerp_": lambda: (full(0.25), full(0.5)),
+    "masked_fill_": lambda: (_mask(), 7.0),
+    "masked_scatter_": lambda: (_mask(), full(0.25)),
+    "multigammaln_": lambda: (2,),
+    "polygamma_": lambda: (1,),
+    "pow_": lambda: (3.0,),
+    "put_along_axis_": lambda: (mt.zeros([SIDE, SIDE], dtype="int64"), full(0.25), 0),
+    "random_": lambda: (0, 10),
+    "renorm_": lambda: (1.0, 0, 2.0),
+    "reshape_": lambda: ([SIDE * 2, SIDE // 2],),
+    "resize_": lambda: ([SIDE, SIDE // 2],),
+    "scale_": lambda: (2.0,),
+    "scatter_": lambda: (_index(), full(0.25)),
+    "scatter_add_": lambda: (0, mt.zeros([SIDE, SIDE], dtype="int64"), full(0.25)),
+    "set_": lambda: (full(0.25),),
+    "transpose_": lambda: ([1, 0],),
+    "unsqueeze_": lambda: (0,),
+    "where_": lambda: (_mask(), full(0.25)),
+}
+#: The shapes of those that a matrix does not fit.
+SHAPES = {"baddbmm_": [1, SIDE, SIDE], "squeeze_": [1, SIDE, SIDE]}
+TARGET_IS_SECOND = ("embedding_renorm_", "where_")
+INTEGERS = ("bitwise_", "gcd_", "lcm_")
+
+
+def arguments(name: str) -> tuple[Any, ...]:
+    """The arguments with which an operation is measured; its target is not among them."""
+    row = row_of(name)
+    given = name if row is None else row.name + "_"
+    if given in ARGUMENTS:
+        return ARGUMENTS[given]()
+    others = () if row is None else tuple(operand for operand in row.operands if operand != row.target)
+    if name.startswith(INTEGERS):
+        return tuple(mt.full([SIDE, SIDE], 2, dtype="int64") for _ in others)
+    return tuple(full(0.25, name) for _ in others)
+
+
+def row_of(name: str) -> Row | None:
+    """The row of the derivative table that a name, or another name of it, comes from."""
+    found = (row for row in ROWS.values() if name[:-1] in (row.name, *row.aliases))
+    return next(found, None)
+
+
+def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
+    """Run in place on ``x``, wherever the name is found."""
+    place = next(place for place in (mt, mt.nn.functional, Tensor) if hasattr(place, name))
+    if name in TARGET_IS_SECOND:
+        return getattr(place, name)(given[0], x, *given[1:])
+    return getattr(place, name)(x, *given)
+
+
+def no_leaf(name: str) -> Tensor:
+    """A tensor of 1 MiB for the operation ``name``, that wants a gradient and may be overwritten."""
+    leaf = full(0.5, name)
+    leaf.stop_gradient = False
+    return leaf.scale(1.0)
+
+
+def is_refused(name: str, policy: str) -> bool:
+    """Whether the policy refuses the operation, with constants as its other operands."""
+    x, given = no_leaf(name), arguments(name)
+    try:
+        with mt.set_inplace_policy(policy):
+            call(name, x, given)
+    except ValueError as error:
+        if "policy" not in str(error):
+            raise
+        return True
+    return False
+
+
+def copies_held(name: str, others_want: bool = False) -> Fraction | None:
+    """Bytes held after ``name`` on a tensor that wants a gradient and is no leaf, in units of that tensor.
+
+    Args:
+        others_want: whether the other floating operands want a gradient, too.
+
+    Returns:
+        None where such a tensor is refused, or cannot be: integers have no gradient.
+    """
+    given = arguments(name)
+    if others_want:
+        for each in given:
+            if isinstance(each, Tensor) and each.dtype in (mt.float32, mt.float64):
+                each.stop_gradient = False
+    x = no_leaf(name)
+    size = x.nbytes
+    before = mt.device.cpu.memory_allocated()
+    try:
+        result = call(name, x, given)
+    except (TypeError, RuntimeError):
+        return None
+    del result
+    return Fraction(mt.device.cpu.memory_allocated() - before, size)
+
+
+def changes(name: str) -> tuple[str, str, str]:
+    """The version and the storage after ``name``, and what is another of shape, strides, dtype and stop_gradient."""
+    x = full(0.5, name)
+    given = arguments(name)
+    if name == "detach_":
+        x.stop_gradient = False
+        x = x.scale(1.0)
+    before, storage, shown = x.inplace_version, x._storage, ("shape", "strides", "dtype", "stop_gradient")
+    was = [getattr(x, what) for what in shown]
+    call(name, x, given)
+    version = "stays" if x.inplace_version == before else f"{before} → {x.inplace_version}"
+    changed = [what for what, old in zip(shown, was, strict=True) if getattr(x, what) != old]
+    return version, "the same" if x._storage is storage else "another", ", ".join(changed) or "–"

@@ -1,0 +1,142 @@
+"""Controls: a measurement whose arguments a reader chooses, and which runs again at each choice.
+
+    def measured(size, operation):
+        ...
+        return timeline.show(recording)
+
+    controls.show(measured, {"size": ["4 MiB", "64 MiB"], "operation": ["relu", "sin"]})
+
+* In a notebook each argument has a list to choose from (ipywidgets), and the figure below is that of the last run.
+* A page has no kernel, so it has no controls: it shows the figure of the first choices, and says which they are. So
+  does a notebook without ipywidgets.
+* An error of the measurement is shown in place of the figure: it is an answer, too (out of memory, refused).
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memory_stage.web.element import Figure
+
+Measure = Callable[..., Figure]
+
+
+class Controls:
+    """A measurement and what is chosen for it; made by :func:`show`.
+
+    Attributes:
+        chosen: the argument of each name, as it is now.
+        figure: what the last run gave; None where it raised.
+        error: what the last run raised; None where it gave a figure.
+        widgets: the list of each name, an ``ipywidgets.Dropdown``; empty until a notebook shows them.
+    """
+
+    def __init__(self, measure: Measure, choices: Mapping[str, Sequence[Any]]) -> None:
+        self._measure = measure
+        self._choices = {name: list(values) for name, values in choices.items()}
+        self.chosen = {name: values[0] for name, values in self._choices.items()}
+        self.figure: Figure | None = measure(**self.chosen)
+        self.error: Exception | None = None
+        self.widgets: dict[str, Any] = {}
+        self._box: Any = None
+
+    def choose(self, **chosen: Any) -> Figure | None:
+        """Run the measurement with other arguments; those that are not named stay as they are.
+
+        Raises:
+            ValueError: a name or a value that is not offered.
+        """
+        for name, value in chosen.items():
+            if name not in self._choices:
+                raise ValueError(f"there is no choice of {name!r}, only of {', '.join(map(repr, self._choices))}")
+            if value not in self._choices[name]:
+                raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
+        self.chosen.update(chosen)
+        self.figure = self.error = None
+        try:
+            self.figure = self._measure(**self.chosen)
+        except Exception as error:  # what a program raises is what the reader wanted to see
+            self.error = error.with_traceback(None)  # a traceback would hold the tensors of the run
+        if self._box is not None:
+            for name, list_ in self.widgets.items():
+                list_.value = self.chosen[name]
+            self._box.children = (self._box.children[0], self._shown())
+        return self.figure
+
+    # ---------- shown ----------
+
+    def _lists(self) -> Any:
+        """The row of lists.
+
+        Raises:
+            ImportError: without ipywidgets.
+        """
+        import ipywidgets
+
+        for name, values in self._choices.items():
+            self.widgets[name] = made = ipywidgets.Dropdown(options=values, value=self.chosen[name], description=name)
+            made.observe(lambda change, name=name: self._changed(name, change["new"]), names="value")
+        return ipywidgets.HBox(list(self.widgets.values()), layout={"flex_flow": "row wrap"})
+
+    def _changed(self, name: str, value: Any) -> None:
+        if value != self.chosen[name]:
+            self.choose(**{name: value})
+
+    def _shown(self) -> Any:
+        import ipywidgets
+
+        if self.figure is not None:
+            return self.figure.widget()
+        return ipywidgets.HTML(f"<p>{html.escape(f'{type(self.error).__name__}: {self.error}')}</p>")
+
+    def _box_of_all(self) -> Any:
+        if self._box is None:
+            import ipywidgets
+
+            self._box = ipywidgets.VBox([self._lists(), self._shown()])
+        return self._box
+
+    def _what(self) -> str:
+        return "Measured with " + ", ".join(f"{name} {value}" for name, value in self.chosen.items()) + "."
+
+    def _still(self) -> dict[str, str]:
+        """What stands where no kernel answers: the figure, and what it was measured with."""
+        if self.figure is None:
+            told = f"{type(self.error).__name__}: {self.error}"
+            return {"text/plain": f"{told}\n{self._what()}", "text/html": f"<p>{html.escape(told)}</p>\n"}
+        shown = self.figure._repr_mimebundle_()
+        where = " A notebook has lists to choose from, and runs it again."
+        return {
+            "text/plain": f"{shown['text/plain']}\n{self._what()}",
+            "text/html": f"{shown['text/html']}\n<p>{html.escape(self._what() + where)}</p>\n",
+        }
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        still = self._still()
+        if os.environ.get("MINITENSOR_BOOK") == "1":  # a page has no kernel
+            return still
+        try:
+            live = self._box_of_all()._repr_mimebundle_(include=include, exclude=exclude)
+        except ImportError:
+            return still
+        data, *metadata = live if isinstance(live, tuple) else (live,)
+        return {**data, **still}, *(metadata or ({},))
+
+
+def show(measure: Measure, choices: Mapping[str, Sequence[Any]]) -> Controls:
+    """A measurement with a list to choose from for each of its arguments; the last line of a cell.
+
+    Args:
+        measure: a function of the names in ``choices``, which gives a figure. It leaves device and policy as they were.
+        choices: what may be chosen for each name; the first ones are measured now, and are what a page shows.
+
+    Raises:
+        ValueError: nothing to choose from.
+        Whatever ``measure`` raises for the first choices.
+    """
+    if not choices or not all(choices.values()):
+        raise ValueError(f"controls.show takes at least one value for each name, not {dict(choices)}")
+    return Controls(measure, choices)

@@ -1,0 +1,129 @@
+"""A report of ``explain`` as an HTML table. Text of the program never becomes markup.
+
+Reports get their HTML when this package is imported; the engine knows of no notebook.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+from memory_stage.explanation.report import Report
+from memory_stage.explanation.rows import Row
+from memory_stage.explanation.text import details, summary, verdict, versions
+from memory_stage.explanation.verdicts import Verdict
+from memory_stage.web.embed import page_assets, prose
+
+#: How a verdict is marked, besides its word: a sign, and the class that colours it.
+SIGNS = {
+    Verdict.UNNOTICED: ("×", "bad"),
+    Verdict.REFUSED: ("×", "bad"),
+    Verdict.RAISES: ("×", "bad"),
+    Verdict.STALE: ("!", "bad"),
+    Verdict.UNRECORDED: ("?", "look"),
+    Verdict.COPIES: ("+", "cost"),
+    Verdict.MARKS: ("+", "cost"),
+    Verdict.PRESERVES: ("+", "cost"),
+    Verdict.METADATA: ("·", "none"),
+    Verdict.FREE: ("·", "none"),
+}
+
+HEADS = ("Line", "Tensor", "Version", "Verdict", "Why")
+_HEADINGS = {"needs": "Needs", "happened": "Happened", "repeated": "Repeated", "error": "Error", "instead": "Instead"}
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """The table as plain data: rows, the sums before them and the words after them; every text is a text."""
+    used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
+    return {
+        "summary": summary(report.totals),
+        "rows": [_row(*entry) for entry in report.folded()],
+        "rest": _rest(report),
+        "words": [[each.word, each.meaning] for each in used],
+    }
+
+
+def as_html(report: Report) -> str:
+    """The table, its sums before it and its words after it."""
+    data = as_data(report)
+    # The class keeps a page's MathJax away from dollar signs.
+    head = f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(data["summary"])}'
+    rest = "".join(map(_paragraph, data["rest"]))
+    if not data["rows"]:
+        return f"{head}{rest}</div>"
+    heads = "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in HEADS)
+    body = "".join(map(_row_html, data["rows"]))
+    return (
+        # The roles say again what the elements are: a narrow page shows them as blocks, which are no table to a reader.
+        f'{head}\n<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
+        f'<tbody role="rowgroup">{body}</tbody></table>\n{rest}{_words_html(data["words"])}</div>'
+    )
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _row(row: Row, last: Row, number: int) -> dict[str, Any]:
+    sign, kind = SIGNS[row.verdict]
+    tensor = row.tensor
+    return {
+        "place": f"{row.number}. "
+        + ("" if row.where.file is None else f"{row.where.file}, ")
+        + f"line {row.where.line}",
+        "code": row.where.text or row.op,
+        "name": tensor.name if tensor is not None else "",
+        "tensor": f"{tensor.shape} {tensor.dtype}" if tensor is not None else "",
+        "view_of": tensor.view_of if tensor is not None else "",
+        "version": versions(row).replace("->", "→"),
+        "sign": sign,
+        "kind": kind,
+        "verdict": verdict(row),
+        "why": [[_HEADINGS[heading], text] for heading, text in details(row, last, number)],
+    }
+
+
+def _row_html(row: dict[str, Any]) -> str:
+    tensor = html.escape(row["tensor"])
+    if row["name"]:
+        tensor = f"<code>{html.escape(row['name'])}</code> {tensor}"
+    if row["view_of"]:
+        tensor += f"<br>{html.escape(row['view_of'])}"
+    why = "".join(f"<dt>{heading}</dt><dd>{_detail(heading, text)}</dd>" for heading, text in row["why"])
+    return (
+        f'<tr role="row"><th scope="row" role="rowheader"><span class="mt-place">{html.escape(row["place"])}</span>'
+        f'<br><code>{html.escape(row["code"])}</code></th><td role="cell">{tensor}</td>'
+        f'<td role="cell" class="mt-version">{html.escape(row["version"])}</td>'
+        f'<td role="cell" class="mt-{row["kind"]}"><span class="mt-sign" aria-hidden="true">{row["sign"]}</span> '
+        f'{html.escape(row["verdict"])}</td><td role="cell"><dl>{why}</dl></td></tr>\n'
+    )
+
+
+def _detail(heading: str, text: str) -> str:
+    if heading == _HEADINGS["error"]:
+        return f"<pre>{html.escape(text)}</pre>"
+    return prose(text)
+
+
+def _rest(report: Report) -> list[str]:
+    told = []
+    if report.left_out:
+        told.append(f"{report.left_out:,} operations more are in the sums and not shown.")
+    if report.cut_short:
+        told.append(report.cut_short)
+    return told
+
+
+def _words_html(words: list[list[str]]) -> str:
+    told = "".join(f"<dt>{word}</dt><dd>{html.escape(meaning)}</dd>" for word, meaning in words)
+    return f"<details><summary data-lm-suppress-shortcuts>What the verdicts mean</summary><dl>{told}</dl></details>\n"
+
+
+def _mimebundle(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    return {
+        "text/plain": str(report),
+        "text/html": page_assets("quiz.css", "explain.css", package="book_kit.web") + as_html(report),
+    }
+
+
+Report._repr_mimebundle_ = _mimebundle  # type: ignore[attr-defined]  # for notebooks only

@@ -1,0 +1,143 @@
+"""Runs a program and leaves its stage: one HTML file that any browser opens.
+
+    python -m memory_stage program.py [arguments ...]
+    python -m memory_stage --explain --output why.html program.py --its-own 3
+
+The program runs as ``python program.py [arguments ...]`` would run it: its arguments, its output, its traceback and its
+exit status are the same. The options stand before its name. What is recorded is what the program does with tensors of
+minitensor, whichever vocabulary it speaks, and of PyTorch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from memory_stage import api
+from memory_stage.explanation.listener import Explaining
+from memory_stage.explanation.minitensor import Listener
+from memory_stage.recorder.record import LIMIT, Recording
+from minitensor.engine.modes import POLICIES
+
+#: The exit statuses of a program that ended with an error, of one that was interrupted, and of this command when it
+#: could not do what was asked.
+FAILED, INTERRUPTED, REFUSED = 1, 130, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command.
+
+    Args:
+        arguments: of the command line, by default those of this process.
+
+    Returns:
+        The exit status: that of the program; 2 where it could not be run or the file could not be written.
+    """
+    options = _options().parse_args(arguments)
+    program = Path(os.path.abspath(options.program))  # as Python names it, in tracebacks, too
+    try:
+        source = program.read_bytes().decode("utf-8")
+        compile(source, str(program), "exec", dont_inherit=True)
+    except (OSError, UnicodeDecodeError) as error:
+        return _say(f"{options.program} cannot be read: {error}", REFUSED)
+    except (SyntaxError, ValueError) as error:
+        return _say(f"{options.program} is no program: {error}", REFUSED)
+    output = Path(options.output or f"{program.stem}.stage.html")
+    listener = Listener() if options.explain else None
+    explaining = Explaining() if options.explain else None
+    with _as_main(program, [options.program, *options.arguments]) as names:
+        done = _run(source, names, program, listener, explaining, policy=options.policy, limit=options.steps)
+        status = _status(done.error)
+    if listener is not None and explaining is not None:
+        of_framework = done.frameworks and not listener.report.totals.operations
+        print(explaining.report(done.variant) if of_framework else listener.report, file=sys.stderr)
+    shown = api.Stage([done], options.title or program.name)
+    steps = len(done.variant["steps"])
+    try:
+        shown.save(output)
+    except OSError as error:
+        return _say(f"{output} cannot be written: {error}", REFUSED)
+    made = {event["do"] for step in done.variant["steps"] for event in step["events"]}
+    if "storage" not in made:
+        _say("the program made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded", status)
+    return _say(f"{output}: {steps} step{'' if steps == 1 else 's'}", status)
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m memory_stage", description="Run a program and leave its stage, as one HTML file."
+    )
+    parser.add_argument("--output", metavar="FILE", help="the file to write; by default NAME.stage.html, of NAME.py")
+    parser.add_argument("--title", help="names the stage; by default the name of the program's file")
+    parser.add_argument("--explain", action="store_true", help="print what each in-place operation did, and what to do")
+    parser.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the program under")
+    parser.add_argument("--steps", type=_steps, default=LIMIT, help=f"record at most so many, by default {LIMIT}")
+    parser.add_argument("program", help="a file of Python")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the program")
+    return parser
+
+
+def _steps(text: str) -> int:
+    try:
+        return api.checked_steps(int(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}") from None
+
+
+def _say(text: str, status: int) -> int:
+    print(text, file=sys.stderr)
+    return status
+
+
+@contextlib.contextmanager
+def _as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
+    """The names of a module ``__main__`` for ``program``, which finds its arguments and the modules beside it."""
+    module = types.ModuleType("__main__")
+    module.__file__ = str(program)
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    sys.argv = argv
+    sys.path[0] = str(program.resolve().parent)  # of the file that a link leads to
+    sys.modules["__main__"] = module
+    try:
+        yield module.__dict__
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+def _run(
+    source: str,
+    names: dict[str, object],
+    program: Path,
+    listener: Listener | None,
+    explaining: Explaining | None,
+    policy: str | None,
+    limit: int,
+) -> Recording:
+    """Record the program; what it prints is shown, too, and an error in it is told to the listener."""
+    with listener or contextlib.nullcontext():
+        told = None if explaining is None else explaining.take
+        done = api.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, told=told)
+        if listener is not None and done.error is not None:
+            listener.ended(done.error)
+    return done
+
+
+def _status(error: BaseException | None) -> int:
+    """Tell the error as Python does, and give the exit status that Python would give."""
+    if error is None:
+        return 0
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        return _say(str(error.code), FAILED)
+    sys.excepthook(type(error), error, error.__traceback__)
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

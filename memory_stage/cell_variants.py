@@ -1,0 +1,219 @@
+"""One cell, several variants: ``%%stage --compare``.
+
+    %%stage --compare
+    x = mt.ones([3])
+    # --- normal
+    y = x + 1
+    # --- in place
+    y = x.add_(1)
+
+* What stands before the first line ``# --- label`` belongs to every variant.
+* Or the whole cell is run once under each in-place policy: ``%%stage --compare --policies 2.5 2.6 copy_on_write``.
+* A variant reads the names of the notebook, its functions for one, and leaves them as they were: nothing that it
+  assigns stays. Tensors it makes itself. Those of the notebook are out of its reach, so every variant begins with the
+  same numbers, and no tensor of the notebook is changed.
+* An error is shown at its step and not raised: a variant that is refused is a result.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from memory_stage.api import Stage, check_syntax, run_variant
+from memory_stage.engines.protocol import Engine
+from memory_stage.engines.router import Together
+from memory_stage.recorder.key_step import Key
+
+try:
+    from IPython.core.error import UsageError
+except ImportError:  # in a page, where no magic asks
+    UsageError = ValueError  # type: ignore[assignment, misc]  # an error of the program's text there
+
+_BEGINS = re.compile(r"# ---(?:[ \t]+(.*))?")
+
+HOW = (
+    "Begin each variant with a line `# --- label`, or run the cell under several policies: "
+    "%%stage --compare --policies 2.5 2.6 copy_on_write"
+)
+
+
+def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
+    """The programs of a cell by their labels, in order.
+
+    Raises:
+        UsageError: the cell is no comparison.
+    """
+    common, parts = _parts(cell)
+    if policies:
+        if parts:
+            label = next(iter(parts))
+            raise _wrong(f"--policies runs the whole cell, so it takes no line `# --- {label}`")
+        if len(policies) < 2 or len(set(policies)) < len(policies):
+            raise _wrong(f"--policies takes two policies or more, each once, not {' '.join(policies)}")
+        parts, common = dict.fromkeys(policies, common), ""
+    if not parts:
+        raise _wrong(f"the cell has one program and nothing to compare it with. {HOW}")
+    if len(parts) < 2:
+        raise _wrong(f"the cell has one variant, {next(iter(parts))!r}, and nothing to compare it with. {HOW}")
+    programs = {label: "\n".join(text for text in (common, part) if text) for label, part in parts.items()}
+    empty = [label for label, program in programs.items() if not program]
+    if empty:
+        raise _wrong(f"the variant {empty[0]!r} has no code")
+    return programs
+
+
+def _parts(cell: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first variant, and the variants."""
+    common: list[str] = []
+    parts: dict[str, list[str]] = {}
+    lines = common
+    for number, line in enumerate(cell.splitlines(), 1):
+        begins = _BEGINS.fullmatch(line.rstrip())
+        if begins is None:
+            lines.append(line)
+            continue
+        label = (begins[1] or "").strip()
+        if not label:
+            raise _wrong(f"line {number} begins a variant without a label. Write `# --- label`")
+        if label in parts:
+            raise _wrong(f"line {number} begins another variant {label!r}. Each label stands once")
+        lines = parts[label] = []
+    return _text(common), {label: _text(lines) for label, lines in parts.items()}
+
+
+def _text(lines: list[str]) -> str:
+    """The lines without the empty ones at both ends."""
+    return "\n".join(lines).strip("\n").rstrip()
+
+
+def _wrong(what: str) -> UsageError:
+    return UsageError(f"%%stage --compare: {what}.")
+
+
+def compare_parts(
+    cell: str,
+    shell: Any,
+    *,
+    policies: Sequence[str] = (),
+    title: str | None = None,
+    ask: str | None = None,
+    heading: str | None = None,
+    ignore: frozenset[str] = frozenset(),
+    limit: int,
+    key: Key = None,
+) -> Stage:
+    """Run the variants of a cell, one after the other, in the names of the notebook, and show them.
+
+    Raises:
+        UsageError: the cell is no comparison; a variant reads a tensor of the notebook.
+        SyntaxError: a variant is no program. Nothing has run then.
+    """
+    sources = {label: shell.transform_cell(program) for label, program in programs_of(cell, policies).items()}
+    flags = shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    for label, source in sources.items():
+        _check(label, source, flags)
+    recordings = []
+    for number, (label, source) in enumerate(sources.items(), 1):
+        with _put_back(shell.user_ns), _out_of_reach(shell.user_ns, Together()) as hidden:
+            done = run_variant(
+                source,
+                shell.user_ns,
+                id_=f"v{number}",
+                label=label,
+                policy=label if policies else None,
+                ignore=ignore,
+                limit=limit,
+                flags=flags,
+            )
+        if isinstance(done.error, NameError) and done.error.name in hidden:
+            name = done.error.name
+            raise _wrong(
+                f"the variant {label!r} reads `{name}` of an earlier cell, which holds a tensor. Every variant begins "
+                f"with the same numbers, so it makes its tensors itself: make `{name}` in this cell"
+                + ("" if policies else ", before the first line `# --- label`")
+            )
+        recordings.append(done)
+    return Stage(recordings, title, ask, heading or ("in-place policy" if policies else "variant"), key=key)
+
+
+def _check(label: str, source: str, flags: int) -> None:
+    """Whether a variant can run at all."""
+    if source.lstrip().startswith("get_ipython().run_cell_magic("):
+        raise _wrong(f"the variant {label!r} begins with a cell magic, which would run the code itself")
+    tree = check_syntax(label, source, flags)
+    if not tree.body:
+        raise _wrong(f"the variant {label!r} has no code")
+
+
+# ---------- the names of the notebook ----------
+
+#: What IPython keeps for itself.
+_IPYTHONS = frozenset(("In", "Out", "_ih", "_oh", "_dh", "get_ipython", "exit", "quit"))
+
+_SEARCHED_NO_FURTHER = (
+    types.ModuleType,
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    str,
+    int,
+    float,
+)
+_DEEPEST = 6  # a model's layer's parameter: model, dict, layer, dict, layer, parameter
+
+
+@contextlib.contextmanager
+def _put_back(names: dict[str, Any]) -> Iterator[None]:
+    """Afterwards every name stands for what it stood for before."""
+    before = dict(names)
+    try:
+        yield
+    finally:
+        for name in [name for name in names if name not in before]:
+            del names[name]
+        names.update(before)
+
+
+@contextlib.contextmanager
+def _out_of_reach(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
+    """Take away the names that hold tensors; gives which. ``_put_back`` brings them back."""
+    hidden = {name for name, value in names.items() if name not in _IPYTHONS and _holds_a_tensor(value, engine)}
+    for name in hidden:
+        del names[name]
+    yield hidden
+
+
+def _holds_a_tensor(value: Any, engine: Engine) -> bool:
+    """Whether a tensor can be reached from ``value`` through containers and attributes."""
+    seen: set[int] = set()
+    level = [value]
+    for _ in range(_DEEPEST):
+        found: list[Any] = []
+        for each in level:
+            if engine.is_tensor(each):
+                return True
+            if id(each) not in seen:
+                seen.add(id(each))
+                found += _inside(each)
+        level = found
+    return any(engine.is_tensor(each) for each in level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, _SEARCHED_NO_FURTHER):
+        return ()
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    if type(value).__module__.partition(".")[0] in sys.stdlib_module_names:
+        return ()
+    attributes = getattr(value, "__dict__", None)
+    return attributes.values() if type(attributes) is dict else ()

@@ -1,0 +1,424 @@
+"""Answers for this package's own tensors, in both vocabularies: see :mod:`memory_stage.engines.protocol`.
+
+Tensors are read without their properties, which may bring a view's history up to date.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import importlib
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from memory_stage.engines.minitensor import numpy_writes as outside
+from memory_stage.engines.protocol import Block, Copied, Fate, Layout, Look, Role, Saved
+from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
+from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
+from minitensor.engine.core.regions import address
+from minitensor.engine.core.storage import Storage, of_engine, write_that_made
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array, restrided
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.device.places import current
+from minitensor.engine.dtypes import BY_NUMPY
+from minitensor.engine.events import Hearing
+from minitensor.engine.modes import modes, set_inplace_policy
+from minitensor.engine.operations.operands import CONSTANT
+from minitensor.engine.random import source as random_source
+from minitensor.engine.saved.patches import Patch
+from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right, version_saved
+from minitensor.engine.sharing import numpy_memory
+from minitensor.engine.table import ROWS
+from minitensor.optimizer.optimizer import Optimizer
+
+_ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
+
+
+@functools.cache
+def _pytorchs() -> dict[str, str]:
+    """PyTorch's names of the rows that it spells otherwise. Loaded when a tensor of that vocabulary is there."""
+    spelling = importlib.import_module("minitensor.torch.operation_table")
+    return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
+
+
+class _Ear(Hearing):
+    """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
+
+    def __init__(self, tell: Callable[..., None]) -> None:
+        self.tell = tell
+
+    def hear(self, kind: str, *arguments: Any) -> None:
+        """What has happened."""
+        self.tell(kind, *arguments)
+
+    def close(self) -> None:
+        """Listen no more. A listener above may lead here still."""
+        super().close()
+        self.tell = _to_nobody
+
+
+def _to_nobody(kind: str, *arguments: Any) -> None:
+    """In place of a recorder that has stopped."""
+
+
+class MinitensorEngine:
+    """An :class:`~memory_stage.engines.protocol.Engine`; what each answer means is said there."""
+
+    # ----- of the whole -----
+
+    def listen(self, tell: Callable[..., None]) -> _Ear:
+        """An ear, closed as yet."""
+        return _Ear(tell)
+
+    @property
+    def has_framework(self) -> bool:
+        """It is this package."""
+        return False
+
+    def arrive(self) -> None:
+        """It is there from the beginning."""
+
+    def policy(self, name: str) -> AbstractContextManager[Any]:
+        """The in-place policy."""
+        return set_inplace_policy(name)
+
+    @contextlib.contextmanager
+    def same_random_numbers(self) -> Iterator[None]:
+        """A copy of the generator stands in for it."""
+        before = random_source.generator
+        random_source.generator = copy.deepcopy(before)
+        try:
+            yield
+        finally:
+            random_source.generator = before
+
+    def allocated(self) -> int:
+        """What the host's meter says."""
+        return cpu_meter.allocated
+
+    def gpus(self) -> list[Any]:
+        """The simulated one and the real one, once they were asked for."""
+        return [gpu for gpu in (current.simulated, current.cuda) if gpu is not None]
+
+    # ----- of tensors -----
+
+    def is_tensor(self, value: Any) -> bool:
+        """Of either vocabulary."""
+        return isinstance(value, Tensor)
+
+    def is_shown(self, value: Any) -> bool:
+        """No constant that stands for a number."""
+        return isinstance(value, Tensor) and value._storage is not CONSTANT and not isinstance(value._array, np.generic)
+
+    def look(self, x: Tensor) -> Look:
+        """From its array, its storage's buffer and its node."""
+        node = peek(x)
+        leaf = node is None or (type(node) is Leaf and _shows_all_of_it(x))
+        return Look(_layout(x._array, x._storage.buffer), _dtype_name(x._array), node is not None, leaf)
+
+    def storage(self, x: Tensor) -> Storage:
+        """Or the storage of ``x.data``, which counts by itself."""
+        return x._storage
+
+    def version(self, x: Tensor) -> int:
+        """Of its storage."""
+        return x._storage.version
+
+    def group(self, x: Tensor) -> int | None:
+        """Its history's identity."""
+        return None if x._history is None else id(x._history)
+
+    def stamp(self, x: Tensor) -> tuple[Any, ...]:
+        """What a tensor is made of, and the versions."""
+        history = x._history
+        version = None if history is None else history.version
+        return id(x._array), id(x._storage), x._storage.version, id(peek(x)), id(history), version
+
+    def node(self, x: Tensor) -> Node | None:
+        """Without bringing it up to date."""
+        return peek(x)
+
+    def gradient(self, x: Tensor) -> Tensor | None:
+        """A leaf keeps it in its node, another tensor in a box."""
+        node = peek(x)
+        if type(node) is Leaf:
+            return node.saved if isinstance(node.saved, Tensor) else None
+        box = getattr(getattr(x, "_extra", None), "box", None)
+        return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
+
+    def preserves(self, x: Tensor) -> bool:
+        """Copy on write."""
+        return modes.policy == "copy_on_write"
+
+    def records(self, x: Tensor) -> bool:
+        """The grad mode."""
+        return modes.grad
+
+    def spells_otherwise(self, x: Tensor) -> bool:
+        """In PyTorch's vocabulary."""
+        return x._spelled_otherwise
+
+    def spelled(self, op: str) -> str:
+        """As the row is spelled there."""
+        twin = op.removesuffix("_")
+        return _pytorchs().get(twin, twin) + op[len(twin) :]
+
+    def has_name(self, x: Tensor, name: str) -> bool:
+        """A member of its class, or a function of its package."""
+        package = sys.modules[type(x).__module__.rpartition(".")[0] or "minitensor"]
+        return any(
+            hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
+        )
+
+    def is_otherwise(self, frame: FrameType) -> bool:
+        """In ``minitensor.torch``."""
+        return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
+
+    def is_inside(self, frame: FrameType) -> bool:
+        """This package's, or numpy's."""
+        return str(frame.f_globals.get("__package__")).partition(".")[0] in {*of_engine.own, "numpy"}
+
+    def array(self, x: Tensor) -> np.ndarray:
+        """As it lies."""
+        return x._array
+
+    def slots(self, value: Any) -> Iterator[tuple[str, Tensor, int, Tensor]] | None:
+        """In the order of the parameters."""
+        return _slots(value) if isinstance(value, Optimizer) else None
+
+    # ----- of storages -----
+
+    def is_own(self, thing: Any) -> bool:
+        """By its type."""
+        return isinstance(thing, (Storage, Node))
+
+    def key(self, thing: Storage | Node) -> int:
+        """Both are objects of their own."""
+        return id(thing)
+
+    def weak(self, thing: Storage | Node, gone: Callable[[Any], None]) -> Callable[[], Any]:
+        """Both can be referred to."""
+        return weakref.ref(thing, gone)
+
+    def below(self, storage: Storage) -> Storage | None:
+        """Of what ``x.data`` lies in."""
+        return getattr(storage, "of", None)
+
+    def block(self, storage: Storage) -> Block:
+        """From its buffer."""
+        buffer = storage.buffer
+        gpu = gpu_of(buffer)
+        counted = gpu.counted(buffer) if gpu is not None and storage.nbytes else storage.nbytes
+        dtype = _dtype_name(buffer)
+        return Block(buffer.size, buffer.itemsize, buffer.nbytes, counted, dtype, storage.version, gpu)
+
+    def freed(self, storage: Storage) -> int:
+        """A GPU's allocator counts its own."""
+        return storage.nbytes if type(storage) is Storage else 0
+
+    def freed_there(self, storage: Storage) -> tuple[Any, int] | None:
+        """Its buffer goes after it."""
+        gpu = gpu_of(storage.buffer)
+        return None if gpu is None else (gpu, gpu.counted(storage.buffer))
+
+    def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
+        """One by one, so that a storage of a gigabyte costs no more than one of a kilobyte."""
+        buffer = storage.buffer
+        flat = restrided(buffer, (buffer.size,), (buffer.itemsize,))
+        return [host_array(flat[i : i + 1]).item() for i in cells]
+
+    def writer(self, storage: Storage, version: int) -> str:
+        """As the log of writes has it."""
+        found = write_that_made(storage, version)
+        return "" if found is None else found[0]
+
+    # ----- of writes -----
+
+    def written(self, x: Tensor, where: Any) -> Layout | np.ndarray:
+        """``where``: None for all of ``x``, the array that was written, or an advanced index."""
+        buffer = x._storage.buffer
+        if isinstance(where, tuple):
+            return _positions(x, buffer, where)
+        return _layout(x._array if where is None else where, buffer)
+
+    def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
+        """The group's, the operation's own where the group has a node for the part, and the tensor's."""
+        history = x._history
+        of_group = None if history is None else history.node
+        found = [] if of_group is None else [of_group]
+        if of_group is not None and of_group.op is WRITE:
+            found += [node for node in of_group.inputs[1:] if node is not None]
+        if x._node is not None:
+            found.append(x._node)
+        return [(node, history is not None and node is not of_group) for node in dict.fromkeys(found)]
+
+    # ----- of nodes -----
+
+    def role(self, node: Node) -> Role:
+        """By its operation."""
+        return Role.LEAF if type(node) is Leaf else _ROLES.get(node.op, Role.OPERATION)
+
+    def name(self, node: Node) -> str:
+        """As errors name it."""
+        return node.op.name
+
+    def parents(self, node: Node) -> Sequence[Node | None]:
+        """The nodes of its inputs."""
+        return node.inputs
+
+    def moves_only(self, node: Node) -> bool:
+        """What is linear says how it goes forward: views, and what tensors are joined of."""
+        return node.op.jvp is not None
+
+    def place(self, node: Node) -> tuple[CodeType, int]:
+        """Where its operation was called."""
+        return node.code, node.place.line
+
+    def saved(self, node: Node) -> list[Saved]:
+        """Triples of an array, a storage and a version; other values are no tensors."""
+        row = ROWS.get(node.op.name.removesuffix("_"))
+        found = []
+        for position, (what, saved) in enumerate(_entries(node)):
+            if _is_tensor(saved):
+                array, storage, _ = saved
+                layout, marks = _layout(array, storage.buffer), row is not None and what in row.marks
+                found.append(Saved(position, what, storage, layout, version_saved(saved), marks))
+        return found
+
+    def indices(self, node: Node) -> list[Storage]:
+        """Where item assignment keeps an advanced index."""
+        there = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
+        return list(node.saved[1]) if there else []
+
+    def fate(self, node: Node, position: int) -> Fate:
+        """As backward would find it."""
+        if node.saved is FREED:
+            return Fate.RELEASED
+        saved = node.saved[position]
+        if not is_right(saved):
+            return Fate.LOST if type(saved[2]) is Lost else Fate.MOVED
+        return Fate.APART if type(saved[2]) is Preserved and saved[2].left == 0 else Fate.RIGHT
+
+    def is_released(self, node: Node) -> bool:
+        """After a backward without ``retain_graph``."""
+        return node.saved is FREED
+
+    def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
+        """All of it in another storage; or patches."""
+        array, now, version = node.saved[position]
+        if type(version) is not Preserved:
+            return [Copied(now, _layout(array, now.buffer), None)]
+        return [
+            Copied(patch.storages[0], _layout(patch.values, patch.storages[0].buffer), _ranges(patch, storage.buffer))
+            for patch in version.patches
+        ]
+
+    def is_checked(self, node: Node, position: int) -> bool:
+        """Under ``check_foreign_writes``."""
+        return node.saved is not FREED and getattr(node.saved[position][2], "noted", None) is not None
+
+    def elements(self, gradient: Any) -> np.ndarray:
+        """The array itself on the host."""
+        return host_array(gradient)
+
+    # ----- of memory that is shared -----
+
+    def shared_storages(self) -> list[Storage]:
+        """With numpy, and by DLPack."""
+        return numpy_memory.shared_storages()
+
+    def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
+        """By either."""
+        numpy_memory.when_shared.append(tell)
+        return lambda: numpy_memory.when_shared.remove(tell) if tell in numpy_memory.when_shared else None
+
+    def storage_behind(self, array: np.ndarray) -> Storage | None:
+        """By its addresses."""
+        if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
+            return None
+        storage = numpy_memory.storage_around(*byte_bounds(array))
+        return storage if storage is not None and storage.buffer.itemsize == array.itemsize else None
+
+    def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:
+        """From its strides and its address."""
+        return Look(_layout(array, storage.buffer), _dtype_name(array), False, True)
+
+    def bits(self, storage: Storage) -> np.ndarray | None:
+        """So that a NaN is what it was."""
+        if gpu_of(storage.buffer) is not None or not storage.buffer.size:
+            return None
+        return outside.bits(storage)
+
+
+#: It has no state: what it answers is all in what it is asked of.
+MINITENSOR = MinitensorEngine()
+
+
+def _shows_all_of_it(x: Tensor) -> bool:
+    """Whether ``peek(x)`` is the value of ``x`` itself and not of a group that it is a view in."""
+    history = x._history
+    return history is None or x._seen == history.version or x._array is history.base
+
+
+def _entries(node: Node) -> Iterator[tuple[str, Any]]:
+    """What it saved, by the rule's words for it."""
+    return iter(() if type(node) is Leaf or node.saved is FREED else zip(node.op.saved_names, node.saved, strict=False))
+
+
+def _is_tensor(saved: Any) -> bool:
+    return type(saved) is tuple and len(saved) == 3 and isinstance(saved[1], Storage) and saved[1] is not CONSTANT
+
+
+def _slots(optimizer: Optimizer) -> Iterator[tuple[str, Tensor, int, Tensor]]:
+    for number, (parameter, kept) in enumerate(zip(optimizer._parameters, optimizer._kept, strict=False)):
+        for slot, average in zip(optimizer.slots, kept, strict=False):
+            yield slot, parameter, number, average
+
+
+def _layout(array: Any, buffer: Any) -> Layout:
+    """Shape, strides and offset (cells) of an array that lies in ``buffer``."""
+    size = array.itemsize
+    offset = (address(array) - address(buffer)) // size if array.size else 0
+    return Layout(list(array.shape), [stride // size for stride in array.strides], offset)
+
+
+def _dtype_name(array: Any) -> str:
+    """``float32``, also for what tensors do not hold."""
+    return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name
+
+
+def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
+    """The cells that an index array or a mask picks, rising; of a mask of a dense tensor, without sorting."""
+    shape, strides, offset = _layout(x._array, buffer)
+    if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
+        mask = host_array(where[0])
+        if mask.dtype.kind == "b" and mask.shape == x._array.shape:
+            return offset + np.flatnonzero(mask)
+    found = np.asarray(offset)
+    where = tuple(host_array(each) if hasattr(each, "dtype") else each for each in where)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        along = (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
+        found = found + np.broadcast_to(along, shape)[where]
+    return np.unique(found)
+
+
+def _ranges(patch: Patch, buffer: np.ndarray) -> list[Run]:
+    """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
+    at, start = patch.cells, address(buffer) // buffer.itemsize
+    whole = [(at.begin - start, at.end - 1 - start)]
+    if at.is_stretch:
+        return whole
+    if at.layout is not None:
+        runs, total = runs_of(at.layout.shape, at.layout.strides, whole[0][0] + at.layout.offset, SMALL)
+        runs = merged(runs) if total <= SMALL else whole
+    else:
+        runs = merged((i, i) for i in (at.numbers() - start).tolist()) if at.count <= SMALL else whole
+    return runs if len(runs) <= MOST_RANGES else whole

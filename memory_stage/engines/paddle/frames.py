@@ -1,0 +1,23 @@
+"""What Paddle says of an error in a hook: it lists the frames, and those of a recorder are none of the program's."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_HERE = str(Path(__file__).resolve().parents[2]) + os.sep
+_FRAME = re.compile(r"^  (.+)\(\d+\): \S+$")
+
+
+def without_frames(error: BaseException) -> None:
+    """Take this package's frames, and those by which it was started, out of the text of an error of Paddle's."""
+    text = error.args[0] if len(error.args) == 1 else None
+    if not isinstance(text, str) or "\nAt:\n" not in text or _HERE not in text:
+        return
+    error.args = ("\n".join(line for line in text.split("\n") if not _is_ours(line)),)
+
+
+def _is_ours(line: str) -> bool:
+    found = _FRAME.match(line)
+    return found is not None and (found[1].startswith(_HERE) or found[1] == "<frozen runpy>")

@@ -1,0 +1,61 @@
+"""Which cells a tensor reads, an index picks, a write covers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from memory_stage.engines.paddle import tensor_access
+from memory_stage.engines.protocol import Layout
+from memory_stage.trace.cells import SMALL, runs_of
+
+#: Positions of cells are worked out for a tensor of at most so many elements.
+MOST_INDEXED = 1 << 20
+
+
+def dense(shape: list[int]) -> Layout:
+    """Of a tensor without gaps, in the usual order."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return Layout(list(shape), strides[::-1], 0)
+
+
+def cells_of(layout: Layout) -> np.ndarray:
+    """The numbers of the cells that a layout reads, in its shape."""
+    found = np.asarray(layout.offset)
+    for axis, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
+        along = [-1 if d == axis else 1 for d in range(len(layout.shape))]
+        found = found + (np.arange(n) * stride).reshape(along)
+    return np.broadcast_to(found, layout.shape)
+
+
+def indexed(layout: Layout, index: Any, is_tensor: Callable[[Any], bool]) -> Layout | np.ndarray:
+    """The cells that an index picks, rising; all of them where numpy reads the index otherwise than Paddle."""
+    if int(np.prod(layout.shape)) > MOST_INDEXED:
+        return layout
+    parts = index if isinstance(index, tuple) else (index,)
+    plain = tuple(
+        tensor_access.copied(each) if is_tensor(each) else np.asarray(each) if isinstance(each, list) else each
+        for each in parts
+    )
+    try:
+        return np.unique(cells_of(layout)[plain])
+    except (IndexError, TypeError, ValueError):
+        return layout
+
+
+def meet(layout: Layout, where: Layout | np.ndarray) -> bool:
+    """Whether a write has covered a cell of a layout."""
+    if isinstance(where, np.ndarray):
+        if not where.size or 0 in layout.shape:
+            return False
+        return bool(np.isin(cells_of(layout), where).any())
+    ours, mine = runs_of(*layout, SMALL)
+    theirs, other = runs_of(*where, SMALL)
+    if mine > SMALL or other > SMALL:
+        return bool(np.intersect1d(cells_of(layout), cells_of(where)).size) if mine and other else False
+    return any(a <= d and c <= b for a, b in ours for c, d in theirs)

@@ -1,0 +1,268 @@
+"""Backward of torch, node by node.
+
+A stand-in for the one function that ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` lead
+to puts hooks at every node on the way, and takes them away afterwards. They only read, and keep no gradient.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from memory_stage.engines.torch.cuda import is_capturing
+from memory_stage.engines.torch.memory import elements_of, is_drawable, unheard
+from memory_stage.engines.torch.node_hooks import Arrived, Enters, Leaves, when_arrived
+from memory_stage.engines.torch.node_names import is_leaf
+from memory_stage.engines.torch.node_tags import Mark
+from memory_stage.engines.torch.nodes import Nodes
+from memory_stage.engines.torch.registry import Registry
+from memory_stage.engines.torch.threads import taken_off
+from memory_stage.engines.torch.user_hooks import Hooks
+
+_STALE = "modified by an inplace operation"
+
+
+class _Part:
+    """A call that backward passes through: it may have several nodes."""
+
+    def __init__(self, left: int, gradient: np.ndarray) -> None:
+        self.left, self.gradient = left, gradient
+        self.sent: list[tuple[Mark, np.ndarray]] = []
+
+
+class Backward:
+    """The stand-in for torch's backward."""
+
+    def __init__(self, registry: Registry, nodes: Nodes, mode: Any, tell: Callable[..., None]) -> None:
+        self._registry, self._nodes, self._mode, self._tell = registry, nodes, mode, tell
+        self._real: Any = None
+        self._mine: Any = None
+        self._thread = threading.get_ident()
+        self.hooks = Hooks(registry, nodes, mode, self._settle, self.lands)
+        self._passes: list[_Pass] = []
+        self._flying: dict[int, tuple[int, Any]] = {}
+
+    def stand_in(self) -> None:
+        """Every backward passes here from now on."""
+        self._real = torch.autograd._engine_run_backward
+        self._mode.hooks = self.hooks
+        self._mine = self._run
+        torch.autograd._engine_run_backward = self._mine
+
+    def stand_aside(self) -> None:
+        """No backward passes here any more."""
+        if torch.autograd._engine_run_backward is self._mine:
+            torch.autograd._engine_run_backward = self._real
+        self._mine = None
+
+    # ---------- one pass ----------
+
+    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        mode = self._mode
+        if not mode.is_open or threading.get_ident() != self._thread or is_capturing():
+            return self._real(t_outputs, *args, **kwargs)
+        passing = None
+        hooks: list[Any] = []
+        try:
+            with unheard():
+                passing = _Pass(self, t_outputs, args)
+                hooks = self.hooks.put_in()
+            self._passes.append(passing)
+        except Exception as failure:
+            mode._fail(failure)
+        self._registry.backwards += 1
+        again = mode.is_inside  # hooks of the program are heard although a call of torch's runs
+        if again:
+            mode.__enter__()
+            mode.is_inside = False
+        try:
+            return self._real(t_outputs, *args, **kwargs)
+        except RuntimeError as error:
+            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback leads here
+            if _STALE in str(error) and mode.is_open:
+                self._tell("stale", None, "stale")
+            raise
+        finally:
+            if again:
+                taken_off(mode)  # unless it has left already, when the recording ended in a hook
+                mode.is_inside = True
+            self._registry.backwards -= 1
+            self.hooks.take_out(hooks)
+            if passing is not None:
+                passing.end()
+                self._passes.remove(passing)
+
+    def _settle(self) -> None:
+        """A hook of the program is about to run: the node before is done."""
+        if self._passes:
+            self._passes[-1].settle()
+
+    # ---------- what is on its way ----------
+
+    def fly(self, gradient: torch.Tensor) -> None:
+        """Count a gradient on its way, by its address: asking for its storage would change how torch adds to it."""
+        if not gradient.numel() or gradient.device.type != "cpu" or self._registry.memory_at(gradient) is not None:
+            return
+        begin = gradient.data_ptr() - gradient.storage_offset() * gradient.element_size()
+        if begin in self._flying:
+            return
+        reach = 1 + sum((n - 1) * stride for n, stride in zip(gradient.shape, gradient.stride(), strict=True))
+        size, me = reach * gradient.element_size(), weakref.ref(self)
+        self._flying[begin] = size, weakref.ref(gradient, lambda _: _landed(me, begin))
+        self._registry.allocated += size
+        self._tell("flight", size)
+
+    def lands(self, gradient: Any) -> None:
+        """The program gets hold of a gradient: from now on it is a tensor like others."""
+        if isinstance(gradient, torch.Tensor) and is_drawable(gradient) and self._registry.memory_at(gradient) is None:
+            self.landed(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
+            self._registry.meet(gradient, told=True)
+
+    def landed(self, begin: int) -> None:
+        """It has gone, or is where it stays."""
+        size, _ = self._flying.pop(begin, (0, None))
+        self._registry.allocated -= size
+        if size and self._mode.is_open:
+            self._tell("flight", -size)
+
+    def land_all(self) -> None:
+        """The pass is over."""
+        for begin in list(self._flying):
+            self.landed(begin)
+
+
+def _landed(backward: weakref.ref[Backward], begin: int) -> None:
+    alive = backward()
+    if alive is not None:
+        alive.landed(begin)
+
+
+class _Pass:
+    """The hooks of one backward pass."""
+
+    def __init__(self, of: Backward, roots: Any, args: Sequence[Any]) -> None:
+        self._of, self._nodes, self._registry = of, of._nodes, of._registry
+        grads, keeps, creates = (*args, None, None, None)[:3]
+        self._keeps = bool(keeps or creates)
+        self._handles: list[Any] = []
+        self._parts: dict[int, _Part] = {}
+        self._left: Mark | None = None
+        self._later: list[tuple[Any, ...]] = []  # told by a thread that torch runs for a GPU
+        roots = [x for x in ((roots,) if isinstance(roots, torch.Tensor) else roots) if isinstance(x, torch.Tensor)]
+        starts = [(self._nodes.of(x), x, g) for x, g in zip(roots, grads or (None,) * len(roots), strict=False)]
+        self._listen([fn for x in roots if (fn := self._nodes.fn_of(x)) is not None])
+        for mark, x, g in starts:
+            if mark is not None and is_drawable(x):
+                gradient = elements_of(g.detach()) if g is not None else np.ones(tuple(x.shape), np.float32)
+                of._tell("start", mark, gradient)
+
+    def _listen(self, todo: list[Any]) -> None:
+        """Put hooks at every node that backward may pass through. No node is kept."""
+        seen = set(todo)
+        while todo:
+            fn = todo.pop()
+            if is_leaf(fn):
+                x = fn.variable
+                if not self._registry.is_tensor(x):
+                    continue
+                mark = self._nodes.leaf(x)
+                self._registry.awaited[id(x)] = id(x.grad) if x.grad is not None else 0
+                self._handles.append(when_arrived(fn, Arrived(self, mark, weakref.ref(x))))
+                continue
+            mark = self._nodes.known(fn) or self._nodes.at(fn)
+            parents = tuple(self._parent(mark, parent, output) for parent, output in fn.next_functions)
+            self._handles.append(fn.register_prehook(Enters(self, mark)))
+            self._handles.append(fn.register_hook(Leaves(self, mark, parents)))
+            for parent, _ in fn.next_functions:
+                if parent is not None and parent not in seen:
+                    seen.add(parent)
+                    todo.append(parent)
+
+    def _parent(self, mark: Mark, parent: Any, output: int) -> Mark | None:
+        """Whom a node sends to; ``mark`` itself for another node of the same call."""
+        if parent is None:
+            return None
+        within = not is_leaf(parent) and self._nodes.known(parent) is mark
+        return mark if within else self._nodes.parent(parent, output)
+
+    def end(self) -> None:
+        """It is over, or has raised."""
+        with unheard():
+            self.settle()
+            for handle in self._handles:
+                handle.remove()
+            for told in self._later:
+                self._of._tell(*told)
+            if not self._registry.backwards:
+                self._registry.awaited.clear()
+                self._of.land_all()
+                self._registry.firm()
+
+    # ---------- events ----------
+
+    def _tell(self, *told: Any) -> None:
+        if threading.get_ident() == self._of._thread:
+            self._of._tell(*told)
+        else:  # arrays are copied from the GPU already
+            self._later.append(told)
+
+    def entered(self, mark: Mark, grads: Sequence[torch.Tensor | None]) -> None:
+        """The rule of a node is about to run."""
+        self.settle()
+        mark.begin_reading()
+        gradient = next((g for g in grads if g is not None), None)
+        if gradient is None or not is_drawable(gradient):
+            return
+        self._of.fly(gradient)
+        if id(mark) in self._parts:
+            return  # a further node of a call that has been entered
+        elements = elements_of(gradient.detach())
+        self._parts[id(mark)] = _Part(mark.size, elements.copy() if elements.size <= 64 else elements[:0])
+        self._tell("enter", mark, elements)
+        if mark.is_by_hand:
+            for each in grads:
+                self._of.lands(each)
+
+    def passed(self, mark: Mark, parents: Sequence[Mark | None], given: Sequence[torch.Tensor | None]) -> None:
+        """The rule of a node has run."""
+        part = self._parts.get(id(mark))
+        if part is None:
+            return
+        sent = []
+        for parent, gradient in zip(parents, given, strict=False):
+            if parent is not None and gradient is not None and is_drawable(gradient):
+                self._of.fly(gradient)
+                if parent is not mark:
+                    sent.append((parent, elements_of(gradient.detach())))
+        part.left -= 1
+        if part.left > 0:
+            part.sent += [(parent, elements.copy()) for parent, elements in sent]
+            return
+        del self._parts[id(mark)]
+        self._tell("visit", mark, part.gradient, part.sent + sent)
+        self._left = mark
+
+    def settle(self) -> None:
+        """What a node saved is let go after its hooks."""
+        mark, self._left = self._left, None
+        if mark is None:
+            return
+        if not self._keeps:
+            mark.release()
+        self._tell("left", mark)
+
+    def arrived(self, mark: Mark, x: torch.Tensor | None) -> None:
+        """A leaf holds its gradient."""
+        self.settle()
+        gradient = None if x is None else x.grad
+        self._registry.awaited.pop(id(x), None)
+        if gradient is None or not self._registry.is_tensor(gradient):
+            return
+        if not self._registry.knows(gradient):
+            self._of.lands(gradient)
+        self._tell("leaf", mark, gradient)

@@ -1,0 +1,99 @@
+"""Whose frame is whose: where in the program torch was called."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType, TracebackType
+from typing import Any
+
+import torch.overrides
+
+from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE
+
+_calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # all of it on one line
+_CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
+_HANDING = torch.overrides.handle_torch_function.__code__
+_OWN = "memory_stage."
+
+#: How many frames further out a warning of a function of torch's may name.
+_OUTWARDS = 4
+
+
+class Caller:
+    """Calls functions of torch as the line calls them that was heard: a warning names that line, as it does unheard.
+
+    Warnings name the frame that called, or one so many frames further out. So the call is made in frames that have the
+    files, the lines and the globals of the callers; no traceback keeps them.
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[tuple[CodeType, int], CodeType] = {}
+
+    def call(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        """``func(*args, **kwargs)``, of which the frame ``heard`` told."""
+        callers = [heard]
+        if heard.f_code is _HANDING:  # a function of torch's own that has handed itself on
+            callers = self._around(heard)
+        for caller in callers:
+            func, args, kwargs = self._in_place_of(caller), (func, args, kwargs), {}
+        del heard, callers, caller
+        try:
+            return func(*args, **kwargs)
+        except BaseException as error:
+            traceback = error.__traceback__
+            while traceback is not None and _is_calling(traceback.tb_next):
+                traceback.tb_next = traceback.tb_next.tb_next  # type: ignore[union-attr]  # just asked
+            func = args = kwargs = traceback = None
+            raise
+
+    @staticmethod
+    def _around(heard: Any) -> list[Any]:
+        """The frames around the function that has handed itself on, the innermost first."""
+        frame: Any = heard.f_back.f_back
+        found: list[Any] = []
+        while frame is not None and len(found) < _OUTWARDS:
+            found.append(frame)
+            frame = frame.f_back
+        return found
+
+    def _in_place_of(self, frame: Any) -> FunctionType:
+        """What calls a function as if the line did that runs in ``frame``."""
+        key = frame.f_code, frame.f_lineno
+        code = self._codes.get(key)
+        if code is None:
+            code = _CALLING.replace(co_filename=frame.f_code.co_filename, co_firstlineno=frame.f_lineno or 1)
+            self._codes[key] = code
+        return FunctionType(code, frame.f_globals)
+
+
+def _is_calling(traceback: TracebackType | None) -> bool:
+    return traceback is not None and traceback.tb_frame.f_code.co_name == _CALLING.co_name
+
+
+def without_ours(error: BaseException, heard: Any) -> None:
+    """Take the frames of this package off the beginning of an error's traceback, in the handler that raises it again.
+
+    A function of torch's own that has handed itself on stands there twice; what belongs together is found by these.
+    """
+    if heard.f_code is _HANDING:
+        return
+    traceback = error.__traceback__
+    while traceback is not None and str(traceback.tb_frame.f_globals.get("__name__")).startswith(_OWN):
+        traceback = traceback.tb_next
+    error.__traceback__ = traceback
+
+
+def place_of(frame: Any) -> tuple[CodeType, int]:
+    """The innermost code around ``frame`` that is neither torch's nor this package's, and its line."""
+    while frame is not None and is_inside(frame):
+        frame = frame.f_back
+    return UNKNOWN_PLACE if frame is None else (frame.f_code, frame.f_lineno)
+
+
+def is_inside(frame: Any) -> bool:
+    """Whether a frame is of torch, of numpy or of this package."""
+    return frame.f_code.co_name == _CALLING.co_name or str(frame.f_globals.get("__name__")).partition(".")[0] in (
+        "torch",
+        "memory_stage",
+        "book_kit",
+        "numpy",
+    )

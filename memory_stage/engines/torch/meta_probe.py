@@ -1,0 +1,109 @@
+"""What a write through a view saves for its backward.
+
+Torch puts the node of such a write inside another one (``CopySlices``), which shows nothing of what it saved. So the
+same operation is asked of tensors without memory (the device ``meta``): nothing is computed or drawn at random, and the
+node of that shows which of its operands it saved. It is asked once of each kind, in a thread of its own: torch makes a
+small tensor of a number that it is given, and the program's allocator must not see that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from memory_stage.engines.torch.calls import tensors_in
+from memory_stage.engines.torch.saved import saved_in
+
+OWN = -1  # the target itself, after the write
+BEFORE = -2  # and before it: the write itself overwrites what it saves, as in ``x.mul_(x)``
+
+
+class Kept(NamedTuple):
+    """That an operand is saved: its name in the rule, and its number among the tensors of the call.
+
+    The number may be :data:`OWN` or :data:`BEFORE`.
+    """
+
+    what: str
+    operand: int
+
+
+_found: dict[Hashable, list[Kept]] = {}
+
+
+def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Kept]:
+    """What ``function(*args, **kwargs)``, which writes through its first argument, would save of its operands.
+
+    Empty where torch cannot say without computing, as of an index that is a mask.
+    """
+    seen: dict[int, int] = {}
+    kind = function, *(_kind(each, seen) for each in args), *((name, _kind(kwargs[name], seen)) for name in kwargs)
+    if kind not in _found:
+        answer: list[Kept] = []
+        asking = threading.Thread(target=lambda: answer.extend(_asked(function, args, kwargs)))
+        asking.start()
+        asking.join()
+        _found[kind] = answer
+    return _found[kind]
+
+
+def _kind(value: Any, seen: dict[int, int]) -> Hashable:
+    """What of an argument decides what is saved."""
+    if isinstance(value, torch.Tensor):
+        number = seen.setdefault(id(value), len(seen))
+        return number, value.dtype, value.dim(), value.requires_grad
+    if isinstance(value, (list, tuple)):
+        return tuple(_kind(each, seen) for each in value)
+    known: Hashable = value if isinstance(value, (bool, int, float, str)) else None
+    return type(value), known
+
+
+def _asked(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Kept]:
+    stand_ins: dict[int, torch.Tensor] = {}
+    target = args[0]
+    try:
+        with torch.enable_grad():
+            stand_ins[id(target)] = _without_memory(target, {}).clone()
+            mine = [_without_memory(each, stand_ins) for each in args]
+            named = {name: _without_memory(each, stand_ins) for name, each in kwargs.items() if name != "generator"}
+            version = mine[0]._version
+            function(*mine, **named)
+            fn = mine[0].grad_fn
+            if fn is None or mine[0]._version == version:
+                return []
+            of = {mine[0].untyped_storage()._cdata: OWN}
+            for number, x in enumerate(dict.fromkeys(tensors_in([*args[1:], *kwargs.values()]))):
+                if x is not target:
+                    of[stand_ins[id(x)].untyped_storage()._cdata] = number
+            kept = [(what, _number_of(saved.data, of)) for what, saved in saved_in(fn)]
+            return [
+                Kept(what, BEFORE if number == OWN and what != "out" else number)
+                for what, number in kept
+                if number is not None
+            ]
+    except Exception:  # whatever torch cannot do without memory
+        return []
+
+
+def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
+    """An argument with tensors without memory in place of tensors: of one tensor, always the same."""
+    if isinstance(value, torch.Tensor):
+        if id(value) not in stand_ins:
+            bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+            wants = value.requires_grad and (value.is_floating_point() or value.is_complex())
+            stand_ins[id(value)] = bare.requires_grad_() if wants else bare
+        return stand_ins[id(value)]
+    if depth and isinstance(value, (list, tuple)) and any(True for _ in tensors_in(value)):
+        made = [_without_memory(each, stand_ins, depth - 1) for each in value]
+        return made if isinstance(value, list) else tuple(made)
+    return value
+
+
+def _number_of(data: Any, of: dict[int, int]) -> int | None:
+    """Which operand a saved tensor is."""
+    if not isinstance(data, torch.Tensor) or data.device.type != "meta":
+        return None
+    return of.get(data.untyped_storage()._cdata)

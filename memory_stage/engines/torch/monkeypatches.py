@@ -1,0 +1,203 @@
+"""Functions of torch that are others while a recording goes on, so that the program does not notice it.
+
+* ``torch.compile``: what is compiled runs with the mode off the stack; with it on, torch would compile the mode, too.
+* ``torch.jit.trace``: so does what is traced, whose names torch takes from the frames around an operation.
+* Scripted functions: that one is called is told.
+* What threads begin with (``threads``).
+* ``torch.utils.swap_tensors``, which refuses tensors that somebody refers to weakly: the recording ends before it.
+* ``torch.from_numpy`` and others that no mode hears of: what they make is told.
+* ``torch.overrides.has_torch_function`` as layers ask it: with a mode on the stack they would take a slower way, whose
+  results differ in the last digit.
+* ``torch.utils.hooks.BackwardHook``: the hooks of layers tell when they have run.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.utils.hooks
+from torch.overrides import TorchFunctionMode
+
+from memory_stage.engines.torch.frames import Caller, without_ours
+from memory_stage.engines.torch.function_mode import Mode
+from memory_stage.engines.torch.threads import Bystander, places_of_threads, taken_off
+
+_DYNAMO = "torch._dynamo.eval_frame"
+
+#: Functions of torch that make tensors and that no mode hears of.
+_UNHEARD = ("from_numpy", "from_dlpack", "frombuffer")
+
+#: Functions that trace, in the module of their own name and where torch itself looks them up.
+_TRACING = ("trace", "trace_module", "_get_trace_graph")
+
+COMPILED = "What `torch.compile` has compiled is not recorded: it runs on its own, and its results are shown."
+SCRIPTED = "What TorchScript runs is not recorded: it runs on its own, and its results are shown."
+TRACED = "What `torch.jit.trace` traces is not recorded, only run."
+SWAPPED = (
+    "The recording ends here: `swap_tensors` exchanges what two tensors are, and refuses those that a recorder refers "
+    "to. The program ran on."
+)
+
+
+class StandIns:
+    """What stands in for functions of torch.
+
+    Args:
+        modes: of the thread that is recorded, and of the others.
+        note: told, once of each text, of what is not recorded.
+        tell: told of an end of the recording.
+        made: told of a tensor that a function has made, and of its name.
+        of_layer: makes what stands in for the making of torch's hooks of layers.
+    """
+
+    def __init__(
+        self,
+        modes: tuple[Mode, Bystander],
+        note: Callable[[str], None],
+        tell: Callable[..., None],
+        made: Callable[[str, torch.Tensor], None],
+        of_layer: Callable[[Any], Any],
+    ) -> None:
+        self._modes, self._note, self._tell, self._made = modes, note, tell, made
+        self._of_layer = of_layer
+        self._thread = threading.get_ident()
+        self._caller = Caller()
+        self._placed: list[tuple[Any, str, Any, Any]] = []
+        #: By thread: the mode that is off, and the id of the frame that runs compiled code and gives back.
+        self._off_for: dict[int, tuple[TorchFunctionMode, int]] = {}
+
+    def stand_in(self) -> None:
+        """Put all in place."""
+        self._place(torch, "compile", self._compile)
+        self._place(torch.utils, "swap_tensors", self._swap)
+        self._place(torch.overrides, "has_torch_function", self._has)
+        self._place(torch.utils.hooks.BackwardHook, "__init__", self._of_layer)
+        for name in _UNHEARD:
+            self._place(torch, name, functools.partial(self._telling, name))
+        for name in _TRACING:
+            self._place(torch.jit, name, self._trace)
+        for scripted in (torch._C.ScriptFunction, torch._C.ScriptMethod):
+            self._place(scripted, "__call__", functools.partial(_Noting, self._scripted))
+        for owner, name in places_of_threads():
+            self._place(owner, name, self._modes[1].about)
+        self._know_compiled()
+
+    def stand_aside(self) -> None:
+        """Put torch's own back."""
+        while self._placed:
+            owner, name, mine, real = self._placed.pop()
+            if vars(owner).get(name) is mine:
+                setattr(owner, name, real)
+
+    def _place(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        real = vars(owner)[name]
+        mine = make(real)
+        self._placed.append((owner, name, mine, real))
+        setattr(owner, name, mine)
+
+    def _take_off(self) -> TorchFunctionMode | None:
+        """Take this thread's mode off its stack; None where there is none."""
+        return next((mode for mode in self._modes if taken_off(mode)), None)
+
+    def _put_on(self, mode: TorchFunctionMode) -> None:
+        """Back on the stack, unless the hearing is over."""
+        if self._modes[0].is_open:
+            mode.__enter__()
+
+    # ---------- compiled, traced and scripted functions ----------
+
+    def _compile(self, real: Any) -> Any:
+        def compile(*args: Any, **kwargs: Any) -> Any:
+            made = real(*args, **kwargs)
+            self._know_compiled()
+            return made
+
+        return compile
+
+    def _know_compiled(self) -> None:
+        """From the moment that torch's compiler is loaded, hear when it takes over and gives back."""
+        dynamo = sys.modules.get(_DYNAMO)
+        if dynamo is not None and all(owner is not dynamo for owner, *_ in self._placed):
+            self._place(dynamo, "_maybe_set_eval_frame", self._take_over)
+
+    def _take_over(self, real: Any) -> Any:
+        def set_eval_frame(callback: Any) -> Any:
+            caller, thread = id(sys._getframe(1)), threading.get_ident()
+            if callable(callback) and thread not in self._off_for and (mode := self._take_off()) is not None:
+                self._off_for[thread] = mode, caller
+                self._note(COMPILED)
+            elif thread in self._off_for and self._off_for[thread][1] == caller:
+                self._put_on(self._off_for.pop(thread)[0])
+            return real(callback)
+
+        return set_eval_frame
+
+    def _trace(self, real: Any) -> Any:
+        @functools.wraps(real)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            mode = self._take_off()
+            try:
+                if mode is not None:
+                    self._note(TRACED)
+                return self._caller.call(sys._getframe(1), real, args, kwargs)
+            except BaseException as error:
+                args, kwargs = (), {}
+                without_ours(error, sys._getframe(1))
+                raise
+            finally:
+                if mode is not None:
+                    self._put_on(mode)
+
+        return function
+
+    def _scripted(self) -> None:
+        """A scripted function is about to run; not where a call that is recorded leads to it."""
+        mode = self._modes[0]
+        if mode.is_open and not mode.is_inside and threading.get_ident() == self._thread:
+            self._note(SCRIPTED)
+
+    # ---------- others ----------
+
+    def _telling(self, name: str, real: Any) -> Any:
+        @functools.wraps(real)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            given = real(*args, **kwargs)
+            self._made(name, given)
+            return given
+
+        return function
+
+    def _swap(self, real: Any) -> Any:
+        def swap_tensors(one: Any, other: Any) -> Any:
+            self._tell("ended", SWAPPED)
+            return real(one, other)
+
+        return swap_tensors
+
+    def _has(self, real: Any) -> Any:
+        def has_torch_function(arguments: Any) -> Any:
+            mode = self._take_off()
+            try:
+                return real(arguments)
+            finally:
+                if mode is not None:
+                    self._put_on(mode)
+
+        return has_torch_function
+
+
+class _Noting:
+    """A method that tells when it is asked for, and is the real one then: no frame of this package's is in the call."""
+
+    def __init__(self, note: Callable[[], None], real: Any) -> None:
+        self._note, self._real = note, real
+
+    def __get__(self, of: Any, owner: Any = None) -> Any:
+        if of is not None:
+            self._note()
+        return self._real.__get__(of, owner)

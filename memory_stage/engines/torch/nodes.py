@@ -1,0 +1,257 @@
+"""Nodes of torch's autograd: a mark for each, which lives and dies with it, and what the node saved.
+
+* A node of torch cannot be referred to weakly, and whoever holds it keeps the graph alive. Its ``metadata`` is a dict
+  that lives as long as it does, in C++, too: the mark lies in there.
+* One call may make several nodes. They have one mark together, which stands for the call.
+* A saved tensor is read right after its operation, without torch's check of its version, and never kept: what is noted
+  is where it lies and at which version.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Sequence
+from types import CodeType
+from typing import Any
+
+import torch
+
+from memory_stage.engines.protocol import Layout, Role
+from memory_stage.engines.torch.memory import Kept, Memory, is_drawable, layout_of
+from memory_stage.engines.torch.node_names import VIEWS, is_leaf, short_name
+from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE, Mark
+from memory_stage.engines.torch.registry import Registry
+from memory_stage.engines.torch.saved import Entry, attributes_of, is_by_hand, saved_in, touches
+
+KEY = "memory_stage"
+INNER = "memory_stage.inner"  # of a call with several nodes, which one this is: not there for that of the result
+
+MOST_IN_A_CALL = 40  # nodes; a call that seems to have made more has met an older graph
+MOST_MARKED = 2_000  # nodes of a graph that was there before, marked at a time
+
+_EXPECTED = re.compile(r"expected version (\d+) instead")
+
+
+class Nodes:
+    """The marks of one recording."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    # ---------- finding ----------
+
+    def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark | None:
+        """The mark of the value that a tensor shows; for a view that is out of date, its base's."""
+        if not x.requires_grad:
+            return None
+        fn = self.fn_of(x)
+        if fn is not None:
+            return self.at(fn, x.output_nr if self._is_up_to_date(x) else 0, place)
+        if self._is_leaf(x):
+            return self.leaf(x, place)
+        if self._is_up_to_date(x) or self._registry.record(x).is_apart or x._base.grad_fn is not None:
+            return None
+        return self.leaf(x._base)
+
+    def fn_of(self, x: torch.Tensor) -> Any:
+        """The node of the value that a tensor shows. Never asks a view that is out of date: that would make a node."""
+        if not x._is_view():
+            return x.grad_fn
+        base = x._base
+        if not base.requires_grad:
+            return x.grad_fn
+        record = self._registry.record(x)
+        if record.current == x._version:
+            try:
+                fn = x.grad_fn
+            except RuntimeError:  # one of several views whose base was written
+                return None
+            record.is_apart = fn is None
+            return fn
+        return None if record.is_apart else base.grad_fn
+
+    def _is_up_to_date(self, x: torch.Tensor) -> bool:
+        return not x._is_view() or not x._base.requires_grad or self._registry.record(x).current == x._version
+
+    def _is_leaf(self, x: torch.Tensor) -> bool:
+        return not (x._is_view() and x._base.requires_grad)
+
+    def leaf(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark:
+        """What stands for a leaf."""
+        record = self._registry.record(x)
+        if record.leaf is None:
+            record.leaf = Mark(self._registry, "leaf", Role.LEAF, place)
+        mark: Mark = record.leaf
+        return mark
+
+    def known(self, fn: Any) -> Mark | None:
+        """The mark of a node, if it has one."""
+        mark: Mark | None = fn.metadata.get(KEY)
+        return mark if mark is not None and mark.owner is self._registry else None
+
+    def at(self, fn: Any, output: int = 0, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark:
+        """The mark of a node's result."""
+        mark = self.known(fn)
+        if mark is None:
+            self._mark_all(fn, place)
+            mark = self.known(fn)
+            assert mark is not None
+        inner = fn.metadata.get(INNER, 0)
+        if inner:
+            output = -inner
+        if (inner or (output and mark.unheard)) and output not in mark.outputs:
+            mark.outputs[output] = self._further(mark)
+        return mark.outputs.get(output, mark)
+
+    def _further(self, mark: Mark) -> Mark:
+        """What stands for a further result of a call."""
+        other = Mark(self._registry, mark.name, Role.OPERATION, mark.place)
+        other.parents, other.released = mark.parents, True
+        return other
+
+    def _mark_all(self, fn: Any, place: tuple[CodeType, int]) -> None:
+        """Nodes that no call told of: each gets a mark by itself, those that it comes from first."""
+        order: list[Any] = []
+        todo, seen = [fn], {fn}
+        while todo and len(order) < MOST_MARKED:
+            node = todo.pop()
+            order.append(node)
+            for parent, _ in node.next_functions:
+                if parent is not None and parent not in seen and not is_leaf(parent) and self.known(parent) is None:
+                    seen.add(parent)
+                    todo.append(parent)
+        for node in reversed(order):
+            self._mark([node], "", place)
+
+    def new_in(self, fn: Any) -> list[Any]:
+        """The nodes from ``fn`` on that have no mark yet: those that a call has just made."""
+        fresh: list[Any] = []
+        todo, seen = [fn], {fn}
+        while todo:
+            node = todo.pop()
+            if is_leaf(node) or self.known(node) is not None:
+                continue
+            fresh.append(node)
+            if len(fresh) > MOST_IN_A_CALL:
+                return []
+            for parent, _ in node.next_functions:
+                if parent is not None and parent not in seen:
+                    seen.add(parent)
+                    todo.append(parent)
+        return fresh
+
+    # ---------- marking ----------
+
+    def made(self, op: str, results: Sequence[torch.Tensor], place: tuple[CodeType, int], extra: list[Entry]) -> None:
+        """A call has given ``results``: its nodes get one mark, and each result of several one of its own."""
+        fns: dict[Any, list[torch.Tensor]] = {}
+        for x in results:
+            fn = self.fn_of(x) if x.requires_grad else None
+            if fn is not None:
+                fns.setdefault(fn, []).append(x)
+        for fn, of in fns.items():
+            fresh = self.new_in(fn)
+            if not fresh:
+                continue
+            mark = self._mark(fresh, op, place)
+            for entry in extra:
+                self._keep(mark, entry)
+            if len(of) > 1 and not mark.moves:
+                for x in of[1:]:
+                    mark.outputs[x.output_nr] = self._further(mark)
+
+    def _mark(self, nodes: list[Any], op: str, place: tuple[CodeType, int]) -> Mark:
+        """A mark for ``nodes``, of which the first gives the result."""
+        mark = Mark(self._registry, op or short_name(nodes[0].name()), Role.OPERATION, place)
+        mark.size, mark.unheard = len(nodes), not op
+        mark.moves = all(node.name() in VIEWS for node in nodes)
+        mark.is_by_hand = is_by_hand(nodes[0])
+        parents: list[Mark | None] = []
+        for node in nodes:
+            for parent, output in node.next_functions:
+                if parent is None:
+                    parents += [None] * (len(nodes) == 1)
+                elif parent not in nodes:
+                    parents.append(self.parent(parent, output))
+        mark.parents = tuple(parents if len(nodes) == 1 else dict.fromkeys(parents))
+        for number, node in enumerate(nodes):
+            node.metadata[KEY] = mark
+            if number:
+                node.metadata[INNER] = number
+        for node in nodes:
+            for what, saved in saved_in(node):
+                self._read(mark, what, saved)
+            for what, x in attributes_of(node):
+                self._read_attribute(mark, what, x)
+        return mark
+
+    def parent(self, fn: Any, output: int) -> Mark:
+        """The mark of what a node reads."""
+        if not is_leaf(fn):
+            return self.at(fn, output)
+        x = fn.variable
+        return self.leaf(x) if self._registry.is_tensor(x) else Mark(self._registry, "leaf", Role.LEAF, UNKNOWN_PLACE)
+
+    def _read(self, mark: Mark, what: str, saved: Any) -> None:
+        """Note a saved tensor."""
+        try:
+            data = saved.data
+        except RuntimeError:  # let go
+            return
+        if not isinstance(data, torch.Tensor) or not is_drawable(data):
+            return
+        registry = self._registry
+        memory = registry.memory_at(data)
+        if memory is None and data.dim() == 0 and data.dtype in (torch.float64, torch.int64, torch.bool):
+            return  # a number of Python's that torch has wrapped
+        version: int = data._version
+        memory = registry.meet(data, told=True)
+        kept = self._kept_of(data, memory, version)
+        try:
+            saved.unpack()
+        except RuntimeError as error:  # overwritten by the operation that saved it
+            found = _EXPECTED.search(str(error))
+            version = int(found[1]) if found else version
+        self._keep(mark, Entry(what, kept, layout_of(data), version))
+
+    def _read_attribute(self, mark: Mark, what: str, x: torch.Tensor) -> None:
+        """Note a tensor that a function written by hand keeps, in its own way, unless it has saved it, too."""
+        if not is_drawable(x):
+            return
+        memory = self._registry.meet(x, told=True)
+        kept, layout, version = self._kept_of(x, memory, x._version), layout_of(x), x._version
+        if all((each.kept, each.layout, each.version) != (kept, layout, version) for each in mark.entries):
+            self._keep(mark, Entry(what, kept, layout, version, is_compared=False))
+
+    def _kept_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
+        """What counts the versions of a saved tensor: a tensor of the program has the same storage and version."""
+        if self._registry.knows(data):
+            return self._registry.kept(data)
+        if (alias := self._registry.counter_of(data)) is not None:
+            return alias
+        for record in list(self._registry.tensors.values()):
+            if record.kept.memory is memory:
+                x = record.ref()
+                if x is not None and x._version == version and x.data_ptr() == data.data_ptr():
+                    return record.kept
+        return memory
+
+    def _keep(self, mark: Mark, entry: Entry) -> None:
+        mark.entries.append(entry)
+        savers = entry.kept.memory.savers
+        savers[:] = [ref for ref in savers if ref() is not None]
+        savers.append(weakref.ref(entry))
+
+    # ---------- writes ----------
+
+    def written(self, kept: Kept, cells: Layout | Any | None) -> None:
+        """A write made the present version of ``kept``: what it took is lost. ``cells``: None for all of them."""
+        for ref in kept.memory.savers:
+            entry = ref()
+            if entry is None or entry.lost or entry.is_read or entry.kept is not kept or entry.version >= kept.version:
+                continue
+            if touches(entry.layout, cells):
+                entry.lost = True
+            else:
+                entry.moved = kept.version

@@ -1,0 +1,297 @@
+"""What an engine for torch knows of a program's tensors: their storages, and which of them count versions together.
+
+Torch does not say which tensors share a counter of versions. Those on one storage do, but for ``x.data``, for a tensor
+that was given another storage (``set_``, ``x.data = y``), and for those whose numbers have come apart.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from memory_stage.engines.torch.memory import Counter, Kept, Memory, address_of, is_drawable, shifts
+from memory_stage.engines.torch.records import Record
+
+
+class Registry:
+    """The storages and tensors that were met in one recording.
+
+    Attributes:
+        tell: told of storages that come and go; None while nobody listens.
+        allocated: bytes of the computer's memory in storages that came to be, less those of storages that went.
+        backwards: how many backward passes are going on.
+        awaited: during a backward, by the ids of leaves that it has not told of yet: the ids of the gradients that they
+            held before.
+        when_shared: told of storages that numpy gets to know.
+    """
+
+    def __init__(self) -> None:
+        self.memories: dict[int, Memory] = {}
+        self.tensors: dict[int, Record] = {}
+        self.tell: Callable[..., None] | None = None
+        self.allocated = 0
+        self.backwards = 0
+        self.awaited: dict[int, int] = {}
+        self.when_shared: list[Callable[[Memory], None]] = []
+        self._bases: dict[int, weakref.ref[Any]] = {}
+        self._loose: list[Memory] = []
+        self._aliases: dict[int, Counter] = {}  # by the address of a storage over the memory of another
+        self._lock = threading.RLock()
+
+    # ---------- storages ----------
+
+    def memory_at(self, x: torch.Tensor) -> Memory | None:
+        """The storage of a tensor, if it is known."""
+        return self.memories.get(address_of(x))
+
+    def meet(self, x: torch.Tensor, told: bool) -> Memory:
+        """The storage of a tensor. A new one is ``told`` to have come to be, or was there before."""
+        memory = self.memory_at(x) or self._alias(x)
+        if memory is not None:
+            memory.show(x)
+            return memory
+        memory = Memory(x)
+        self.memories[memory.address] = memory
+        if self.backwards:
+            memory.tensors = []
+            memory.counted = 0 if memory.gpu is not None else memory.place()[1]
+            self._loose.append(memory)
+            self._hold_by(memory, x)
+        else:
+            self._hold(memory, x)
+        if not memory.tensors and memory.is_shared:
+            for tell in list(self.when_shared):
+                tell(memory)
+        if told and self.tell is not None:
+            if memory.gpu is None:
+                self.allocated += memory.counted
+            self.tell("alloc", memory)
+        return memory
+
+    def _alias(self, x: torch.Tensor) -> Memory | None:
+        """The storage whose memory another library has given back to torch, which has made a second one over it."""
+        lent = [memory for memory in self.memories.values() if memory.exported and memory.counted and not memory.freed]
+        if not lent or self.backwards or not x.numel():
+            return None
+        storage, size = x.untyped_storage(), x.element_size()
+        if storage.resizable():
+            return None
+        begin, end = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+        address, me = address_of(x), weakref.ref(self)
+        for memory in lent:
+            first, nbytes = memory.place()
+            if memory.itemsize == size and first <= begin and end <= first + nbytes and (begin - first) % size == 0:
+                self.memories[address] = memory
+                counter = self._aliases[address] = Counter(memory, x._version)
+                counter.end = weakref.ref(storage, lambda _: _alias_gone(me, address))
+                shifts[address] = (begin - first) // size
+                return memory
+        return None
+
+    def alias_gone(self, address: int) -> None:
+        """A storage over the memory of another has gone."""
+        shifts.pop(address, None)
+        if self._aliases.pop(address, None) is not None:
+            self.memories.pop(address, None)
+
+    def counter_of(self, x: torch.Tensor) -> Counter | None:
+        """What counts the versions of a storage over the memory of another; None of any other."""
+        return self._aliases.get(address_of(x)) if self._aliases else None
+
+    def _hold(self, memory: Memory, x: torch.Tensor) -> None:
+        """Have it told when torch's object for the storage goes."""
+        storage = x.untyped_storage()
+        me = weakref.ref(self)
+        memory.ref = weakref.ref(storage, lambda _: _storage_gone(me, memory))
+        size = storage.nbytes() if storage.resizable() else 0  # else somebody else's memory
+        memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
+
+    def _hold_by(self, memory: Memory, x: torch.Tensor) -> None:
+        """During a backward: have it told when the tensors on it have gone."""
+        me = weakref.ref(self)
+        if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
+            memory.tensors.append(weakref.ref(x, lambda _: _last_gone(me, memory)))
+            if not memory.counted and memory.gpu is None:
+                memory.counted = memory.place()[1]
+
+    def firm(self) -> None:
+        """No backward is going on any more: torch's objects for storages may be asked for."""
+        loose, self._loose = self._loose, []
+        for memory in loose:
+            tensors, memory.tensors = memory.tensors or [], None
+            x = next((x for ref in tensors if (x := ref()) is not None and address_of(x) == memory.address), None)
+            if x is None:
+                self.gone(memory)
+                continue
+            before = memory.counted
+            self._hold(memory, x)
+            if memory.gpu is None:
+                self.allocated += memory.counted - before
+
+    def gone(self, memory: Memory) -> None:
+        """A storage has gone."""
+        with self._lock:
+            if memory.freed:
+                return
+            memory.freed, memory.ref = True, _gone
+        if self.memories.get(memory.address) is memory:
+            del self.memories[memory.address]
+            memory.show_no_more()
+        if memory.gpu is None:
+            self.allocated -= memory.counted
+        if self.tell is not None:
+            self.tell("free", memory)
+
+    def resized(self, x: torch.Tensor) -> bool:
+        """Whether the storage of a tensor has another size since; then it is told as another storage."""
+        memory = self.memory_at(x)
+        if memory is None or memory.ref() is None:
+            return False
+        nbytes = memory.place()[1]
+        if memory.gpu is not None or memory.counted in (0, nbytes):
+            return False
+        del self.memories[memory.address]
+        new = self.meet(x, told=True)
+        for record in self.tensors.values():
+            if record.kept is memory:
+                record.kept = new
+        self.gone(memory)
+        return True
+
+    # ---------- tensors ----------
+
+    def knows(self, x: torch.Tensor) -> bool:
+        """Whether a tensor was met."""
+        record = self.tensors.get(id(x))
+        return record is not None and record.ref() is x
+
+    def record(self, x: torch.Tensor, like: Kept | None = None, own: bool = False) -> Record:
+        """What is known of a tensor.
+
+        Args:
+            like: what it shares its versions with, if it is met now and on the same storage.
+            own: whether it has versions of its own.
+        """
+        record = self.tensors.get(id(x))
+        if record is not None and record.ref() is x:
+            return record
+        memory = self.meet(x, told=False)
+        key, me = id(x), weakref.ref(self)
+        ref = weakref.ref(x, lambda ref: _tensor_gone(me, key, ref))
+        record = Record(ref, self._kept(x, memory, like, own))
+        self.tensors[key] = record
+        if memory.tensors is not None:
+            self._hold_by(memory, x)
+        if x._is_view():
+            base = x._base
+            if (known := self._bases.get(id(base))) is None or known() is not base:
+                self._bases[id(base)] = weakref.ref(base)
+            if x._version == 0:
+                record.current = 0
+        return record
+
+    def _kept(self, x: torch.Tensor, memory: Memory, like: Kept | None, own: bool) -> Kept:
+        version = x._version
+        alias = self.counter_of(x)
+        if alias is not None and not own:
+            return alias
+        if own:
+            return Counter(memory, version)
+        if like is not None and like.memory is memory:
+            return like
+        if x._is_view() and (base := self.tensors.get(id(x._base))) is not None and base.kept.memory is memory:
+            return base.kept
+        if memory.version == version:
+            return memory
+        for record in list(self.tensors.values()):
+            if record.kept.memory is memory and record.kept.version == version:
+                return record.kept
+        return Counter(memory, version)
+
+    def kept(self, x: torch.Tensor) -> Kept:
+        """Where a tensor's bytes lie, and what counts their versions."""
+        record = self.record(x)
+        memory = record.kept.memory
+        if memory.freed or self.memories.get(address_of(x)) is not memory:
+            memory = self.meet(x, told=False)
+            record.kept = self.counter_of(x) or (
+                memory if memory.version == x._version else Counter(memory, x._version)
+            )
+            record.current = None
+        elif x._version < record.kept.version:  # it has not moved with the others
+            record.kept = Counter(memory, x._version)
+        return record.kept
+
+    def version(self, x: torch.Tensor) -> int:
+        """The version of a tensor, which is noted."""
+        version: int = x._version
+        self.kept(x).version = version
+        return version
+
+    def group(self, x: torch.Tensor) -> int | None:
+        """The identity of the tensor that it is a view of; its own while it has views."""
+        if x._is_view():
+            return id(x._base)
+        ref = self._bases.get(id(x))
+        return id(x) if ref is not None and ref() is x else None
+
+    def forget(self) -> None:
+        """Refer to nothing any more."""
+        self.tell = None
+        self.when_shared.clear()
+        self.tensors.clear()
+        self._bases.clear()
+        for memory in self.memories.values():
+            memory.freed, memory.tensors, memory.ref = True, None, _gone
+            memory.show_no_more()
+        self.memories.clear()
+        self._loose.clear()
+        for address in list(self._aliases):
+            self.alias_gone(address)
+
+    def shared(self, x: torch.Tensor) -> None:
+        """Another library gets to know the memory of a tensor."""
+        memory = self.meet(x, told=False)
+        memory.exported = True
+        for tell in list(self.when_shared):
+            tell(memory)
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether a value is a tensor that the stage can show."""
+        if not isinstance(value, torch.Tensor):
+            return False
+        return self.knows(value) or is_drawable(value)
+
+
+def _gone() -> None:
+    """In place of a weak reference that is not needed any more."""
+
+
+def _storage_gone(registry: weakref.ref[Registry], memory: Memory) -> None:
+    alive = registry()
+    if alive is not None:
+        alive.gone(memory)
+
+
+def _alias_gone(registry: weakref.ref[Registry], address: int) -> None:
+    alive = registry()
+    if alive is not None:
+        alive.alias_gone(address)
+    else:
+        shifts.pop(address, None)
+
+
+def _last_gone(registry: weakref.ref[Registry], memory: Memory) -> None:
+    alive = registry()
+    if alive is not None and memory.tensors is not None and all(ref() is None for ref in memory.tensors):
+        alive.gone(memory)
+
+
+def _tensor_gone(registry: weakref.ref[Registry], key: int, ref: Any) -> None:
+    alive = registry()
+    if alive is not None and (record := alive.tensors.get(key)) is not None and record.ref is ref:
+        del alive.tensors[key]

@@ -1,0 +1,101 @@
+"""What a node of torch saved for backward: how it is read, and what writes make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from memory_stage.engines.protocol import Fate, Layout
+from memory_stage.engines.torch.memory import Kept
+from memory_stage.trace.cells import SMALL, merged, reach, runs_of
+
+_NAMES_SAVED: dict[type, tuple[str, ...]] = {}
+
+
+class Entry:
+    """A tensor that a node saved.
+
+    Attributes:
+        what: the name that it has there; ``out`` for the result.
+        kept: where it lay, and what counts the versions.
+        version: when it was saved.
+        lost: whether a write has taken some of it.
+        moved: the version up to which no write has.
+        is_compared: whether backward compares the version. It does not of what a function written by hand keeps as an
+            attribute.
+        is_read: whether a backward has come to what is not compared: it is the function's own by then.
+    """
+
+    __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
+
+    def __init__(self, what: str, kept: Kept, layout: Layout, version: int, is_compared: bool = True) -> None:
+        self.what, self.kept, self.layout, self.version = what, kept, layout, version
+        self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
+
+    def fate(self) -> Fate:
+        """What became of it, but for its release."""
+        if not self.is_compared:
+            return Fate.TAKEN if self.lost else Fate.RIGHT
+        if self.lost:
+            return Fate.LOST
+        if self.kept.version == self.version:
+            return Fate.RIGHT
+        return Fate.MOVED if self.moved == self.kept.version else Fate.LOST
+
+
+def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
+    """What a node saved, by name; not what hooks of the program pack in their own way."""
+    kind = type(fn)
+    if kind not in _NAMES_SAVED:
+        names = [name for name in dir(fn) if name.startswith("_raw_saved_")]
+        _NAMES_SAVED[kind] = tuple(sorted(names, key=lambda name: name != "_raw_saved_self"))
+    for name in _NAMES_SAVED[kind]:
+        try:
+            saved = getattr(fn, name)
+        except RuntimeError:  # an earlier backward has let it go
+            continue
+        what = name.removeprefix("_raw_saved_")
+        what = "out" if what == "result" else what
+        several = isinstance(saved, (tuple, list))
+        for number, each in enumerate(saved if several else (saved,)):
+            if each is not None and each.unpack_hook is None:
+                yield (f"{what}[{number}]" if several else what), each
+
+
+def is_by_hand(fn: Any) -> bool:
+    """Whether a node is the ``ctx`` of a function of the program's own."""
+    return isinstance(fn, torch.autograd.function.BackwardCFunction)
+
+
+def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a function written by hand keeps as attributes of its ``ctx``, by name."""
+    if not is_by_hand(fn):
+        return
+    for name, value in list(vars(fn).items()):
+        several = list(value.values()) if isinstance(value, dict) else value
+        for each in several if isinstance(several, (list, tuple)) else (several,):
+            if isinstance(each, torch.Tensor):
+                yield f"ctx.{name}", each
+
+
+def touches(layout: Layout, cells: Any) -> bool:
+    """Whether two layouts have a cell in common; of layouts of many runs, whether their reaches meet."""
+    if cells is None:
+        return True
+    if not isinstance(cells, Layout):  # numbers, rising
+        if not len(cells):
+            return False
+        runs = [(int(cells[0]), int(cells[-1]))] if len(cells) > SMALL else [(int(i), int(i)) for i in cells]
+    else:
+        runs = _runs(cells)
+    own = _runs(layout)
+    return any(a <= d and c <= b for a, b in own for c, d in runs)
+
+
+def _runs(layout: Layout) -> list[tuple[int, int]]:
+    if 0 in layout.shape:
+        return []
+    runs, total = runs_of(*layout, SMALL)
+    return merged(runs) if total <= SMALL else [reach(*layout)]

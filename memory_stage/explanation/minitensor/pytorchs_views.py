@@ -1,0 +1,84 @@
+"""Tensors that PyTorch does not let be written in place: for how they were made, not for what somebody saved.
+
+One of several views that one function made, while gradients are recorded; a view that was made while none were; what
+was made in inference mode. Recorded in ``facts/learners.json``, group "in place on what wants a gradient".
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minitensor.engine.core.history import peek
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.modes import modes
+
+#: The functions whose several results PyTorch takes for one: none may be written.
+_SEVERAL = frozenset({"split", "chunk", "unbind"})
+#: What it takes for no view.
+_NO_VIEW = frozenset({"detach", "data"})
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """How a tensor was made.
+
+    Attributes:
+        several: the function that made it beside others; empty for none.
+        unrecorded: whether it is a view of what wants a gradient, made while nothing was recorded.
+        inference: whether it was made in inference mode.
+    """
+
+    tensor: weakref.ref[Tensor]
+    several: str = ""
+    unrecorded: bool = False
+    inference: bool = False
+
+
+class Origins:
+    """How the tensors of a program were made, where PyTorch asks for it, by their identity."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, _Origin] = {}
+
+    def made(self, x: Tensor) -> None:
+        """A function made ``x``."""
+        self._of.pop(id(x), None)
+        if modes.inference:
+            self._of[id(x)] = _Origin(weakref.ref(x), inference=True)
+
+    def viewed(self, x: Tensor, op: str, base: Tensor) -> None:
+        """``x`` is a view of ``base``."""
+        before = self.known(base)
+        inference = before is not None and before.inference
+        several, unrecorded = "", False
+        if op not in _NO_VIEW:
+            several = op if op in _SEVERAL else before.several if before is not None else ""
+            unrecorded = (not modes.grad and peek(base) is not None) or (before is not None and before.unrecorded)
+        self._of.pop(id(x), None)
+        if several or unrecorded or inference:
+            self._of[id(x)] = _Origin(weakref.ref(x), several, unrecorded, inference)
+
+    def known(self, x: Tensor) -> _Origin | None:
+        """What is known of ``x``, if anything is."""
+        origin = self._of.get(id(x))
+        return origin if origin is not None and origin.tensor() is x else None
+
+    def refuses(self, x: Tensor, recorded: bool, saved: Sequence[Tensor]) -> str:
+        """Why PyTorch would not write ``x`` in place; else an empty text.
+
+        Args:
+            recorded: whether the write was recorded here.
+            saved: the operands that its backward needs.
+        """
+        origin = self.known(x)
+        if origin is not None and origin.inference and not modes.inference:
+            return "it writes what was made in inference mode in that mode only; it wants a clone()."
+        if origin is not None and origin.several and recorded:
+            return f"it does not write one of several views that `{origin.several}` made; it wants a clone()."
+        if origin is not None and origin.unrecorded and modes.grad:
+            return "it does not write a view that was made while nothing was recorded; it wants a clone()."
+        if any((each := self.known(other)) is not None and each.inference for other in saved):
+            return "it saves nothing for backward that was made in inference mode; it wants a clone()."
+        return ""

@@ -1,0 +1,117 @@
+"""A report as text for a terminal of 120 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from memory_stage.explanation.rows import Row, Totals
+from memory_stage.explanation.verdicts import Verdict
+from memory_stage.trace.amounts import bytes_text
+
+WIDTH = 110
+_PLACE, _TENSOR = 38, 30  # columns at most
+MOST_FIRST = 3  # rows that are told before all others
+_INDENT = " " * 14
+
+
+def as_text(
+    folded: list[tuple[Row, Row, int]], totals: Totals, left_out: int, cut_short: str, first: Sequence[Row] = ()
+) -> str:
+    """Every row, its reasons below it: what a :class:`~memory_stage.explanation.report.Report` prints."""
+    parts = [textwrap.fill(summary(totals), WIDTH)]
+    for row in first[:MOST_FIRST]:
+        told = f"Look first at row {row.number}, {row.where}. {row.happened}"
+        parts += ["", textwrap.fill(told, WIDTH, break_long_words=False)]
+    widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
+    for row, last, number in folded:
+        line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
+        parts.append("\n" + line.rstrip())
+        parts += _wrapped(details(row, last, number))
+    if left_out:
+        parts.append(f"\n{left_out:,} operations more are in the sums and not shown.")
+    if cut_short:
+        parts.append(f"\n{cut_short}")
+    return "\n".join(parts)
+
+
+def summary(totals: Totals) -> str:
+    """One or two lines of sums."""
+    number = totals.operations
+    if number == 0:
+        return "No in-place operation."
+    parts = [f"{number:,} in-place operation{'' if number == 1 else 's'}"]
+    parts += [text for text in sums(totals) if text]
+    return "; ".join(parts) + "."
+
+
+def sums(totals: Totals) -> list[str]:
+    """What there is to say of the totals, in words."""
+    return [
+        f"{bytes_text(totals.copied)} copied" if totals.copied else "",
+        f"{bytes_text(totals.marked + totals.indexed)} of marks" if totals.marked + totals.indexed else "",
+        f"{bytes_text(totals.preserved)} preserved for others" if totals.preserved else "",
+        f"{totals.unnoticed:,} that no version tells and a backward needs" if totals.unnoticed else "",
+        f"{totals.stale:,} saved tensor{'' if totals.stale == 1 else 's'} made stale" if totals.stale else "",
+        f"{totals.unrecorded:,} unrecorded" if totals.unrecorded else "",
+        f"{totals.refused:,} refused" if totals.refused else "",
+    ]
+
+
+def versions(row: Row) -> str:
+    """``0 -> 1``."""
+    if row.after is None:
+        return ""
+    return f"{row.before} -> {row.after}" if row.after != row.before else f"{row.after}"
+
+
+def verdict(row: Row) -> str:
+    """The verdict and its bytes: ``copies 12 bytes``."""
+    nbytes = {
+        Verdict.COPIES: row.copied,
+        Verdict.MARKS: row.marked + row.indexed,
+        Verdict.PRESERVES: row.preserved,
+    }.get(row.verdict, 0)
+    return f"{row.verdict.word} {bytes_text(nbytes)}" if nbytes else row.verdict.word
+
+
+def needs(row: Row) -> str:
+    """What its backward needs, the rules and the reason."""
+    if not row.rules and not row.needs:
+        return row.why
+    what = ", ".join(row.needs) or "nothing"
+    rules = "; ".join(f"`{rule}`" for rule in row.rules)
+    return " ".join(part for part in (f"{what}: {rules}." if rules else f"{what}.", row.why) if part)
+
+
+def details(row: Row, last: Row, number: int) -> list[tuple[str, str]]:
+    """The reasons, each with its heading. ``number`` rows are alike, from ``row`` to ``last``."""
+    repeated = f"{number:,} times, the last time as row {last.number:,}." if number > 1 else ""
+    told = [
+        *(("needs", needs(row)), ("happened", row.happened), ("repeated", repeated)),
+        *(("error", row.error), ("instead", row.instead)),
+    ]
+    return [(heading, text) for heading, text in told if text]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    place = str(row.where) if row.where.text else f"{row.where} {row.op}"
+    tensor = str(row.tensor) if row.tensor is not None else ""
+    version = f"version {versions(row)}" if versions(row) else ""
+    return str(row.number).rjust(3), _cut(place, _PLACE), _cut(tensor, _TENSOR), version, verdict(row)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _wrapped(told: list[tuple[str, str]]) -> list[str]:
+    lines = []
+    for heading, text in told:
+        first = f"     {heading:<9}"
+        for paragraph in text.splitlines():
+            lines += textwrap.wrap(
+                paragraph, WIDTH, initial_indent=first, subsequent_indent=_INDENT, break_long_words=False
+            )
+            first = _INDENT
+    return lines

@@ -1,0 +1,125 @@
+"""What a program allocates at any batch and any size, learnt from a few small runs.
+
+Each block's bytes are taken to be linear in the batch and at most quadratic in the size. Six runs determine them, two
+more runs check them, and a program that does not follow the rule is refused. What counts is what is allocated where
+the programs run: on the host storages, and gradients on their way; on a GPU scratch memory inside an operation, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.profiles import Profile
+from minitensor.engine.modes import set_inplace_policy
+from minitensor.memory import record
+
+Program = Callable[[int, int], Any]
+
+
+@dataclass
+class Law:
+    """What a program allocates and frees at any batch and size.
+
+    ``events`` are pairs of a block and the operation that takes it, or None when the block is freed; ``bytes_of`` gives
+    for each block its bytes at batch 1 and 2 and each of the sizes ``at``.
+    """
+
+    label: str
+    at: tuple[int, ...]
+    events: list[tuple[int, str | None]]
+    bytes_of: list[list[tuple[int, int]]]
+    error: str | None
+
+    def sizes(self, batch: int, size: int) -> list[int]:
+        """The bytes of every block."""
+        weights = []
+        for i, a in enumerate(self.at):
+            weight = Fraction(1)
+            for j, b in enumerate(self.at):
+                if i != j:
+                    weight *= Fraction(size - b, a - b)
+            weights.append(weight)
+        result = []
+        for values in self.bytes_of:
+            total = sum(w * (one + (batch - 1) * (two - one)) for w, (one, two) in zip(weights, values, strict=True))
+            result.append(int(total) if total.denominator == 1 else -1)
+        return result
+
+
+def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int]) -> Law:
+    """The law of a program, from runs at three small sizes, and checked at a fourth.
+
+    Args:
+        label: what it is called, in errors too.
+        program: a function of a batch and a size.
+        policy: the in-place policy to run it under; None for the one in force.
+        run_at: four different sizes.
+
+    Raises:
+        ValueError: its allocations follow no such law.
+    """
+    at = tuple(run_at[:3])
+    runs = {(batch, size): run(program, batch, size, policy) for batch in (1, 2) for size in at}
+    events, _, error = runs[1, at[0]]
+    for (batch, size), (others, _, _) in runs.items():
+        if others != events:
+            raise ValueError(
+                f"{label!r} takes other blocks at batch {batch}, size {size} than at batch 1, size {at[0]}: what fits "
+                f"can be told only of a program that does the same at every size"
+            )
+    count = len(runs[1, at[0]][1])
+    bytes_of = [[(runs[1, size][1][i], runs[2, size][1][i]) for size in at] for i in range(count)]
+    law = Law(label, at, events, bytes_of, error)
+    for batch, size in ((3, at[1]), (3, run_at[3])):
+        others, found, _ = run(program, batch, size, policy)
+        if others != events or law.sizes(batch, size) != found:
+            raise ValueError(
+                f"{label!r} takes other numbers of bytes at batch {batch}, size {size} than its smaller runs foretell: "
+                f"they must be linear in the batch and at most quadratic in the size"
+            )
+    return law
+
+
+def run(program: Program, batch: int, size: int, policy: str | None) -> tuple[list[Any], list[int], str | None]:
+    """Run a program and record it: its events, the bytes of its blocks, and its error in one line."""
+    error = None
+    with record() as recording:
+        try:
+            with nullcontext() if policy is None else set_inplace_policy(policy):
+                program(batch, size)
+        except (RuntimeError, ValueError) as failure:
+            error = str(failure).strip().split("\n")[0][:160] or type(failure).__name__
+    events: list[tuple[int, str | None]] = []
+    sizes: list[int] = []
+    block_at: dict[tuple[str, int], int] = {}
+    for event in recording.events:
+        if event.kind == "alloc":
+            block_at[event.device, event.address] = len(sizes)
+            events.append((len(sizes), event.op))
+            sizes.append(event.requested)
+        elif event.kind == "free" and (event.device, event.address) in block_at:
+            events.append((block_at.pop((event.device, event.address)), None))
+    return events, sizes, error
+
+
+def replay(
+    events: Sequence[tuple[int, str | None]], nbytes: Sequence[int], profile: str | Profile, capacity: int
+) -> tuple[CachingAllocator, str | None]:
+    """Let an allocator serve ``events``. Returns it, and the operation at which it ran out of memory, or None."""
+    allocator = CachingAllocator(capacity, profile)
+    blocks: dict[Any, Any] = {}
+    for block, op in events:
+        if op is None:
+            allocator.free(blocks.pop(block))
+            continue
+        try:
+            blocks[block] = allocator.allocate(nbytes[block])
+        except OutOfMemoryError:
+            return allocator, op
+    return allocator, None

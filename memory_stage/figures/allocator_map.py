@@ -1,0 +1,242 @@
+"""The map of the allocator: segments, the blocks in them and the free space between, along the events of a log.
+
+    mt.set_device("gpu:sim", capacity="64 MiB")
+    with memory.record() as recording:
+        ...
+        figure = allocator_map.show(recording)
+
+or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator as
+it is after the last event and goes back through the events, so early ones may be missing: make it before more is
+allocated. A list of events without an allocator will do if it holds the segments' own events.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory_stage.figures.memory_events import events_of, name_of, titled, told
+from memory_stage.trace.amounts import bytes_shown
+from memory_stage.web.element import Figure, Table
+from minitensor.engine.device.allocator import CachingAllocator, SegmentView
+from minitensor.engine.device.memory_log import MemoryEvent
+from minitensor.engine.device.places import current
+
+TITLE = "The allocator's segments and blocks"
+MOST_EVENTS = 1_500
+
+
+def show(
+    source: Any,
+    *,
+    allocator: CachingAllocator | None = None,
+    device: str | None = None,
+    title: str | None = None,
+    ask: str | None = None,
+    opens: int | None = None,
+) -> Figure:
+    """The map of an allocator along the events of ``source``.
+
+    Args:
+        source: a recording, a ``MemoryLog`` or a list of ``MemoryEvent``; every event of the time it covers.
+        allocator: as it is after the last event; by default that of ``source``, or of the simulated GPU.
+        device: whose events, where there are events of several devices.
+        title: names the figure to a screen reader and in print.
+        ask: a question to think about before scrubbing; backticks mark code.
+        opens: the event that it opens with, counted from 1; the last by default, and negative ones from the end.
+
+    Raises:
+        TypeError: ``source`` holds no memory events.
+        ValueError: there are none, there are more than 1,500, or they do not fit the allocator's present state.
+    """
+    events = events_of(source, device)
+    if len(events) > MOST_EVENTS:
+        raise ValueError(
+            f"the map draws at most {MOST_EVENTS:,} events, and there are {len(events):,}: record less, or give "
+            f"the last ones as a list, and the allocator as it is now"
+        )
+    if allocator is None:
+        allocator = _allocator_of(source, events[0].device)
+    memory = _Memory(allocator)
+    if allocator is not None:
+        memory.take_over(allocator.segments(), _makers(source, events))
+        for event in reversed(events):
+            memory.undo(event)
+    names: dict[str, int] = {}
+    before = memory.as_data(names)
+    run = told(events, names, start=memory.totals())
+    happened = []
+    for event, entry, following in zip(events, run.events, [*events[1:], None], strict=True):
+        happened.append({**memory.happen(event, following), "say": entry["say"]})
+        if event.kind in ("alloc", "free", "oom"):
+            happened[-1]["name"] = entry.get("name", names.setdefault(name_of(event), len(names)))
+    chosen = range(len(events))[-1 if opens is None else opens - (opens > 0)]
+    data = {
+        "schema": "allocator/1",
+        "title": titled(title or TITLE, events),
+        "ask": ask,
+        "profile": allocator.profile.name if allocator is not None else None,
+        "capacity": allocator.capacity if allocator is not None else None,
+        "names": list(names),
+        "before": before,
+        "events": happened,
+        "opens": chosen,
+    }
+    return Figure(
+        data,
+        sentence=run.events[chosen]["say"],
+        tables=[memory.as_table(len(events))],
+        steps=[entry["say"] for entry in run.events] if len(events) <= 60 else (),
+    )
+
+
+def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
+    simulated = current.simulated
+    if simulated is not None and simulated.name == device:
+        return simulated.allocator
+    return getattr(source, "allocator", None)
+
+
+def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
+    """What made each block, by address, as far as it is known: a log remembers those of events it no longer has."""
+    live = getattr(source, "live", {})
+    made = dict(live(events[0].device) if callable(live) else live)
+    made.update((event.address, event) for event in events if event.kind == "alloc")
+    return made
+
+
+@dataclass
+class _Segment:
+    number: int
+    size: int
+    pool: str
+    blocks: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # address -> size, requested, name
+
+
+class _Memory:
+    """Segments and blocks by address, now, and an event earlier or later."""
+
+    def __init__(self, allocator: CachingAllocator | None) -> None:
+        self.small_up_to = allocator.profile.small_up_to if allocator is not None else 0
+        self.segments: dict[int, _Segment] = {}
+        self.count = 0
+
+    def take_over(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
+        """Start from what an allocator shows after the last event; ``makers`` name its blocks, by address."""
+        for view in views:
+            segment = self._add(view.address, view.size, f"{view.pool} pool" if self.small_up_to else "")
+            for block in view.blocks:
+                if block.in_use:
+                    maker = makers.get(block.address)
+                    name = name_of(maker) if maker is not None else "(unnamed)"
+                    segment.blocks[block.address] = (block.size, block.requested, name)
+
+    def undo(self, event: MemoryEvent) -> None:
+        """Go back to how it was before ``event``."""
+        if event.kind == "alloc":
+            if self._of(event).blocks.pop(event.address, (None,))[0] != event.size:
+                raise _do_not_fit(event)
+        elif event.kind == "free":
+            if any(self._blocks_in(event)):
+                raise _do_not_fit(event)
+            self._of(event).blocks[event.address] = (event.size, event.requested, name_of(event))
+        elif event.kind == "segment_alloc":
+            if self.segments.pop(event.address, _Segment(0, 0, "", {0: (0, 0, "")})).blocks:
+                raise _do_not_fit(event)
+        elif event.kind == "segment_free":
+            self._add(event.address, event.size, "")
+
+    def happen(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
+        """Let ``event`` happen, and tell it by segment and offset. ``following`` tells a segment's pool."""
+        said: dict[str, Any] = {"do": event.kind, "bytes": event.size}
+        if event.kind == "oom":
+            return {**said, "asked": event.requested}
+        if event.kind == "segment_alloc":
+            small = following is not None and following.kind == "alloc" and following.size <= self.small_up_to
+            pool = f"{'small' if small else 'large'} pool" if self.small_up_to else ""
+            return {**said, "segment": self._add(event.address, event.size, pool).number, "pool": pool}
+        if event.kind == "segment_free":
+            if event.address not in self.segments:
+                raise _do_not_fit(event)
+            return {**said, "segment": self.segments.pop(event.address).number}
+        segment = self._of(event)
+        said.update(segment=segment.number, offset=event.address - self._address_of(event))
+        if event.kind == "write":
+            return said
+        if event.kind == "alloc":
+            segment.blocks[event.address] = (event.size, event.requested, name_of(event))
+            return {**said, "asked": event.requested}
+        if segment.blocks.pop(event.address, None) is None:
+            raise _do_not_fit(event)
+        return said
+
+    def totals(self) -> tuple[int, int]:
+        """Bytes allocated and bytes reserved."""
+        allocated = sum(size for segment in self.segments.values() for size, _, _ in segment.blocks.values())
+        return allocated, sum(segment.size for segment in self.segments.values())
+
+    def as_data(self, names: dict[str, int]) -> list[dict[str, Any]]:
+        """Segments and blocks in the order of their addresses, numbered anew from 1."""
+        self.segments = dict(sorted(self.segments.items()))
+        self.count = len(self.segments)
+        for number, segment in enumerate(self.segments.values(), 1):
+            segment.number = number
+        return [
+            {
+                "segment": segment.number,
+                "bytes": segment.size,
+                "pool": segment.pool,
+                "blocks": [
+                    {
+                        "offset": at - address,
+                        "bytes": size,
+                        "asked": asked,
+                        "name": names.setdefault(name, len(names)),
+                        "at": -1,
+                    }
+                    for at, (size, asked, name) in sorted(segment.blocks.items())
+                ],
+            }
+            for address, segment in self.segments.items()
+        ]
+
+    def as_table(self, events: int) -> Table:
+        """The segments as they are now."""
+        rows = []
+        for segment in self.segments.values():
+            used = sum(size for size, _, _ in segment.blocks.values())
+            held = ", ".join(name for _, (_, _, name) in sorted(segment.blocks.items())[:8]) or "–"
+            more = f" and {len(segment.blocks) - 8} more" if len(segment.blocks) > 8 else ""
+            free = bytes_shown(segment.size - used)
+            rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, held + more))
+        return Table(f"Segments after event {events}", ("segment", "bytes", "in use", "free", "held by"), rows)
+
+    def _add(self, address: int, size: int, pool: str) -> _Segment:
+        self.count += 1
+        self.segments[address] = segment = _Segment(self.count, size, pool)
+        return segment
+
+    def _address_of(self, event: MemoryEvent) -> int:
+        addresses = sorted(self.segments)
+        found = bisect_right(addresses, event.address) - 1
+        if found < 0 or event.address + event.size > addresses[found] + self.segments[addresses[found]].size:
+            raise _do_not_fit(event)
+        return addresses[found]
+
+    def _blocks_in(self, event: MemoryEvent) -> Iterator[int]:
+        """Blocks that lie where the event's block lay."""
+        for address, (size, _, _) in self._of(event).blocks.items():
+            if address < event.address + event.size and event.address < address + size:
+                yield address
+
+    def _of(self, event: MemoryEvent) -> _Segment:
+        return self.segments[self._address_of(event)]
+
+
+def _do_not_fit(event: MemoryEvent) -> ValueError:
+    return ValueError(
+        f"the events do not fit the allocator: {event.kind} of {event.size:,} bytes at address {event.address:#x}. Log "
+        f"every allocation, make the figure right after the last event, and give the allocator if events are missing"
+    )

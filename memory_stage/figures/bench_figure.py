@@ -1,0 +1,247 @@
+"""The benchmarks as figures for paper: what was measured once, with machine and date.
+
+    record = json.loads(Path("../facts/benchmarks.json").read_text(encoding="utf-8"))
+    bench_figure.article(record)      # 100 additions: time and peak bytes, normal and in place
+    bench_figure.dispatch(record)     # one operation on a small tensor, as a ratio to another library
+    bench_figure.curves(record)       # time and bytes against size and against depth
+    bench_figure.everything(record)   # all of them on one page
+
+A record is what ``python -m benchmarks --record`` writes. Colours and hatches are those of the stage, as in
+:mod:`memory_stage.figures.paper`; what is normal and what is in place look the same in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memory_stage.figures.paper import blank, tokens
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Record = Mapping[str, Any]
+
+#: How kinds of operation are drawn: number of the colour, hatch of a surface, mark of a point.
+_LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s"), "view": (3, "...", "^")}
+_ARTICLE = ("out of place", "in place")
+_VIEWS = ("reshape", "transpose")
+_OURS = "minitensor"
+
+
+def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
+    """100 additions: milliseconds, and the most bytes beyond the operands, for each library.
+
+    Args:
+        record: as written by ``python -m benchmarks --record``.
+        width, height: in inches.
+
+    Raises:
+        ImportError: without matplotlib.
+        ValueError: nothing of this was recorded.
+    """
+    figure = blank(width, height)
+    time, peak = figure.subplots(1, 2, sharey=True)
+    _article(record, time, peak)
+    _source(figure, record)
+    return figure
+
+
+def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 3.4) -> Figure:
+    """One operation on 3x4 float32: the time of minitensor as a part of that of ``over``, with the targets.
+
+    Args and errors are those of :func:`article`.
+    """
+    figure = blank(width, height)
+    _dispatch(record, over, figure.subplots())
+    _source(figure, record)
+    return figure
+
+
+def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
+    """Seconds against the size of a tensor; seconds and bytes against the depth of a graph; the lines through them.
+
+    Args and errors are those of :func:`article`.
+    """
+    figure = blank(width, height)
+    _curves(record, *figure.subplots(1, 3))
+    _source(figure, record)
+    return figure
+
+
+def everything(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 9.0) -> Figure:
+    """All of the above on one page. Args and errors are those of :func:`article`."""
+    figure = blank(width, height)
+    parts: Any = figure.subfigures(3, 1, height_ratios=[3.0, 3.4, 2.8])
+    top, middle, bottom = parts
+    for part in (top, middle, bottom):
+        part.set_facecolor(tokens()["paper"])
+    _article(record, *top.subplots(1, 2, sharey=True))
+    _dispatch(record, over, middle.subplots())
+    _curves(record, *bottom.subplots(1, 3))
+    _source(figure, record)
+    return figure
+
+
+# ---------- the panels ----------
+
+
+def _article(record: Record, time: Axes, peak: Axes) -> None:
+    rows = _rows(record, "article")
+    libraries = _libraries(rows)
+    for axes, suffix, scale, unit in ((time, "", 1e3, "ms"), (peak, ", peak", 2**-20, "MiB")):
+        _style(axes, "x")
+        top = 0.0
+        for offset, name in zip((-0.19, 0.19), _ARTICLE, strict=True):
+            spreads = [_spread(rows, name + suffix, library) for library in libraries]
+            values = [spread["median"] * scale for spread in spreads]
+            low = [(spread["median"] - spread["low"]) * scale for spread in spreads]
+            high = [(spread["high"] - spread["median"]) * scale for spread in spreads]
+            ends = values if suffix else [spread["high"] * scale for spread in spreads]
+            top = max([top, *ends])
+            axes.barh(
+                [row + offset for row in range(len(libraries))],
+                values,
+                height=0.36,
+                xerr=None if suffix else (low, high),
+                error_kw={"linewidth": 0.8, "ecolor": tokens()["ink"]},
+                label=name,
+                **_surface(name),
+            )
+            for row, (value, end) in enumerate(zip(values, ends, strict=True)):
+                _number(axes, end, row + offset, f"{value:.3g}")
+        axes.set_xlim(0, top * 1.22 or 1)
+        axes.set_title(f"{'peak beyond the operands' if suffix else 'time'}, {unit}", loc="left", fontsize=9)
+    time.set_yticks(range(len(libraries)), libraries)
+    time.invert_yaxis()
+    time.legend(loc="upper left", bbox_to_anchor=(0, -0.08), ncols=2, frameon=False, fontsize=8)
+
+
+def _dispatch(record: Record, over: str, axes: Axes) -> None:
+    rows = [row for row in _rows(record, "dispatch") if row["over"] == over]
+    if not rows:
+        raise ValueError(f"nothing was recorded over {over!r}")
+    _style(axes, "x")
+    for number, row in enumerate(rows):
+        kind, ratio = _kind(row["name"]), row["ratio"]
+        axes.barh(
+            number,
+            ratio["median"],
+            height=0.62,
+            xerr=([ratio["median"] - ratio["low"]], [ratio["high"] - ratio["median"]]),
+            error_kw={"linewidth": 0.8, "ecolor": tokens()["ink"]},
+            label=kind if kind not in axes.get_legend_handles_labels()[1] else None,
+            **_surface(kind),
+        )
+        if row["most"] is not None:
+            axes.plot([row["most"]] * 2, [number - 0.4, number + 0.4], color=tokens()["red"], linewidth=1.6)
+        _number(axes, max(ratio["high"], row["most"] or 0), number, f"{ratio['median']:.2f}")
+    axes.axvline(1, color=tokens()["ink"], linewidth=1)
+    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(1.1, *(max(row["ratio"]["high"], row["most"] or 0) for row in rows)) * 1.1)
+    axes.set_title(f"one operation on 3x4 float32: time, {over} = 1 (red: the target)", loc="left", fontsize=9)
+    axes.legend(loc="lower right", frameon=False, fontsize=8)
+
+
+def _curves(record: Record, by_size: Axes, by_depth: Axes, graph: Axes) -> None:
+    found = {curve["name"]: curve for curve in record["subjects"].get("curves", {}).get("curves", ())}
+    if not found:
+        raise ValueError("no curves were recorded")
+    panels = (
+        (by_size, "time, s, by bytes of a tensor", ("add, seconds", "add_, seconds")),
+        (by_depth, "time, s, by depth", ("forward, seconds", "backward, seconds")),
+        (graph, "bytes of a graph, by depth", ("graph, bytes",)),
+    )
+    for axes, title, names in panels:
+        _style(axes, "both")
+        for (alias, _, mark), name in zip(_LOOKS.values(), names, strict=False):
+            curve, colour = found[name], tokens()[f"a{alias}"]
+            x, y = zip(*curve["points"], strict=True)
+            axes.plot(x, [curve["fixed"] + curve["slope"] * each for each in x], color=colour, linewidth=1)
+            axes.plot(x, y, mark, color=colour, markersize=3.5, markerfacecolor="none", label=name.partition(",")[0])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_title(title, loc="left", fontsize=9)
+        if len(names) > 1:
+            axes.legend(loc="upper left", frameon=False, fontsize=8)
+
+
+# ---------- what is recorded ----------
+
+
+def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
+    rows = record["subjects"].get(subject, {}).get("rows", ())
+    if not rows:
+        raise ValueError(f"nothing was recorded of {subject!r}")
+    return rows
+
+
+def _libraries(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Those of which time and bytes were recorded, in that order."""
+    others = {row["over"]: None for row in rows}
+    wanted = [f"{name}{suffix}" for name in _ARTICLE for suffix in ("", ", peak")]
+    return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in wanted))]
+
+
+def _kind(name: str) -> str:
+    operation = name.partition(",")[0]
+    return "view" if operation in _VIEWS else "in place" if operation.endswith("_") else "out of place"
+
+
+def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str, Any] | None:
+    return next((row for row in rows if row["name"] == name and row["over"] == over), None)
+
+
+def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mapping[str, float]:
+    """The figures of a library: the other side of a row, but for minitensor."""
+    side = "ours" if library == _OURS else "theirs"
+    return next(row[side] for row in rows if row["name"] == name and library in (_OURS, row["over"]))
+
+
+# ---------- how it looks ----------
+
+
+def _style(axes: Axes, grid: Any) -> None:
+    colour = tokens()
+    axes.set_facecolor(colour["paper"])
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("bottom", "left"))
+        spine.set_color(colour["line"])
+    axes.tick_params(colors=colour["muted"], labelcolor=colour["ink"], labelsize=8)
+    axes.set_axisbelow(True)
+    axes.grid(True, axis=grid, color=colour["rule"], linewidth=0.8)
+
+
+def _surface(kind: str) -> dict[str, Any]:
+    alias, hatch, _ = _LOOKS[kind]
+    return {
+        "facecolor": tokens()[f"t{alias}"],
+        "edgecolor": tokens()[f"a{alias}"],
+        "hatch": hatch,
+        "linewidth": 0.8,
+    }
+
+
+def _number(axes: Axes, x: float, y: float, text: str) -> None:
+    axes.annotate(text, (x, y), (4, 0), textcoords="offset points", va="center", fontsize=8, color=tokens()["ink"])
+
+
+def _source(figure: Figure, record: Record) -> None:
+    """Below everything: on what it was measured, with what, and when."""
+    machine, libraries = record["machine"], record["libraries"]
+    told = {row["over"] for subject in record["subjects"].values() for row in subject["rows"]}
+    versions = [f"{name} {_version(name, libraries[name])}".strip() for name in libraries if name in told]
+    figure.supxlabel(
+        f"{machine['processor']}, {machine['cores']} cores; Python {record['python']}; {', '.join(versions)}; "
+        f"median of {record['rounds']} rounds; {record['date']}",
+        fontsize=7,
+        color=tokens()["muted"],
+        wrap=True,
+    )
+
+
+def _version(name: str, versions: Mapping[str, str]) -> str:
+    own = next((each for each in versions if each.startswith(name)), name)
+    return versions.get(own, "").partition("+")[0]

@@ -1,0 +1,61 @@
+"""A figure of matplotlib that a page can show: as SVG, in the colours of the stage by day and by night, with words.
+
+This module is imported when the first figure is drawn, and matplotlib with it.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from functools import cache
+
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from memory_stage.web.embed import asset
+
+#: The ground that a page lays under outputs at night is not wanted; on paper it is day.
+_STYLE = """<style>
+.mt-inked { color-scheme: light dark; overflow-x: auto; }
+.mt-inked svg { width: 100%; min-width: 30em; max-width: 44em; height: auto; fill: light-dark(INK); }
+html[data-theme="light"] .mt-inked { color-scheme: light; }
+html[data-theme="dark"] .mt-inked { color-scheme: dark; }
+html[data-theme="dark"] .bd-content div.cell_output .text_html.text_html:has(> .mt-inked) {
+  padding: 0; background: none;
+}
+@media print { html .mt-inked { color-scheme: light !important; } }
+</style>"""
+
+
+@cache
+def colours(scheme: str) -> dict[str, str]:
+    """The colours of the stage by name, of the scheme LIGHT or DARK."""
+    block = re.search(rf"const {scheme} = \{{(.*?)\}};", asset("stage-kit.js"), flags=re.DOTALL)
+    if block is None:
+        raise RuntimeError(f"stage-kit.js must define its colours as `const {scheme} = {{...}}`")
+    return dict(re.findall(r"(\w+): '(#[0-9a-f]{6})'", block[1]))
+
+
+class InkedFigure(Figure):
+    """A figure of a size in inches, drawn without a window. Notebooks and pages show it as SVG."""
+
+    def __init__(self, width: float, height: float) -> None:
+        super().__init__(figsize=(width, height), layout="constrained", facecolor=colours("LIGHT")["paper"])
+        FigureCanvasAgg(self)
+
+    def _repr_html_(self) -> str:
+        text = io.StringIO()
+        with rc_context({"svg.hashsalt": "minitensor"}):  # the same names in every build
+            self.savefig(text, format="svg", metadata={"Date": None})
+        drawn = re.sub(
+            r"<metadata>.*?</metadata>", "", text.getvalue()[text.getvalue().index("<svg") :], flags=re.DOTALL
+        )
+        drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # several figures of a page would have the same
+        night = colours("DARK")
+        for name, day in colours("LIGHT").items():
+            drawn = drawn.replace(day, f"light-dark({day}, {night[name]})")
+        style = _STYLE.replace("INK", f"{colours('LIGHT')['ink']}, {night['ink']}")
+        said = html.escape("; ".join(axes.get_title(loc="left") for axes in self.axes if axes.get_title(loc="left")))
+        return f'<div class="mt-inked" role="img" tabindex="0" aria-label="{said or "figure"}">{style}{drawn}</div>'

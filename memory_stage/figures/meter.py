@@ -1,0 +1,203 @@
+"""The memory meter: what a device's memory holds, live in a notebook, renewed after every cell.
+
+    from book_kit import meter
+    meter.show()                 # the device on which new tensors are made
+    meter.show("gpu:sim")
+
+It reads counters that are kept anyway, so it costs the cells nothing, and it never resets a peak. What it shows is
+drawn by the figures' script: a CUDA device by way of CuPy, the simulated GPU, which says that it is simulated, or the
+host. In a page without a kernel it shows what it last showed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from typing import Any, NamedTuple
+
+from memory_stage.trace.amounts import bytes_shown
+from memory_stage.web.element import Figure, Table
+from minitensor.device import cpu
+from minitensor.engine.device.places import current, device_named
+from minitensor.engine.device.simulated import SimulatedGpu
+
+MOST_CELLS = 24  # the last ones are shown
+
+
+class Reading(NamedTuple):
+    """What a device's counters say, in bytes; ``capacity`` is None where it is not known."""
+
+    device: str
+    allocated: int
+    reserved: int
+    peak: int
+    capacity: int | None
+    simulated: bool
+
+
+def read(device: str | None = None) -> Reading:
+    """The counters of a device now; by default of the one on which new tensors are made.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    gpu = current.gpu if device is None else device_named("meter", device)
+    if gpu is None:
+        held = cpu.memory_allocated()
+        return Reading("cpu", held, cpu.memory_reserved(), cpu.max_memory_allocated(), None, False)
+    counters = gpu.counters()
+    capacity = getattr(counters, "capacity", None) or _capacity_of_card()
+    simulated = isinstance(gpu, SimulatedGpu)
+    return Reading(gpu.name, counters.allocated, counters.reserved, counters.max_allocated, capacity, simulated)
+
+
+def _capacity_of_card() -> int | None:
+    cupy = sys.modules.get("cupy")
+    return None if cupy is None else int(cupy.cuda.runtime.memGetInfo()[1])
+
+
+class Meter:
+    """The meter of one device; made by :func:`show`.
+
+    Attributes:
+        data: what is shown, as ``meter.schema.json`` describes it.
+    """
+
+    def __init__(self, device: str | None = None) -> None:
+        self._device = device
+        self._cells: list[dict[str, Any]] = []
+        self._before = read(device)
+        self._shell: Any = None
+        self._widget: Any = None
+        self.data = self._told(self._before, f"{_where(self._before)} holds {bytes_shown(self._before.allocated)}.")
+
+    # ---------- following the notebook's cells ----------
+
+    def follow(self, shell: Any) -> None:
+        """Renew after every cell that ``shell`` (an IPython shell) runs, until :meth:`stop`."""
+        self._shell = weakref.ref(shell)
+        shell.events.register("pre_run_cell", self._about_to_run)
+        shell.events.register("post_run_cell", self._has_run)
+
+    def stop(self) -> None:
+        """Follow the cells no more; what was shown last stays."""
+        shell = self._shell() if self._shell is not None else None
+        self._shell = None
+        if shell is not None:
+            shell.events.unregister("pre_run_cell", self._about_to_run)
+            shell.events.unregister("post_run_cell", self._has_run)
+
+    def _about_to_run(self, info: Any = None) -> None:
+        self._before = read(self._device)
+
+    def _has_run(self, result: Any = None) -> None:
+        number = getattr(result, "execution_count", None)
+        self.note(f"[{number}]" if number else "[ ]")
+
+    def note(self, label: str) -> None:
+        """Take a reading under ``label``: the difference is to the last one, or to the beginning of the cell."""
+        before, now = self._before, read(self._device)
+        # Another device, or a new simulated one, begins from nothing.
+        begins = before.device != now.device or before.capacity != now.capacity
+        change = now.allocated - (0 if begins else before.allocated)
+        reserved = 0 if now.device == "cpu" else now.reserved - (0 if begins else before.reserved)
+        self._before = now
+        self._cells.append({"label": label, "change": change, "allocated": now.allocated, "reserved": now.reserved})
+        del self._cells[:-MOST_CELLS]
+        what = f"Cell {label}" if label.startswith("[") else f"“{label}”"
+        did = f"{what} {_did(change, reserved)}"
+        self.data = self._told(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
+        if self._widget is not None:
+            self._widget.data = self.data
+
+    def _told(self, now: Reading, say: str) -> dict[str, Any]:
+        simulated = ", simulated" if now.simulated else ""
+        return {
+            "schema": "meter/1",
+            "title": f"Memory of {now.device}{simulated}",
+            "ask": None,
+            "device": now.device,
+            "capacity": now.capacity,
+            "now": {"allocated": now.allocated, "reserved": now.reserved, "peak": now.peak},
+            "cells": list(self._cells),
+            "say": say,
+        }
+
+    # ---------- shown ----------
+
+    def figure(self) -> Figure:
+        """What the meter shows now, as a figure that stands still."""
+        now = self.data["now"]
+        rows = [(name, bytes_shown(now[name])) for name in ("allocated", "reserved", "peak")]
+        if self.data["capacity"]:
+            rows.append(("capacity", bytes_shown(self.data["capacity"])))
+        tables = [Table(self.data["title"], ("counter", "bytes"), rows)]
+        if self._cells:
+            cells = [
+                (cell["label"], _signed(cell["change"]), bytes_shown(cell["allocated"]), bytes_shown(cell["reserved"]))
+                for cell in reversed(self._cells)
+            ]
+            tables.append(Table("The last cells", ("cell", "change", "allocated", "reserved"), cells))
+        return Figure(self.data, self.data["say"], tables)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        figure = self.figure()
+        if os.environ.get("MINITENSOR_BOOK") == "1":  # a page has no kernel to renew it
+            return figure._repr_mimebundle_()
+        try:
+            if self._widget is None:
+                self._widget = figure.widget()
+        except ImportError:
+            return figure._repr_mimebundle_()
+        return self._widget._repr_mimebundle_(include=include, exclude=exclude)
+
+
+def _did(change: int, reserved: int) -> str:
+    """What became of the bytes that tensors use, and of those that the allocator has taken from the device."""
+    if change:
+        told = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
+    else:
+        told = "leaves what is allocated as it is" if reserved else "leaves the bytes as they are"
+    if not reserved:
+        return told
+    way = "takes {} from the device" if reserved > 0 else "gives {} back to the device"
+    return f"{told}, and the allocator {way.format(bytes_shown(abs(reserved)))}"
+
+
+def _where(now: Reading) -> str:
+    return f"{now.device}, a simulated GPU," if now.simulated else now.device
+
+
+def _in_all(now: Reading) -> str:
+    parts = [f"{bytes_shown(now.reserved)} are reserved"] if now.reserved != now.allocated else []
+    if now.capacity:
+        parts.append(f"{bytes_shown(now.capacity - now.reserved)} are left")
+    return f", {' and '.join(parts)}" if parts else ""
+
+
+def _signed(change: int) -> str:
+    return "±0" if not change else f"{'+' if change > 0 else '−'}{bytes_shown(abs(change))}"
+
+
+_shown: list[Meter] = []
+
+
+def show(device: str | None = None) -> Meter:
+    """A meter that is renewed after every cell; the one shown before stops.
+
+    Args:
+        device: ``"gpu"``, ``"gpu:sim"`` or ``"cpu"``; by default the device on which new tensors are made.
+
+    Raises:
+        ValueError: there is no such device.
+    """
+    made = Meter(device)
+    while _shown:
+        _shown.pop().stop()
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None:
+        made.follow(shell)
+        _shown.append(made)
+    return made

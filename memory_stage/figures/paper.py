@@ -1,0 +1,265 @@
+"""Figures for paper: the timeline and bars of bytes, drawn with matplotlib in the picture language of the stage.
+
+    figure = figures.timeline({"normal": log, "in place": other})
+    figure.savefig("peak.pdf")
+
+Colours are those of the stage, read from the one file that defines them, and every colour comes with a hatch, so that
+a figure can be told apart without colour and in print. Nothing here opens a window or changes matplotlib's settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memory_stage.figures.memory_events import Told, events_of, told
+from memory_stage.trace.amounts import bytes_shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# One hatch for each of the eight looks of an alias: 1 to 4 in the four colours, 5 to 8 in the same with others.
+_HATCHES = ("", "////", "...", "|||", "---", "\\\\\\\\", "oo", "+++")
+_DASHES = ((0, (6, 3)), (0, (2, 2)), (0, (9, 3, 2, 3)), (0, (1, 3)))
+_MOST_NAMES = 8
+
+
+def tokens() -> dict[str, str]:
+    """The stage's colours on paper: ``ink``, ``muted``, ``a1`` to ``a4`` (lines), ``t1`` to ``t4`` (surfaces), ..."""
+    from memory_stage.figures.inked import colours
+
+    return colours("LIGHT")
+
+
+def blank(width: float, height: float) -> Figure:
+    """An empty figure of so many inches."""
+    from memory_stage.figures.inked import InkedFigure
+
+    return InkedFigure(width, height)
+
+
+def timeline(
+    runs: Any,
+    *,
+    run: str | None = None,
+    device: str | None = None,
+    title: str | None = None,
+    width: float = 6.5,
+    height: float = 3.2,
+) -> Figure:
+    """Bytes over events: one run stacked by name, its peak marked, and the others as outlines over it.
+
+    Args:
+        runs: a run of memory events, or label -> run, as ``memory_stage.figures.timeline.show`` takes them.
+        run: the label of the run to stack; the first by default.
+        device: whose events, where there are events of several devices.
+        title: written above; none by default, as captions on paper are the text's.
+        width, height: in inches.
+
+    Raises:
+        ImportError: without matplotlib.
+        TypeError, ValueError: what is no run, or a label that no run has.
+    """
+    given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    if not given:
+        raise ValueError("timeline takes at least one run of memory events")
+    chosen = next(iter(given)) if run is None else run
+    if chosen not in given:
+        raise ValueError(f"there is no run {chosen!r}; the runs are {', '.join(map(repr, given))}")
+    names: dict[str, int] = {}
+    all_told = {label: told(events_of(each, device), names) for label, each in given.items()}
+    figure, axes = _axes(width, height)
+    colour = tokens()
+    main = all_told[chosen]
+    edges = range(len(main.events) + 1)
+    below = [0] * len(main.events)
+    for look, (name, held) in enumerate(_bands(main, list(names))):
+        above = [b + h for b, h in zip(below, held, strict=True)]
+        axes.stairs(above, edges, baseline=below, fill=True, label=_literal(name), **_look(look, name))
+        below = above
+    for number, (label, other) in enumerate((label, each) for label, each in all_told.items() if label != chosen):
+        dash = _DASHES[number % len(_DASHES)]
+        axes.stairs(
+            _totals(other),
+            range(len(other.events) + 1),
+            baseline=None,
+            color=colour["ink"],
+            linewidth=1.3,
+            linestyle=dash,
+            label=_literal(f"{label}, peak {bytes_shown(other.peak)}"),
+        )
+    axes.annotate(
+        f"peak {bytes_shown(main.peak)}",
+        xy=(main.peak_at + 0.5, main.peak),
+        xytext=(0, 10),
+        textcoords="offset points",
+        ha="center",
+        fontweight="bold",
+        arrowprops={"arrowstyle": "-|>", "color": colour["ink"], "linewidth": 0.8},
+    )
+    top = max(each.peak for each in all_told.values())
+    axes.set_xlim(0, max(len(each.events) for each in all_told.values()))
+    axes.set_ylim(0, max(1, top) * 1.18)
+    axes.xaxis.set_major_locator(_whole_numbers())
+    axes.set_xlabel("events")
+    _byte_axis(axes.yaxis, max(1, top))
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    if title:
+        axes.set_title(_literal(title), loc="left", fontweight="bold")
+    return figure
+
+
+def bars(
+    values: Mapping[str, int],
+    *,
+    capacity: int | None = None,
+    title: str | None = None,
+    width: float = 6.5,
+    height: float | None = None,
+) -> Figure:
+    """Bytes as horizontal bars, one for each label, in the order given, each with its number.
+
+    Args:
+        values: label -> bytes.
+        capacity: bytes of the device: a line, and a cross at every bar that is longer.
+        title, width, height: as in :func:`timeline`; the height follows the number of bars.
+
+    Raises:
+        ImportError: without matplotlib.
+        ValueError: there is no bar, or one is negative.
+    """
+    if not values or min(values.values()) < 0:
+        raise ValueError(f"bars takes at least one label, and bytes of 0 or more, not {dict(values)!r}")
+    figure, axes = _axes(width, height or 0.6 + 0.38 * len(values))
+    colour = tokens()
+    top = max([*values.values(), capacity or 1])
+    for row, (label, count) in enumerate(values.items()):
+        axes.barh(row, count, height=0.62, **_look(row % 8, label))
+        wrong = capacity is not None and count > capacity
+        said = bytes_shown(count) + (" × does not fit" if wrong else "")
+        axes.annotate(
+            said,
+            xy=(count, row),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            color=colour["red" if wrong else "ink"],
+            bbox={"facecolor": colour["paper"], "edgecolor": "none", "pad": 1},
+        )
+    if capacity is not None:
+        axes.axvline(capacity, color=colour["ink"], linewidth=1.5)
+        axes.annotate(
+            f"capacity {bytes_shown(capacity)}",
+            xy=(capacity, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            fontweight="bold",
+        )
+    axes.set_yticks(range(len(values)), [_literal(label) for label in values])
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, top * (1.2 if capacity is None or capacity >= max(values.values()) else 1.4))
+    _byte_axis(axes.xaxis, top)
+    if title:
+        axes.set_title(_literal(title), loc="left", fontweight="bold", pad=18 if capacity else 6)
+    return figure
+
+
+# ---------- the picture language ----------
+
+
+def _axes(width: float, height: float) -> tuple[Figure, Axes]:
+    colour = tokens()
+    figure = blank(width, height)
+    axes = figure.add_subplot(facecolor=colour["paper"])
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("bottom", "left"))
+        spine.set_color(colour["line"])
+    axes.tick_params(colors=colour["muted"], labelcolor=colour["ink"])
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _whole_numbers() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins="auto", integer=True)
+
+
+def _look(number: int, name: str) -> dict[str, Any]:
+    colour = tokens()
+    if name.endswith(" others"):
+        return {"facecolor": colour["tn"], "edgecolor": colour["node"], "hatch": "xx", "linewidth": 0.8}
+    look = number % 8
+    alias = look % 4 + 1
+    return {
+        "facecolor": colour[f"t{alias}"],
+        "edgecolor": colour[f"a{alias}"],
+        "hatch": _HATCHES[look],
+        "linewidth": 0.8,
+    }
+
+
+def _literal(text: str) -> str:
+    """Text as it is: matplotlib reads what stands between dollar signs as mathematics, and hides "_" labels."""
+    text = text.replace("$", r"\$")
+    return f"\u200b{text}" if text.startswith("_") else text
+
+
+def _byte_axis(axis: Any, top: int) -> None:
+    """Round numbers of bytes in one unit, at most five."""
+    if top >= 1024:
+        step = 1
+        while top / step > 5:
+            step *= 2
+    else:
+        step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500) if top / s <= 5)
+    power = 0 if top < 100_000 else min(3, (int(top).bit_length() - 1) // 10)
+    unit = ("B", "KiB", "MiB", "GiB")[power]
+    ticks = list(range(0, int(top) + 1, step))
+    axis.set_ticks(
+        ticks, ["0", *(f"{tick / 1024**power:,.6g} {unit}" if power else f"{tick:,} B" for tick in ticks[1:])]
+    )
+    axis.grid(True, color=tokens()["rule"], linewidth=0.8)
+
+
+# ---------- what is stacked ----------
+
+
+def _totals(run: Told) -> list[int]:
+    """Bytes allocated after every event."""
+    return [sum(held) for held in zip(*(held for _, held in _bands(run, None)), strict=True)]
+
+
+def _bands(run: Told, names: Sequence[str] | None) -> list[tuple[str, list[int]]]:
+    """For each name the bytes that it holds after every event: those that ever hold most, and the others together.
+
+    ``names`` gives the names by number; None puts everything into one band.
+    """
+    count = len(run.events)
+    held: dict[int, list[int]] = {}
+    changes = [(0, block["name"], block["bytes"]) for block in run.before]
+    for index, entry in enumerate(run.events):
+        if entry["do"] in ("alloc", "free"):
+            changes.append((index, entry["name"], entry["bytes"] if entry["do"] == "alloc" else -entry["bytes"]))
+    for index, name, change in changes:
+        band = held.setdefault(name if names is not None else -1, [0] * count)
+        band[index] += change
+    for band in held.values():
+        for index in range(1, count):
+            band[index] += band[index - 1]
+    if names is None:
+        return [("", held.get(-1, [0] * count))]
+    ranked = sorted(held, key=lambda name: (-max(held[name]), name))
+    own = ranked if len(ranked) <= _MOST_NAMES else ranked[: _MOST_NAMES - 1]
+    bands = [(names[name], held[name]) for name in sorted(own)]
+    rest = ranked[len(own) :]
+    if rest:
+        bands.append(
+            (f"{len(rest)} others", [sum(values) for values in zip(*(held[name] for name in rest), strict=True)])
+        )
+    return bands

@@ -1,0 +1,63 @@
+"""What data-parallel training costs each rank, as a figure for paper: bytes at the peak, and the time of a step.
+
+    ranks_figure.cost({1: [...], 2: [...], 4: [...]})     # for each number of ranks, what each rank measured
+
+Colours and hatches are those of the stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memory_stage.figures.bench_figure import _style
+from memory_stage.figures.paper import _look, blank, tokens
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: What is stacked: the names as measured, in bytes and in seconds.
+BYTES = ("parameters", "gradients", "activations", "on the way")
+SECONDS = ("computing", "all-reduce")
+
+
+def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float = 6.5, height: float = 2.9) -> Figure:
+    """Bytes and seconds per rank, for each number of ranks: of the rank that took most.
+
+    Args:
+        measured: number of ranks -> for each rank the bytes of :data:`BYTES` and the seconds of :data:`SECONDS`.
+        width, height: in inches.
+
+    Raises:
+        ImportError: without matplotlib.
+        ValueError: when nothing was measured, or not on every rank.
+    """
+    if not measured or any(len(each) != count for count, each in measured.items()):
+        raise ValueError("cost takes what every rank measured, for one or more numbers of ranks")
+    figure = blank(width, height)
+    left, right = figure.subplots(1, 2, sharey=True)
+    most = {count: {name: max(each[name] for each in those) for name in those[0]} for count, those in measured.items()}
+    _stacked(left, most, BYTES, 2**-20, "bytes per rank at the peak, MiB")
+    _stacked(right, most, SECONDS, 1e3, "time of a step, ms")
+    left.set_yticks(range(len(most)), [f"{count} rank{'s' if count > 1 else ''}" for count in most])
+    left.invert_yaxis()
+    return figure
+
+
+def _stacked(
+    axes: Axes, rows: Mapping[int, Mapping[str, float]], names: Sequence[str], scale: float, title: str
+) -> None:
+    _style(axes, "x")
+    ends: list[Any] = [0.0] * len(rows)
+    for look, name in enumerate(names):
+        values = [each[name] * scale for each in rows.values()]
+        axes.barh(range(len(rows)), values, left=ends, height=0.6, label=name, **_look(look, name))
+        ends = [end + value for end, value in zip(ends, values, strict=True)]
+    for row, end in enumerate(ends):
+        axes.annotate(
+            f"{end:.3g}", (end, row), (4, 0), textcoords="offset points", va="center", fontsize=8, color=tokens()["ink"]
+        )
+    axes.set_xlim(0, max(ends) * 1.2 or 1)
+    axes.set_title(title, loc="left", fontsize=9)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.1), ncols=2, frameon=False, fontsize=8)

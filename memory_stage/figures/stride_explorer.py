@@ -1,0 +1,133 @@
+"""The stride explorer: click an index, see the arithmetic and the cell; change shape, strides and offset.
+
+    x = mt.arange(12).reshape([3, 4])
+    stride_explorer.show(x, views={"x": x, "x.t()": x.t(), "x[:, 1:3]": x[:, 1:3]}, index=[1, 2])
+
+The views are the engine's own: shape, strides and offset are read from the tensors given. What a reader types is
+checked by the same rule: every element has to lie inside the storage.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memory_stage.trace.cells import text_of
+from memory_stage.web.element import Figure, Table
+from minitensor.engine.device.arrays import host_array
+
+TITLE = "From an index to a cell"
+MOST_CELLS = 36
+MOST_ELEMENTS = 64
+
+# The figure's words, for the page's script and for Python alike: {key} stands for a value.
+WORDS = {
+    "element": "Element {index} is cell {cell}, at byte {byte}: {sum} = {cell}.",
+    "moving": "One step further",
+    "step": "along dimension {dimension} skips {count}",
+    "shared": "{count} elements read this cell: a write through this view would be refused.",
+    "ranks": "shape {shape} and strides {strides} must have the same length",
+    "rank": "the explorer draws at most 4 dimensions",
+    "many": "the explorer draws 1 to {most} elements, and shape {shape} has another number of them",
+    "outside": "shape {shape}, strides {strides} and offset {offset} would read cell {cell}, but the storage has "
+    "{count} cells, 0 to {last}",
+    "numbers": "{field}: whole numbers, such as 3, 4, are needed, not {text}",
+}
+
+
+def show(
+    tensor: Any,
+    *,
+    views: Mapping[str, Any] | None = None,
+    index: Sequence[int] | None = None,
+    title: str | None = None,
+    ask: str | None = None,
+) -> Figure:
+    """The explorer of a tensor and of views of it.
+
+    Args:
+        tensor: a tensor whose storage has at most 36 elements.
+        views: label -> view on the same storage, to choose from; the tensor alone by default. The first is shown.
+        index: the element that is chosen at first; the last by default.
+        title: names the figure to a screen reader and in print.
+        ask: a question to think about before clicking; backticks mark code.
+
+    Raises:
+        ValueError: the storage or a view is too large or empty to be drawn, a view lies on another storage, or there
+            is no element of that index.
+    """
+    storage = tensor._storage
+    chosen = dict(views) if views else {"the tensor": tensor}
+    cells = host_array(storage.buffer).reshape(-1, order="A")
+    if not 1 <= cells.size <= MOST_CELLS:
+        raise ValueError(f"the stride explorer draws a storage of 1 to {MOST_CELLS} elements, not of {cells.size:,}")
+    for label, view in chosen.items():
+        if view._storage is not storage:
+            raise ValueError(f"the view {label!r} lies on another storage than the tensor: it is a copy, not a view")
+        if not 1 <= view.size <= MOST_ELEMENTS or view.ndim > 4:
+            raise ValueError(
+                f"the stride explorer draws 1 to {MOST_ELEMENTS} elements in at most 4 dimensions, and {label!r} has "
+                f"shape {view.shape}"
+            )
+    label, first = next(iter(chosen.items()))
+    opens = [n - 1 for n in first.shape] if index is None else [int(i) for i in index]
+    if len(opens) != first.ndim or not all(0 <= i < n for i, n in zip(opens, first.shape, strict=True)):
+        raise ValueError(f"{label!r} of shape {first.shape} has no element of index {opens}")
+    data = {
+        "schema": "strides/1",
+        "title": title or TITLE,
+        "ask": ask,
+        "itemsize": tensor.element_size(),
+        "cells": [text_of(number) for number in cells.tolist()],
+        "views": [
+            {"label": label, "shape": view.shape, "strides": view.strides, "offset": view.offset}
+            for label, view in chosen.items()
+        ],
+        "opens": opens,
+        "words": WORDS,
+    }
+    return Figure(data, sentence=_sentence(data), tables=[_views_table(data), _elements_table(data)])
+
+
+def cell_of(view: Mapping[str, Any], index: Sequence[int]) -> int:
+    """The cell of an element: the offset, and for every dimension index times stride."""
+    return view["offset"] + sum(i * stride for i, stride in zip(index, view["strides"], strict=True))
+
+
+def _indexes(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*map(range, shape))
+
+
+def _sentence(data: Mapping[str, Any]) -> str:
+    """What the figure says first, from the words that the page's script uses too."""
+    view, index = data["views"][0], data["opens"]
+    words = data["words"]
+    cell = cell_of(view, index)
+    terms = [str(view["offset"]), *(f"{i} × {stride}" for i, stride in zip(index, view["strides"], strict=True))]
+    said = words["element"].format(
+        index=index, cell=cell, byte=cell * data["itemsize"], sum=" + ".join(terms), value=data["cells"][cell]
+    )
+    sharers = sum(cell_of(view, each) == cell for each in _indexes(view["shape"]))
+    if sharers > 1:
+        return f"{said} {words['shared'].format(count=sharers)}"
+    steps = [
+        words["step"].format(dimension=d, count=f"{stride} cell{'' if abs(stride) == 1 else 's'}")
+        for d, stride in enumerate(view["strides"])
+    ]
+    return f"{said} {words['moving']} {', '.join(steps)}." if steps else said
+
+
+def _views_table(data: Mapping[str, Any]) -> Table:
+    rows = [(view["label"], str(view["shape"]), str(view["strides"]), str(view["offset"])) for view in data["views"]]
+    return Table("Views of one storage", ("view", "shape", "strides", "offset"), rows)
+
+
+def _elements_table(data: Mapping[str, Any]) -> Table:
+    view = data["views"][0]
+    caption = f"Every element of shape {view['shape']}, strides {view['strides']}, offset {view['offset']}"
+    rows = []
+    for index in _indexes(view["shape"]):
+        cell = cell_of(view, index)
+        rows.append((str(list(index)), str(cell), str(cell * data["itemsize"]), data["cells"][cell]))
+    return Table(caption, ("index", "cell", "byte", "number"), rows)

@@ -1,0 +1,165 @@
+"""The timeline: bytes over events, stacked by name, the peak marked; several runs, one over the other.
+
+    with memory.record() as recording:
+        step()
+    timeline.show(recording, title="One training step")
+    timeline.show({"normal": recording, "in place": other}, compare="kind of operation")
+
+A run is a recording, a `MemoryLog` of an allocator, or a list of `MemoryEvent`. Bytes are those that its events speak
+of: what was there before and stays is not in them. What the figure says is in every event's own sentence, made here;
+where things stand is the script's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import accumulate, groupby
+from typing import Any
+
+from memory_stage.figures.memory_events import Told, events_of, titled, told
+from memory_stage.trace.amounts import bytes_shown
+from memory_stage.web.element import Figure, Table
+
+TITLE = "Bytes over events"
+MOST_EVENTS = 1_000  # of one run, drawn one by one; beyond that the events of its smaller blocks are put together
+
+
+def show(
+    runs: Any,
+    *,
+    title: str | None = None,
+    ask: str | None = None,
+    compare: str | None = None,
+    capacity: int | None = None,
+    device: str | None = None,
+) -> Figure:
+    """The timeline of one run, or of several as label -> run.
+
+    Args:
+        runs: a run, or a mapping of labels to runs.
+        title: names the figure to a screen reader and in print.
+        ask: a question to think about before scrubbing; backticks mark code.
+        compare: heading of the table of runs, such as "kind of operation".
+        capacity: bytes of the device, drawn where it is near what is used.
+        device: whose events, where there are events of several devices.
+
+    Raises:
+        TypeError, ValueError: what is no run, or holds no event.
+    """
+    given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    if not given:
+        raise ValueError("timeline.show takes at least one run of memory events")
+    names: dict[str, int] = {}
+    events = {label: events_of(run, device) for label, run in given.items()}
+    all_told = {label: _thinned(told(run, names)) for label, run in events.items()}
+    data = {
+        "schema": "timeline/1",
+        "title": titled(title or TITLE, (event for run in events.values() for event in run)),
+        "ask": ask,
+        "compare": compare,
+        "capacity": capacity,
+        "names": list(names),
+        "runs": [
+            {"label": label, "before": run.before, "reserved": run.reserved, "events": run.events}
+            for label, run in all_told.items()
+        ],
+    }
+    first = next(iter(all_told.values()))
+    return Figure(
+        data,
+        sentence=first.events[first.peak_at]["say"],
+        tables=[_runs_table(all_told, compare), _names_table(first, list(names))],
+        steps=[event["say"] for event in first.events] if len(first.events) <= 60 else (),
+    )
+
+
+def _runs_table(runs: Mapping[str, Told], compare: str | None) -> Table:
+    rows = [
+        (label or "this run", bytes_shown(run.peak), str(run.peak_at + 1), bytes_shown(run.end), f"{len(run.events):,}")
+        for label, run in runs.items()
+    ]
+    return Table("Bytes of each run", (compare or "run", "peak", "at event", "at the end", "events"), rows)
+
+
+def _names_table(run: Told, names: list[str]) -> Table:
+    """Who holds the bytes at the peak, the most first."""
+    held: dict[int, int] = {}
+    rest = 0
+    for entry in run.before:
+        if entry["name"] is None:
+            rest += entry["bytes"]
+        else:
+            held[entry["name"]] = held.get(entry["name"], 0) + entry["bytes"]
+    for entry in run.events[: run.peak_at + 1]:
+        if entry["do"] == "rest":
+            rest += entry["bytes"]
+        elif entry["do"] in ("alloc", "free"):
+            sign = 1 if entry["do"] == "alloc" else -1
+            held[entry["name"]] = held.get(entry["name"], 0) + sign * entry["bytes"]
+    ranked = sorted(((count, names[name]) for name, count in held.items() if count), reverse=True)
+    rows = [(name, bytes_shown(count)) for count, name in ranked[:12]]
+    others = sum(count for count, _ in ranked[12:]) + rest
+    if others:
+        rows.append(("others", bytes_shown(others)))
+    return Table(f"Who holds the bytes at the peak, event {run.peak_at + 1}", ("name", "bytes"), rows)
+
+
+# ---------- more events than can be drawn ----------
+
+
+def _thinned(run: Told, most: int = MOST_EVENTS) -> Told:
+    """The run with at most about ``2 * most`` events: of blocks too small to be seen, several that follow each other
+    are one event, which keeps their sum and the most that there was among them. Totals and peak stay exact.
+    """
+    if len(run.events) <= most:
+        return run
+    sizes = sorted((entry["bytes"] for entry in run.events if "block" in entry), reverse=True)
+    least = sizes[min(most // 2, len(sizes) - 1)] if sizes else 0
+    if sum(size >= least for size in sizes) > most:  # too many of that size
+        least += 1
+    at_once = 2 * len(run.events) // most
+
+    def is_seen(entry: dict[str, Any]) -> bool:
+        return entry["bytes"] >= least if "block" in entry else entry["do"] != "note"
+
+    events: list[dict[str, Any]] = []
+    now = sum(block["bytes"] for block in run.before)
+    for seen, group in groupby(run.events, is_seen):
+        entries = list(group)
+        if seen:
+            events += entries
+            now += sum(map(_change, entries))
+            continue
+        for at in range(0, len(entries), at_once):
+            events.append(_together(entries[at : at + at_once], now))
+            now += events[-1]["bytes"]
+    small = {"name": None, "block": 0}
+    before = [block if block["bytes"] >= least else {**block, **small} for block in run.before]
+    return replace(run, events=events, before=before, peak_at=_peak_at(events, before, run.peak))
+
+
+def _change(entry: dict[str, Any]) -> int:
+    """How many bytes more an event leaves allocated."""
+    return {"alloc": 1, "free": -1, "rest": 1}.get(entry["do"], 0) * entry.get("bytes", 0)
+
+
+def _together(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
+    """Events of small blocks as one; ``before`` bytes are allocated before them."""
+    totals = list(accumulate(map(_change, entries)))
+    now, top = totals[-1], max(0, *totals)
+    change = f"{bytes_shown(abs(now))} {'more' if now > 0 else 'fewer'}" if now else "the same number"
+    say = f"{len(entries):,} events of small blocks: {change}, {bytes_shown(before + now)} are allocated."
+    return {"do": "rest", "bytes": now, "top": top, "count": len(entries), "say": say}
+
+
+def _peak_at(events: list[dict[str, Any]], before: list[dict[str, Any]], peak: int) -> int:
+    """The first event at which, or among which, ``peak`` bytes are allocated."""
+    now = sum(block["bytes"] for block in before)
+    for index, entry in enumerate(events):
+        if entry["do"] == "rest" and now + entry["top"] == peak:
+            return index
+        now += _change(entry)
+        if now == peak:
+            return index
+    return 0

@@ -1,0 +1,259 @@
+"""The what-fits explorer: which batch and which size fit on a device, for each kind of program.
+
+    def normal(batch, size):
+        x = mt.zeros([batch, 64, size, size])
+        return mt.relu(x)
+
+    def in_place(batch, size):
+        return mt.relu_(mt.zeros([batch, 64, size, size]))
+
+    what_fits.show({"normal": normal, "in place": in_place}, sizes=[128, 256, 512], batches=[1, 2, 4, 8, 16])
+
+No memory of that size is needed. The engine runs each program at a few small sizes, and what it allocates at any other
+follows from those runs (`memory_stage.figures.allocation_law` says how, and what counts). The allocator is then
+replayed for every choice, byte by byte: its rounding, its segments, and where it runs out.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory_stage.figures.allocation_law import Law, Program, learn, replay
+from memory_stage.trace.amounts import bytes_shown
+from memory_stage.web.element import Figure, Table
+from minitensor.engine.device.places import bytes_in
+from minitensor.engine.device.profiles import Profile
+
+TITLE = "What fits on a device (simulated)"
+CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")
+
+# The figure's words, for the page's script and for Python alike: {key} stands for a value.
+WORDS = {
+    "fits": "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak and reserves "
+    "{reserved}: it fits in {capacity}, and {left} are left.",
+    "released": "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak: it fits in "
+    "{capacity} only because the allocator gives unused segments back on the way.",
+    "fails": "With {batchName} {batch} and {sizeName} {size}, {kind} would allocate {peak} at its peak: it does not "
+    "fit in {capacity}, and `{op}` runs out of memory.",
+    "refused": "{kind} is refused at every size: {error}",
+    "most": "The largest {batchName} of the list that fits is {batch}.",
+    "none": "No {batchName} of the list fits at this {sizeName}.",
+}
+
+FITS, RELEASED, STOPPED = 0, 1, 2  # how a choice ends; from STOPPED on it is the number of the operation that stops
+
+
+def show(
+    programs: Mapping[str, Program],
+    *,
+    batches: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128),
+    sizes: Sequence[int] = (64, 128, 256, 512, 1024),
+    capacities: Sequence[Any] = CAPACITIES,
+    policies: Sequence[str] | None = None,
+    profile: str | Profile = "torch",
+    run_at: Sequence[int] = (4, 8, 12, 16),
+    batch_name: str = "batch",
+    size_name: str = "size",
+    batch: int | None = None,
+    size: int | None = None,
+    capacity: Any = None,
+    title: str | None = None,
+    ask: str | None = None,
+    compare: str | None = None,
+) -> Figure:
+    """The explorer of several programs.
+
+    Args:
+        programs: label -> function of a batch and a size. It may return what it likes.
+        batches, sizes: what a reader may choose, rising.
+        capacities: of the device, in bytes or as "8 GiB".
+        policies: in-place policies to run each program under; the one in force by default.
+        profile: whose allocator is replayed: "torch", "paddle", or a ``Profile``.
+        run_at: four sizes, small, at which the programs are really run.
+        batch_name, size_name: what the two numbers are called in the figure.
+        batch, size, capacity: what is chosen at first; the middle ones by default.
+        title, ask: as in the stage.
+        compare: heading of the table of programs.
+
+    Raises:
+        ValueError: a program's allocations do not follow the rule above, or nothing is there to choose from.
+    """
+    if not (programs and batches and sizes and capacities):
+        raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
+    if len(set(run_at)) != 4:
+        raise ValueError(f"run_at takes four different sizes, three to learn from and one to check, not {run_at!r}")
+    laws = []
+    for label, program in programs.items():
+        chosen: Sequence[str | None] = policies or [None]
+        for policy in chosen:
+            laws.append(
+                learn(f"{label}, {policy}" if policy and len(policies or ()) > 1 else label, program, policy, run_at)
+            )
+    asked = _Asked(laws, sorted(set(batches)), sorted(set(sizes)), sorted({bytes_in(c) for c in capacities}), profile)
+    data: dict[str, Any] = {
+        "schema": "fits/1",
+        "title": title or TITLE,
+        "ask": ask,
+        "compare": compare or ("program and policy" if policies and len(policies) > 1 else "program"),
+        "batchName": batch_name,
+        "sizeName": size_name,
+        "words": WORDS,
+        **asked.answers(),
+    }
+    data["opens"] = {
+        "kind": 0,
+        "batch": _position("batch", data["batches"], batch),
+        "size": _position("size", data["sizes"], size),
+        "capacity": _position("capacity", data["capacities"], None if capacity is None else bytes_in(capacity)),
+    }
+
+    def renew(chosen: dict[str, Any]) -> dict[str, Any] | None:
+        wish = chosen.get("wish")
+        if not isinstance(wish, int) or isinstance(wish, bool) or wish < 1:
+            return None
+        if wish not in asked.batches:
+            insort(asked.batches, wish)
+        return {**data, **asked.answers(), "live": True}
+
+    return Figure(data, sentence=_sentence(data), tables=[_kinds_table(data), _grid_table(data)], renew=renew)
+
+
+def _position(what: str, values: Sequence[int], chosen: int | None) -> int:
+    if chosen is None:
+        return len(values) // 2
+    if chosen not in values:
+        raise ValueError(f"{what} {chosen} is none of {list(values)}")
+    return list(values).index(chosen)
+
+
+# ---------- every choice, replayed ----------
+
+
+@dataclass
+class _Asked:
+    """What may be chosen, and the answers to all of it."""
+
+    laws: list[Law]
+    batches: list[int]
+    sizes: list[int]
+    capacities: list[int]
+    profile: str | Profile
+
+    def answers(self) -> dict[str, Any]:
+        """The part of the figure's data that depends on what may be chosen."""
+        ops: dict[str, int] = {}
+        kinds = []
+        for law in self.laws:
+            grid = [[self._answer(law, batch, size, ops) for batch in self.batches] for size in self.sizes]
+            kinds.append(
+                {
+                    "label": law.label,
+                    "error": law.error,
+                    "peaks": [[peak for peak, _, _ in row] for row in grid],
+                    "reserved": [[reserved for _, reserved, _ in row] for row in grid],
+                    "ends": [[[ends[c] for _, _, ends in row] for row in grid] for c in range(len(self.capacities))],
+                }
+            )
+        return {
+            "batches": list(self.batches),
+            "sizes": self.sizes,
+            "capacities": self.capacities,
+            "ops": list(ops),
+            "kinds": kinds,
+        }
+
+    def _answer(self, law: Law, batch: int, size: int, ops: dict[str, int]) -> tuple[int, int, list[int]]:
+        """Peak and reserved bytes on a device without end, and how it ends on each device."""
+        nbytes = law.sizes(batch, size)
+        allocator, _ = replay(law.events, nbytes, self.profile, 1 << 62)
+        ends = []
+        for capacity in self.capacities:
+            if allocator.max_reserved <= capacity:
+                ends.append(FITS)
+                continue
+            _, stopped = replay(law.events, nbytes, self.profile, capacity)
+            ends.append(RELEASED if stopped is None else STOPPED + ops.setdefault(stopped, len(ops)))
+        return allocator.max_allocated, allocator.max_reserved, ends
+
+
+# ---------- words ----------
+
+
+def _whole(capacity: int) -> str:
+    return bytes_shown(capacity).replace(".0 ", " ")
+
+
+def _end(data: dict[str, Any], kind: dict[str, Any], batch: int, size: int) -> int:
+    return kind["ends"][data["opens"]["capacity"]][size][batch]
+
+
+def _verdict(kind: dict[str, Any], end: int) -> str:
+    if kind["error"]:
+        return "refused"
+    return "fits" if end == FITS else "fits, cache given back" if end == RELEASED else "does not fit"
+
+
+def _sentence(data: dict[str, Any]) -> str:
+    """What the figure says first, from the words that the page's script uses too."""
+    opens, words = data["opens"], data["words"]
+    kind, batch, size = data["kinds"][opens["kind"]], opens["batch"], opens["size"]
+    capacity = data["capacities"][opens["capacity"]]
+    end = _end(data, kind, batch, size)
+    values = {
+        "kind": kind["label"],
+        "error": kind["error"],
+        "batchName": data["batchName"],
+        "sizeName": data["sizeName"],
+        "batch": data["batches"][batch],
+        "size": data["sizes"][size],
+        "peak": bytes_shown(kind["peaks"][size][batch]),
+        "reserved": bytes_shown(kind["reserved"][size][batch]),
+        "capacity": _whole(capacity),
+        "left": bytes_shown(max(0, capacity - kind["reserved"][size][batch])),
+        "op": data["ops"][end - STOPPED] if end >= STOPPED else "",
+    }
+    if kind["error"]:
+        return words["refused"].format(**values)
+    said = words["fits" if end == FITS else "released" if end == RELEASED else "fails"].format(**values)
+    fitting = [b for i, b in enumerate(data["batches"]) if _end(data, kind, i, size) < STOPPED]
+    values["batch"] = fitting[-1] if fitting else None
+    return f"{said} {words['most' if fitting else 'none'].format(**values)}"
+
+
+def _kinds_table(data: dict[str, Any]) -> Table:
+    opens = data["opens"]
+    batch, size = opens["batch"], opens["size"]
+    caption = (
+        f"{data['batchName']} {data['batches'][batch]}, {data['sizeName']} {data['sizes'][size]}, on a device of "
+        f"{_whole(data['capacities'][opens['capacity']])}"
+    )
+    rows = [
+        (
+            kind["label"],
+            bytes_shown(kind["peaks"][size][batch]),
+            bytes_shown(kind["reserved"][size][batch]),
+            _verdict(kind, _end(data, kind, batch, size)),
+        )
+        for kind in data["kinds"]
+    ]
+    return Table(caption, (data["compare"], "peak", "reserved", "result"), rows)
+
+
+def _grid_table(data: dict[str, Any]) -> Table:
+    kind = data["kinds"][0]
+    capacity = _whole(data["capacities"][data["opens"]["capacity"]])
+    rows = [
+        (
+            str(size),
+            *(
+                f"{bytes_shown(kind['peaks'][s][b])}, {_verdict(kind, _end(data, kind, b, s))}"
+                for b in range(len(data["batches"]))
+            ),
+        )
+        for s, size in enumerate(data["sizes"])
+    ]
+    head = (f"{data['sizeName']} \\ {data['batchName']}", *map(str, data["batches"]))
+    return Table(f"{kind['label']}: bytes at the peak, and whether they fit in {capacity}", head, rows)

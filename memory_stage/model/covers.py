@@ -1,0 +1,69 @@
+"""Which cells of a storage a write covered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory_stage.engines.protocol import Layout
+from memory_stage.trace import cells
+
+MOST_PICKED = 10_000  # cells that an index picks are told apart; of more, the first and the last
+
+
+@dataclass
+class Cover:
+    """The cells that a write covered.
+
+    Attributes:
+        runs: of neighbours, rising; ``exact`` when they hold no other cells.
+        count: how many cells.
+    """
+
+    runs: list[cells.Run]
+    count: int
+    exact: bool = True
+    _holds: Callable[[int], bool] | None = None
+
+    def holds(self, cell: int) -> bool:
+        """Whether it was written."""
+        if not any(first <= cell <= last for first, last in self.runs):
+            return False
+        return self._holds is None or self._holds(cell)
+
+    @classmethod
+    def all_of(cls, length: int) -> Cover:
+        """Every cell of a storage that has so many."""
+        return cls([(0, length - 1)] if length else [], length)
+
+    @classmethod
+    def of_write(cls, written: Layout | np.ndarray) -> Cover:
+        """What a write covered, as the engine says it: a layout, or cells one by one."""
+        if isinstance(written, np.ndarray):
+            return cls.picked(written)
+        shape, strides, offset = written
+        size = math.prod(shape)
+        runs, total = cells.runs_of(shape, strides, offset, cells.SMALL)
+        if total <= cells.SMALL:
+            return cls(cells.merged(runs), size)
+        reach = cells.reach(shape, strides, offset)
+        return cls([reach], size, False, lambda cell: cells.holds(shape, strides, offset, cell))
+
+    @classmethod
+    def picked(cls, numbers: np.ndarray) -> Cover:
+        """Cells that are given one by one, rising."""
+        if numbers.size <= MOST_PICKED:
+            return cls(cells.merged((i, i) for i in numbers.tolist()), numbers.size)
+        first, last = int(numbers[0]), int(numbers[-1])
+        marks = np.zeros(last - first + 1, bool)
+        marks[numbers - first] = True
+        bits = np.packbits(marks)  # kept as long as the recording
+
+        def holds(cell: int) -> bool:
+            byte, bit = divmod(cell - first, 8)
+            return bool(bits[byte] << bit & 128)
+
+        return cls([(first, last)], numbers.size, False, holds)

@@ -1,0 +1,153 @@
+"""The steps of backward: where it starts, what each node is given and passes on, what is left at the leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memory_stage.engines.protocol import Node, Role, Tensor
+from memory_stage.model import changes
+from memory_stage.model.entries import NodeEntry, StateEntry
+from memory_stage.model.ledger import Ledger
+from memory_stage.sentences.words import code
+from memory_stage.trace import cells
+
+MOST_SUMMED = 64  # elements of a gradient that are added up for showing
+
+
+def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
+    """Backward starts at ``node``."""
+    for each in ledger.values.values():
+        each.arrived = each.state.gradient = None
+    value = ledger.value_of(node)
+    text = cells.gradient_text(gradient)
+    if value is not None:
+        _tell(ledger, value.state, text)
+    ledger.facts.append(changes.Started(_named(ledger, value.state) if value is not None else "", text))
+
+
+def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
+    """The rules of ``node`` are about to run."""
+    value = ledger.value_of(node)
+    text = cells.gradient_text(gradient)
+    if value is not None and value.op == "leaf":
+        # It was one: under ``no_grad`` it got another shape or dtype, and another leaf took over.
+        value.op = ledger.engine.name(node)
+    if value is not None and value.drawn:
+        ledger.events.append({"do": "run", "node": value.drawn})
+        if value.state.gradient is None and not value.inner:
+            _tell(ledger, value.state, text)
+    ledger.facts.append(changes.Passed(value, ledger.engine.name(node), text, []))
+    return value
+
+
+def hooked(
+    ledger: Ledger,
+    node: Node | None,
+    gradient: np.ndarray,
+    answer: Tensor | None,
+    itself: np.ndarray | None = None,
+    layer: str = "",
+) -> None:
+    """A hook has seen the gradient of the value of ``node``, and may have answered another."""
+    value = ledger.values.get(ledger.engine.key(node)) if node is not None else None
+    label = ""
+    if value is not None:
+        label = code(value.of.name) if value.of is not None and value.of.name else _named(ledger, value.state)
+    text, storage = "", None
+    if answer is not None:
+        text = cells.gradient_text(ledger.engine.array(answer))
+        storage = ledger.meet(answer).storage.root
+        if value is not None and _stands_for_its_state(ledger.engine.role(node), value):
+            _tell(ledger, value.state, text)
+    given = cells.gradient_text(gradient)
+    now = given if itself is None else cells.gradient_text(itself)
+    if layer:
+        label = f"a layer {code(layer)}"
+    ledger.facts.append(changes.Hooked(label, given, text, storage, itself is not None, now if now != given else ""))
+
+
+def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]] | None) -> None:
+    """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way. None: it is not seen."""
+    passed = next((fact for fact in reversed(ledger.facts) if type(fact) is changes.Passed), None)
+    if passed is None:  # its rules are the reader's own code, which took steps
+        passed = changes.Passed(ledger.value_of(node), ledger.engine.name(node), "", [])
+        ledger.facts.append(passed)
+    passed.done = True
+    passed.reshapes = any(part.shape != gradient.shape for _, part in sent or ())
+    passed.seen = sent is not None
+    for parent, part in sent or ():
+        value = ledger.value_of(parent)
+        total = _sum(ledger, value, part)
+        state = _state_for(ledger, ledger.value_of(node), parent, value)
+        if value is not None and state is not None and _stands_for_its_state(ledger.engine.role(parent), value):
+            _tell(ledger, state, total)
+        label = _named(ledger, state) if state is not None else ""
+        passed.sent.append(changes.Sent(value, label, cells.gradient_text(part), total))
+
+
+def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
+    """Where a gradient for ``parent`` is shown: at the state that was read, or at what became of it.
+
+    A write under ``no_grad`` gives a leaf another state and leaves its node the same.
+    """
+    read = by.reads.get(ledger.engine.key(parent)) if by is not None else None
+    if read is not None and not read.dropped:
+        return read
+    if value is None or not value.state.dropped:
+        return None if value is None else value.state
+    states = value.state.group.states
+    return states[max(states)] if states else value.state
+
+
+def left(ledger: Ledger, node: Node) -> None:
+    """What ``node`` saved has been let go, unless the graph is retained."""
+    value = ledger.value_of(node)
+    if value is None:
+        return
+    value.arrived = None
+    if ledger.engine.is_released(node):
+        ledger.release(value)
+
+
+def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
+    """A leaf holds its gradient."""
+    value = ledger.value_of(node)
+    text = cells.gradient_text(ledger.engine.array(gradient))
+    entry = ledger.meet(gradient, "grad")
+    if value is not None:
+        value.arrived = None
+    ledger.facts.append(changes.Collected(_leaf_name(ledger, node), text, entry.storage))
+
+
+def _leaf_name(ledger: Ledger, node: Node) -> str:
+    holders = (entry for entry in ledger.tensors.values() if entry.names and not entry.look["stop_gradient"])
+    return next((entry.names[0] for entry in holders if ledger.shows(entry.ref(), node)), "")
+
+
+def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
+    state.gradient = text
+    if not state.dropped:
+        ledger.events.append({"do": "grad", "state": state.id, "text": text})
+
+
+def _named(ledger: Ledger, state: StateEntry) -> str:
+    """A state as a sentence names it; with its storage when another one has the same name."""
+    others = ledger.labels[state.label] > (not state.dropped)
+    return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
+
+
+def _stands_for_its_state(role: Role, value: NodeEntry) -> bool:
+    """Whether a gradient for a node is one for all of its group's memory, not for what one view sees of it."""
+    if value.inner:
+        return False  # it is that of all results, laid end to end
+    return bool(value.drawn and not value.partial) or value.stands or role in (Role.LEAF, Role.WRITE)
+
+
+def _sum(ledger: Ledger, value: NodeEntry | None, part: np.ndarray) -> str:
+    """The text of the gradient that has arrived at a node so far, this part included."""
+    if value is None or part.size > MOST_SUMMED:
+        return cells.gradient_text(part)
+    part = ledger.engine.elements(part)
+    total = part if value.arrived is None else np.array(value.arrived) + part
+    value.arrived = total.tolist()
+    return cells.gradient_text(total)

@@ -1,0 +1,245 @@
+"""Puts a hook before every statement of a program, at the end of every function, and around what one gives.
+
+A hook is a call of the built-in name ``__stage__``. It has no effect while nobody records. Lines, tracebacks and the
+meaning of the program stay as they were.
+
+Why hooks and not ``sys.settrace``: before Python 3.13 a trace function written in Python makes the interpreter keep a
+copy of the local variables of every traced frame. That copy would keep tensors alive that the program let go.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import gc
+import inspect
+import itertools
+import linecache
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from memory_stage.model.statement import Statement
+
+HOOK = "__stage__"
+
+#: The flags of code objects that future statements leave.
+FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+#: Who is told; None while nobody records.
+listener: Callable[[int, str, Any], None] | None = None
+
+
+def _hook(index: int, moment: str, value: Any = None) -> Any:
+    """Tell of a moment; of ``return`` and ``yield``, with the value that is given and goes on from here."""
+    if listener is not None:
+        listener(index, moment, value)
+    return value
+
+
+setattr(builtins, HOOK, _hook)
+
+_indexes = itertools.count()  # never reused: a hook of an older program is never taken for one of a newer
+
+
+_KINDS: dict[type[ast.stmt], str] = {
+    ast.Assign: "assign",
+    ast.AnnAssign: "assign",
+    ast.AugAssign: "augment",
+    ast.Delete: "delete",
+    ast.Expr: "expression",
+    ast.Return: "return",
+    ast.Raise: "raise",
+    ast.For: "for",
+    ast.AsyncFor: "for",
+    ast.While: "while",
+    ast.FunctionDef: "def",
+    ast.ClassDef: "def",
+}
+
+
+class Hooks:
+    """Puts hooks into the statements of one source text and remembers which hook belongs to which statement.
+
+    Attributes:
+        statements: by the number in the hook.
+        heads: by line, the heads of compound statements: what a line that is reached again (a loop, the end of a
+            ``with``) belongs to.
+    """
+
+    def __init__(self, source: str, file: str) -> None:
+        self.source = source
+        self.file = file
+        self.statements: dict[int, Statement] = {}
+        self.heads: dict[int, int] = {}
+
+    def top(self, node: ast.stmt) -> tuple[int, list[ast.stmt]]:
+        """The hook number of a statement of the top level, and the statement with hooks inside it."""
+        index = self._register(node, "")
+        return index, self._inside(node, index, "")
+
+    def module(self, tree: ast.Module) -> ast.Module:
+        """A whole module with hooks inside its functions only."""
+        return ast.Module([part for node in tree.body for part in self.top(node)[1]], tree.type_ignores)
+
+    def _register(self, node: ast.stmt, function: str, loops: tuple[int, ...] = (), kind: str = "") -> int:
+        index = next(_indexes)
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        body = getattr(node, "body", None) or getattr(node, "cases", None)
+        end = node.end_lineno or node.lineno
+        if body:
+            at = body[0].lineno if hasattr(body[0], "lineno") else body[0].pattern.lineno
+            end = max(node.lineno, min(end, at - 1))
+            for line in range(first, end + 1):
+                self.heads.setdefault(line, index)
+        kind = kind or _KINDS.get(type(node), "quiet")
+        self.statements[index] = Statement(first, end, kind, self._text(node), self.file, function, loops)
+        return index
+
+    def _text(self, node: ast.stmt) -> str:
+        value = getattr(node, "value", None) if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Expr)) else None
+        part: Any = value or node
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            part = node.test if isinstance(node, ast.While) else node.iter
+        text = ast.get_source_segment(self.source, part) or ""
+        return " ".join(text.split())
+
+    def _call(self, node: ast.stmt, index: int, moment: str) -> ast.stmt:
+        call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment)], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))
+
+    def _give(self, value: ast.expr, index: int, moment: str) -> ast.expr:
+        """A value that a function gives, shown to the hook on its way."""
+        call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment), value], [])
+        return ast.fix_missing_locations(ast.copy_location(call, value))
+
+    def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
+        hooked = []
+        for node in nodes:
+            if isinstance(node, ast.Continue) and loops:
+                hooked += [self._call(node, loops[-1], "again"), node]
+                continue
+            index = self._register(node, function, loops)
+            if isinstance(node, ast.Return) and node.value is not None:
+                node.value = self._give(node.value, index, "return")
+            hooked += [self._call(node, index, "before"), *self._inside(node, index, function, loops)]
+        return hooked
+
+    def _inside(self, node: ast.stmt, index: int, function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
+        """The statement with hooks in the blocks it has."""
+        if isinstance(node, ast.FunctionDef):
+            node.body = self._function_body(node, index)
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    method.body = self._function_body(method, self._register(method, node.name, kind="method"))
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            turn, again = self._call(node.body[0], index, "turn"), self._call(node.body[-1], index, "again")
+            node.body = [turn, *self._body(node.body, function, (*loops, index)), again]
+            node.orelse = self._body(node.orelse, function, loops)
+        elif isinstance(node, (ast.If, ast.With, ast.AsyncWith)):
+            node.body = self._body(node.body, function, loops)
+            if isinstance(node, ast.If):
+                node.orelse = self._body(node.orelse, function, loops)
+        elif isinstance(node, _TRIES):
+            for handler in node.handlers:
+                caught = self._call(handler.body[0], index, "caught")
+                handler.body = [caught, *self._body(handler.body, function, loops)]
+            node.body = self._body(node.body, function, loops)
+            node.orelse = self._body(node.orelse, function, loops)
+            if node.finalbody:
+                caught = self._call(node.finalbody[0], index, "caught")
+                node.finalbody = [caught, *self._body(node.finalbody, function, loops)]
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                case.body = self._body(case.body, function, loops)
+        return [node]
+
+    def _function_body(self, node: ast.FunctionDef, index: int) -> list[ast.stmt]:
+        body = node.body
+        docstring = body[:1] if ast.get_docstring(node, clean=False) is not None else []
+        enter, leave = self._call(body[0], index, "enter"), self._call(body[-1], index, "leave")
+        for each in body:
+            _Yields(self, index).visit(each)
+        inside = self._body(body[len(docstring) :], node.name)
+        return [*docstring, enter, *inside, *([] if isinstance(body[-1], (ast.Return, ast.Raise)) else [leave])]
+
+
+class _Yields(ast.NodeTransformer):
+    """Shows what a function's own ``yield``s give to its hook."""
+
+    def __init__(self, hooks: Hooks, index: int) -> None:
+        self._hooks, self._index = hooks, index
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return node
+        self.generic_visit(node)
+        if isinstance(node, ast.Yield) and node.value is not None:
+            node.value = self._hooks._give(node.value, self._index, "yield")
+        return node
+
+
+# ---------- code objects ----------
+
+#: ``try`` and, from Python 3.11, ``try`` with ``except*``, which has the same parts.
+_TRIES: Any = (ast.Try, getattr(ast, "TryStar", ast.Try))
+_INLINE = ("<lambda>", "<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+_ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def functions_in(code: CodeType) -> Iterator[CodeType]:
+    """The code objects of the functions that are defined in ``code``, at any depth."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            flags = constant.co_flags
+            if flags & inspect.CO_OPTIMIZED and not flags & _ASYNC and constant.co_name not in _INLINE:
+                yield constant
+            yield from functions_in(constant)
+
+
+def _place(code: CodeType) -> tuple[str, int, tuple[str, ...]]:
+    """What a function's code has in common with the code that the same lines give with hooks, or without."""
+    return code.co_name, code.co_firstlineno, code.co_freevars
+
+
+def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
+    """The code of a function defined elsewhere, with hooks; None when its source cannot be had.
+
+    A cell may have used ``await`` at its top level, and a future statement.
+    """
+    source = "".join(linecache.getlines(code.co_filename))
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | code.co_flags & FUTURE
+    hooks = Hooks(source, code.co_filename)
+    try:
+        tree = compile(source, code.co_filename, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+        whole = compile(hooks.module(tree), code.co_filename, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    for twin in functions_in(whole):
+        if _place(twin) == _place(code) and twin.co_varnames == code.co_varnames:
+            return twin, hooks
+    return None
+
+
+def take_away(hooked: list[CodeType], plain: CodeType) -> None:
+    """Give the functions that a program defined the code they would have without hooks."""
+    twins = {_place(code): code for code in functions_in(plain)}
+    hooked = [code for code in hooked if _place(code) in twins]
+    for function in gc.get_referrers(*hooked) if hooked else ():
+        if isinstance(function, FunctionType) and function.__code__ in hooked:
+            function.__code__ = twins[_place(function.__code__)]
+
+
+def functions_of(value: Any) -> Iterator[FunctionType]:
+    """The Python functions behind a value: a function, a bound method, a class, an object of a class."""
+    value = getattr(value, "__func__", value)
+    if isinstance(value, FunctionType):
+        yield value
+        return
+    owner = value if isinstance(value, type) else type(value)
+    for member in vars(owner).values():
+        member = getattr(member, "__func__", getattr(member, "fget", member))
+        if isinstance(member, FunctionType):
+            yield member

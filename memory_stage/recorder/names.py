@@ -1,0 +1,237 @@
+"""Which names of a program stand for which tensors, read after every statement.
+
+A name is a variable of the notebook that the program mentions, or what it leads to (``reaching``); a local variable of
+a function of the notebook; the gradient of a named tensor; or what only the running line holds. A name may stand for a
+numpy array, too, where that shares the memory of a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from memory_stage.engines.protocol import Tensor
+from memory_stage.model import changes
+from memory_stage.model.entries import TensorEntry
+from memory_stage.model.ledger import Ledger
+from memory_stage.recorder.reachable_tensors import local_variables, reached
+from memory_stage.recorder.running import chain
+
+
+class Names:
+    """The names of one program."""
+
+    def __init__(self, namespace: dict[str, Any], ledger: Ledger, ignore: frozenset[str]) -> None:
+        self.namespace = namespace
+        self.ledger = ledger
+        self.ignore = ignore
+        self.bound: dict[str, tuple[TensorEntry, str]] = {}
+        self.shared = ""  # what names shared when there were last two of them: "", "storage" or "tensor"
+        self.named_any = False  # whether a name ever stood for a tensor
+        self._global: dict[str, tuple[TensorEntry, str]] = {}
+        self._program: list[str] = []
+        self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
+
+    def read_program(self, tree: ast.Module, code: CodeType) -> None:
+        """Which names the program mentions, and which of them it reads before it assigns them."""
+        assigned: set[str] = set()
+        read: set[str] = set()
+        for node in tree.body:
+            loaded, stored = _loads_and_stores(node)
+            read |= loaded - assigned
+            assigned |= stored
+        known = _global_names(code)
+        self._program = [name for name in _in_order(tree) if name in known and name not in self.ignore]
+        self._overwritten = {name: id(self.namespace[name]) for name in assigned - read if name in self.namespace}
+
+    def expect_output(self) -> None:
+        """The next statement's value becomes the notebook's output, which IPython calls ``_``."""
+        if "_" not in self._program and "_" not in self.ignore:
+            self._program.append("_")
+            self._overwritten["_"] = id(self.namespace.get("_"))
+
+    def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
+        """A value as a tensor of the trace, if it is one, and the tensors that it leads to."""
+        engine = self.ledger.engine
+        if isinstance(value, np.ndarray) or engine.is_tensor(value):
+            entry = self._met(value)
+            return entry, [entry] if entry is not None else []
+        entries = [self._met(tensor) for _, tensor in reached("", value, engine, self._called)]
+        return None, [entry for entry in entries if entry is not None]
+
+    # ---------- after a statement ----------
+
+    def scan(
+        self,
+        stack: list[Any],
+        frame: FrameType | None = None,
+        running: Callable[[], dict[int, str]] | None = None,
+        only_locals: bool = False,
+    ) -> None:
+        """Tell the ledger which names have come, moved and gone.
+
+        Args:
+            stack: the activations; ``frame`` is the frame of the last, when it can be read.
+            running: asks for the lines that are not done yet, by number of execution: what they alone hold is called
+                so.
+            only_locals: leave the names of the top level as they were.
+        """
+        found: dict[str, tuple[TensorEntry, str]] = {}
+        if only_locals:
+            found = {name: entry for name, entry in self._global.items() if not entry[0].freed}
+        else:
+            for name in self._program:
+                if name in self.namespace:
+                    self._look_at(found, name)
+            for name in self._program:  # its memory may have been met only now, with a tensor on it
+                if name not in found and isinstance(self.namespace.get(name), np.ndarray):
+                    self._look_at(found, name)
+            self._global = dict(found)
+        if frame is not None and len(stack) > 1:
+            stack[-1].names = self._locals_of(frame)
+        for activation in chain(stack[-1], "named_below"):
+            for name, entry in activation.names.items():
+                if not entry.freed and name not in self.ignore:
+                    found[f"{name} in {activation.place}"] = entry, "name"
+        self._look_at_gradients(found)
+        if running is not None:
+            self._look_at_lines(found, running)
+        self._tell(found)
+
+    def _look_at(self, found: dict[str, tuple[TensorEntry, str]], name: str) -> None:
+        value = self.namespace[name]
+        if self._overwritten.get(name) == id(value):
+            return
+        self._overwritten.pop(name, None)
+        for path, tensor in reached(name, value, self.ledger.engine, self._called):
+            entry = self._met(tensor) if path not in self.ignore else None
+            if entry is not None:
+                found[path] = entry, "name"
+
+    def _met(self, value: Any) -> TensorEntry | None:
+        return self.ledger.meet_array(value) if isinstance(value, np.ndarray) else self.ledger.meet(value)
+
+    def _called(self, x: Tensor) -> str:
+        entry = self.ledger.tensors.get(id(x))
+        return entry.names[0] if entry is not None and entry.names else ""
+
+    def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
+        """The local variables that are tensors, or lists, tuples and dicts of them."""
+        found = {}
+        for name, value in local_variables(frame).items():
+            if isinstance(value, (np.ndarray, list, tuple, dict)) or self.ledger.engine.is_tensor(value):
+                for path, tensor in reached(name, value, self.ledger.engine, self._called):
+                    entry = self._met(tensor)
+                    if entry is not None:
+                        found[path] = entry
+        return found
+
+    def _look_at_gradients(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
+        seen = set()
+        for name, (entry, _) in list(found.items()):
+            tensor = entry.ref()
+            if tensor is None or entry in seen or entry.is_array:
+                continue
+            seen.add(entry)
+            gradient = self.ledger.engine.gradient(tensor)
+            if gradient is not None:
+                found[f"{name}.grad"] = self.ledger.meet(gradient), "grad"
+
+    def _look_at_lines(self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]) -> None:
+        named = {entry for entry, _ in found.values()}
+        nameless = [entry for entry in self.ledger.tensors.values() if entry not in named and not entry.was_named]
+        lines = running() if nameless else {}
+        counts: dict[str, int] = {}
+        for entry in nameless:
+            if entry.run not in lines:
+                continue
+            line = lines[entry.run]
+            counts[line] = number = counts.get(line, 0) + 1
+            found[line if number == 1 else f"{line}, {number}"] = entry, "line"
+
+    def _tell(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
+        ledger = self.ledger
+        for name, (entry, kind) in list(self.bound.items()):
+            if name in found and found[name][0] is entry:
+                continue
+            ledger.touched[entry.group] = None
+            if kind == "line":
+                entry.held = ""
+            else:
+                entry.names.remove(name)
+                entry.last_name = name
+            if name not in found:
+                ledger.events.append({"do": "unname", "name": name})
+                if kind == "name" and not (entry.is_array and entry.ref() is not None and entry.freed):
+                    ledger.facts.append(changes.Unnamed(name, entry))
+        for name, (entry, kind) in found.items():
+            before = self.bound.get(name, (None, ""))[0]
+            if before is entry:
+                continue
+            ledger.touched[entry.group] = None
+            if kind == "line":
+                entry.held = name
+            else:
+                entry.names.append(name)
+            ledger.events.append({"do": "name", "name": name, "tensor": entry.id, "kind": kind})
+            if kind == "name":
+                entry.was_named = True
+                ledger.facts.append(changes.Named(name, entry, before))
+                ledger.name_group(entry)
+            elif kind == "grad":
+                entry.was_named = True
+        self.bound = found
+        self._note_sharing()
+
+    def _note_sharing(self) -> None:
+        plain = [entry for entry, kind in self.bound.values() if kind == "name"]
+        self.named_any = self.named_any or bool(plain)
+        if len(plain) < 2:
+            return
+        if len(set(plain)) < len(plain):
+            self.shared = "tensor"
+        else:
+            self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
+
+    def verdict(self, failed: bool) -> str | None:
+        """How the run ended, in a few words."""
+        if failed:
+            return "refused"
+        gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
+        if gradients:
+            return None
+        if not self.named_any:
+            return None
+        return f"shares the {self.shared}" if self.shared else "shares nothing"
+
+
+def _global_names(code: CodeType) -> set[str]:
+    """The names that a program and the functions in it do not keep as local variables."""
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*map(_global_names, nested))
+
+
+def _in_order(tree: ast.Module) -> list[str]:
+    """Every name that a program mentions, in the order of the text."""
+    mentioned = [(node.lineno, node.col_offset, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    mentioned += [
+        (node.lineno, node.col_offset, name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler) and (name := node.name)
+    ]
+    return list(dict.fromkeys(name for _, _, name in sorted(mentioned)))
+
+
+def _loads_and_stores(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    loaded: set[str] = set()
+    stored: set[str] = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.id)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            loaded.add(node.target.id)
+    return loaded, stored

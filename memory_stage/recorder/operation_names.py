@@ -1,0 +1,144 @@
+"""What the program itself calls an operation, read from its own text: ``x.T`` and ``reshape``, where events say
+``permute`` and ``view``.
+
+An operation is called by the name in the program where its vocabulary has that name and the expression is that one
+operation; otherwise by the name that its vocabulary has for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import sys
+from collections.abc import Iterator, Sequence
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from memory_stage.engines.protocol import Engine, Tensor
+from memory_stage.model.changes import Operated
+from memory_stage.model.entries import TensorEntry
+
+MOST_TEXT = 28  # characters of an expression that is quoted
+
+#: Whether the interpreter knows which expression an instruction belongs to, and not its line only.
+_KNOWS_POSITIONS = sys.version_info >= (3, 11)
+
+#: A piece of code, an instruction of it (else a line), and what the program calls what is done there, in order.
+Place = tuple[int, int, tuple[str, ...]]
+
+
+class Asker(NamedTuple):
+    """Who asked for an operation: the innermost frame of the program, whether in another vocabulary than events have,
+    and a tensor of it. Not to be kept.
+    """
+
+    frame: FrameType | None
+    otherwise: bool
+    x: Tensor
+
+
+class Spelling:
+    """The program's own names for what it does."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._sources: dict[str, list[ast.AST]] = {}
+        self._found: dict[tuple[CodeType, int], tuple[str, ...]] = {}
+
+    def asker(self, frame: FrameType | None, tensors: Sequence[Any]) -> Asker:
+        """Who has the engine do something with ``tensors``; ``frame`` is the engine's."""
+        given = [each for each in tensors if self.engine.is_tensor(each)]
+        x = next((each for each in given if self.engine.spells_otherwise(each)), None)
+        otherwise = x is not None
+        while frame is not None and self.engine.is_inside(frame):
+            otherwise = otherwise or self.engine.is_otherwise(frame)
+            frame = frame.f_back
+        return Asker(frame, otherwise, given[0] if x is None else x)
+
+    def note(self, asker: Asker, facts: Sequence[Any]) -> None:
+        """``facts`` tell what was asked for."""
+        frame, otherwise, x = asker
+        for fact in facts:
+            if not (isinstance(fact, Operated) and fact.op):
+                continue
+            if fact.op != "getitem" and not otherwise:
+                continue  # events have the program's own names
+            entry: TensorEntry | None = getattr(fact, "tensor", None)
+            if otherwise:
+                fact.word = self.engine.spelled(fact.op)
+            if otherwise and entry is not None:
+                entry.otherwise, entry.op = True, entry.op and self.engine.spelled(entry.op)
+            if frame is not None:
+                fact.at = self._place(frame, x)
+
+    def _place(self, frame: FrameType, x: Tensor) -> Place:
+        code, instruction = frame.f_code, frame.f_lasti
+        if (code, instruction) not in self._found:
+            self._found[code, instruction] = self._read(code, instruction, frame.f_lineno)
+        texts = tuple(text if self._is_word(text, x) else "" for text in self._found[code, instruction])
+        return id(code), instruction if _KNOWS_POSITIONS else frame.f_lineno, texts
+
+    def _is_word(self, text: str, x: Tensor) -> bool:
+        return not text.isidentifier() or self.engine.has_name(x, text)
+
+    def _read(self, code: CodeType, instruction: int, line: int) -> tuple[str, ...]:
+        """What stands at an instruction; before Python 3.11, all that is done in its line, in order."""
+        nodes = self._nodes(code.co_filename)
+        if not _KNOWS_POSITIONS:
+            return tuple(_text(node) for node in nodes if getattr(node, "lineno", 0) == line)
+        first, last, column, end = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+        return tuple(_text(node) for node in nodes if _position(node) == (first, column, last, end))[:1]
+
+    def _nodes(self, file: str) -> list[ast.AST]:
+        """The expressions of a file that may be operations, in the order in which they are computed."""
+        if file not in self._sources:
+            flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            try:
+                tree = compile("".join(linecache.getlines(file)), file, "exec", flags, dont_inherit=True)
+            except (SyntaxError, ValueError):
+                tree = ast.Module([], [])
+            self._sources[file] = list(_computed(tree))
+        return self._sources[file]
+
+
+def _computed(node: ast.AST) -> Iterator[ast.AST]:
+    """The calls, indexes, attributes and operators under ``node``, each after its parts. A call's own name is none."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Call) and part is node.func and isinstance(part, ast.Attribute):
+            part = part.value
+        yield from _computed(part)
+    if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+        return
+    if isinstance(node, (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)):
+        yield node
+
+
+def _position(node: Any) -> tuple[int, int, int, int]:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def _text(node: ast.AST) -> str:
+    """The name that is called, or an index or attribute as it is written; empty for an operator."""
+    if isinstance(node, ast.Call):
+        return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if not isinstance(node, (ast.Attribute, ast.Subscript)):
+        return ""
+    text = ast.unparse(node)
+    if len(text) <= MOST_TEXT:
+        return text
+    return f".{node.attr}" if isinstance(node, ast.Attribute) else "[...]"
+
+
+def settle(facts: Sequence[Any]) -> None:
+    """The step is over: where an expression turned out to be one operation, the operation is called by its name."""
+    there: dict[Place, list[Operated]] = {}
+    for fact in facts:
+        if isinstance(fact, Operated) and fact.at is not None:
+            there.setdefault(fact.at, []).append(fact)
+    for (_, _, texts), told in there.items():
+        if len(texts) == 1 and len({fact.op for fact in told}) == 1:
+            texts = texts * len(told)
+        if len(texts) == len(told):
+            for fact, text in zip(told, texts, strict=True):
+                fact.word = text or fact.word

@@ -1,0 +1,135 @@
+"""Which tensors a variable leads to, and the code that names each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
+
+Lists, tuples, dicts and objects are searched three levels deep, eight tensors in each; layers and optimizers by what
+they register, and more of it; functions by the variables that they closed over; generators by their own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from memory_stage.engines.protocol import Engine, Tensor
+
+MOST_ENTRIES = 8  # tensors named of one list, dict or object
+MOST_OF_LAYERS = 64  # and of a layer, with the layers in it
+MOST_SEARCHED = 64  # entries looked at in one
+DEPTH = 3
+
+_SEARCHED_NO_FURTHER = (
+    types.ModuleType,
+    type,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    type(None),
+)
+
+Found = tuple[str, Any]
+"""A name, and the tensor or numpy array that it stands for."""
+
+
+#: What a tensor is called so far; empty for one without a name.
+Called = Callable[[Tensor], str]
+
+
+def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
+    """What the variable ``name`` leads to. A tensor that two ways lead to has two names."""
+    most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
+    return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
+
+
+@dataclass(frozen=True)
+class _Search:
+    engine: Engine
+    called: Called
+
+    def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
+        """The tensors that ``value`` leads to, ``depth`` levels down; ``above``: what led to it."""
+        if isinstance(value, np.ndarray) or self.engine.is_tensor(value):
+            yield path, value
+            return
+        if depth == 0 or isinstance(value, _SEARCHED_NO_FURTHER) or id(value) in above:
+            return
+        count, most = 0, MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES
+        above = (*above, id(value))
+        for name, entry in itertools.islice(self.entries(path, value), MOST_SEARCHED):
+            for each in self.below(name, entry, depth if _is_registry(value) else depth - 1, above):
+                yield each
+                count += 1
+                if count == most:
+                    return
+
+    def entries(self, path: str, value: Any) -> Iterable[Found]:
+        """What lies one level below ``value``, by the code that names it."""
+        if type(value) in (list, tuple):
+            return ((f"{path}[{i}]", item) for i, item in enumerate(value))
+        if type(value) is dict:
+            return ((f"{path}[{key!r}]", item) for key, item in value.items() if _is_plain(key))
+        if isinstance(value, types.FunctionType):
+            return _closed_over(path, value)
+        if isinstance(value, types.GeneratorType):
+            frame = value.gi_frame
+            if frame is None or value.gi_running:
+                return ()
+            return [(f"{name} in {path}", item) for name, item in local_variables(frame).items()]
+        slots = self.engine.slots(value)
+        if slots is not None:  # ``opt.velocity of net.weight``
+            return ((f"{path}.{slot} of {self.called(x) or f'parameter {i}'}", kept) for slot, x, i, kept in slots)
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is not dict:
+            return ()
+        if _is_registry(value):
+            return _registered(path, attributes)
+        return ((f"{path}.{key}", item) for key, item in attributes.items() if type(key) is str)
+
+
+def _is_plain(key: Any) -> bool:
+    return type(key) in (str, int) and len(str(key)) <= 20
+
+
+def _is_registry(value: Any) -> bool:
+    """Whether a value is a layer, of either vocabulary."""
+    attributes = getattr(value, "__dict__", None)
+    return type(attributes) is dict and isinstance(attributes.get("_parameters"), dict)
+
+
+def _registered(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
+    """Parameters, buffers and layers of a layer, then its plain attributes."""
+    for place in ("_parameters", "_buffers", "_sub_layers", "_modules"):
+        for key, item in attributes.get(place, {}).items():
+            yield (f"{path}[{key}]" if key.isdigit() else f"{path}.{key}"), item
+    for key, item in attributes.items():
+        if not key.startswith("_"):
+            yield f"{path}.{key}", item
+
+
+def _closed_over(path: str, function: types.FunctionType) -> Iterator[Found]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            yield f"{name} in {path}", cell.cell_contents
+        except ValueError:  # nothing in it yet
+            continue
+
+
+def local_variables(frame: FrameType) -> dict[str, Any]:
+    """A frame's own variables. Leaves nothing behind that could keep them alive."""
+    values = frame.f_locals
+    own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
+    found = {name: value for name, value in values.items() if name in own}
+    # Before Python 3.13 the frame keeps this copy of its variables until it is asked again.
+    if isinstance(values, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(values) == 3:
+        values.clear()
+    return found

@@ -1,0 +1,271 @@
+"""Runs a program statement by statement and writes down what it does to memory.
+
+* Values, versions, lifetimes, bytes and errors are those of an unwatched run.
+* After a limited number of steps the program runs on at full speed, and the trace says so.
+* The result is a variant of a trace (``trace.schema.json``): plain data, without a reference to the program's
+  objects.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import linecache
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType, TracebackType
+from typing import Any
+
+from memory_stage.engines.protocol import Engine
+from memory_stage.engines.router import Together
+from memory_stage.model.finished_step import Done
+from memory_stage.recorder import instrument
+from memory_stage.recorder.awaiting import Awaiting
+from memory_stage.recorder.recorder import Recorder
+
+LIMIT = 500  # steps
+
+#: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
+STRICT = False
+
+
+@dataclass
+class Recording:
+    """What a run gave: a variant of a trace, the error that ended it, the device whose memory it shows, and more."""
+
+    variant: dict[str, Any]
+    error: BaseException | None
+    device: str
+    frameworks: bool = False  # whether the program used a framework whose tensors are recorded
+
+
+def run(
+    source: str,
+    namespace: dict[str, Any],
+    *,
+    file: str,
+    id_: str = "only",
+    label: str = "",
+    policy: str | None = None,
+    ignore: frozenset[str] = frozenset(),
+    limit: int = LIMIT,
+    flags: int = 0,
+    show_last: bool = False,
+    functions: Sequence[Any] = (),
+    engine: Engine | None = None,
+    echo: bool = False,
+    told: Callable[[Done], None] | None = None,
+) -> Recording:
+    """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
+
+    Args:
+        file: the name under which tracebacks find the source; registered with ``linecache``.
+        policy: the in-place policy during the run; None leaves it.
+        ignore: names that the trace leaves out.
+        limit: steps to record.
+        flags: of ``compile``. With ``PyCF_ALLOW_TOP_LEVEL_AWAIT`` the program may await, as a cell may.
+        functions: values whose Python functions are stepped through, too, wherever they were defined.
+        show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
+        engine: whose tensors are recorded; by default this package's, and those of the frameworks that the program
+            imports.
+        told: called with each step that is over.
+        echo: what the program prints goes to its step and, at once, to the reader, too.
+
+    Raises:
+        SyntaxError: when the source is not a program. Errors of the program are in the result.
+    """
+    register(file, source)
+    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+    engine = engine or Together()
+    recorder = Recorder(engine, source, file, namespace, ignore, limit)
+    recorder.told = told
+    without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
+    recorder.names.read_program(tree, without_hooks)
+    awaiting = Awaiting()
+    recorder.asked = {each.__code__.co_filename for value in functions for each in instrument.functions_of(value)}
+    with (
+        engine.policy(policy) if policy else contextlib.nullcontext(),
+        _with_hooks(recorder, _functions_used(tree, namespace, functions, engine)),
+    ):
+        try:  # an interrupt may come while it begins
+            recorder.begin()
+            with _printing_to(recorder, echo):
+                done = _run_all(recorder, awaiting, tree, namespace, file, flags, show_last)
+        finally:
+            recorder.stop()
+            awaiting.close()
+            instrument.take_away(recorder.hooked_functions, without_hooks)
+    if recorder.failure is not None and STRICT:
+        raise recorder.failure
+    recorder.failure = None  # its traceback holds the program's frames
+    if done and recorder.truncated:
+        recorder.truncated += _how_it_ended(done[0], file)
+    # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
+    variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
+    used = engine.has_framework
+    return Recording(variant, done.pop() if done else None, recorder.ledger.meters.device, used)
+
+
+def _run_all(
+    recorder: Recorder,
+    awaiting: Awaiting,
+    tree: ast.Module,
+    namespace: dict[str, Any],
+    file: str,
+    flags: int,
+    show_last: bool,
+) -> list[BaseException]:
+    """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
+    for node in tree.body:
+        last = show_last and node is tree.body[-1] and isinstance(node, ast.Expr)
+        index, hooked = recorder.hooks.top(node)
+        whole: Any = ast.Interactive(hooked) if last else ast.Module(hooked, tree.type_ignores)
+        if last:
+            recorder.names.expect_output()
+        code = compile(whole, file, "single" if last else "exec", flags, dont_inherit=True)
+        flags |= code.co_flags & instrument.FUTURE
+        recorder.know(code, recorder.hooks)
+        recorder.begin_statement(recorder.statements[index])
+        try:
+            made = eval(code, namespace)  # a coroutine, where the statement awaits
+            if made is not None:
+                recorder.suspended = True
+                awaiting.finish(made)
+        except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
+            recorder.end_statement(error)
+            # The frames of the recorder are no part of the program's traceback.
+            return [error.with_traceback(_of_program(error.__traceback__, recorder.engine))]
+        recorder.end_statement()
+    return []
+
+
+def _how_it_ended(error: BaseException, file: str) -> str:
+    """An error that no step shows, in a sentence: it came after the recording."""
+    line = line_in(error, file)
+    return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
+
+
+def line_in(error: BaseException, file: str) -> int:
+    """The line of ``file`` from which the error came, the innermost; 0 where it came by none."""
+    line, traceback = 0, error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == file:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:
+    """A traceback without the recorder's frames, and without the ways of a framework that lead there.
+
+    A function of a framework that finds a listener hands its call to it, and is called again by it: it stands once.
+    """
+    kept: list[TracebackType] = []
+    again = False
+    while traceback is not None:
+        if _is_recorders(traceback):
+            again = True
+        else:
+            same = [each.tb_frame.f_code is traceback.tb_frame.f_code for each in kept[-2:]]
+            if again and True in same and engine.is_inside(kept[-len(same) + same.index(True)].tb_frame):
+                del kept[-len(same) + same.index(True) :]
+            again = False
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    for each, after in zip(kept, [*kept[1:], None], strict=True):
+        each.tb_next = after
+    return kept[0] if kept else None
+
+
+def _is_recorders(traceback: TracebackType) -> bool:
+    return str(traceback.tb_frame.f_globals.get("__name__")).startswith("memory_stage.")
+
+
+def register(file: str, source: str) -> None:
+    """Let tracebacks, and all that quotes lines, find the source of ``file``."""
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+
+
+def _functions_used(
+    tree: ast.Module, namespace: dict[str, Any], also: Sequence[Any], engine: Engine
+) -> list[FunctionType]:
+    """The functions of the notebook that a program can reach by name, and those asked for."""
+    asked = [inspect.unwrap(function) for value in also for function in instrument.functions_of(value)]
+    found = {id(function): function for function in asked if isinstance(function, FunctionType)}
+    wanted = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or name not in namespace:
+            continue
+        seen.add(name)
+        value = namespace[name]
+        if isinstance(value, types.ModuleType) or engine.is_tensor(value):
+            continue
+        for function in instrument.functions_of(value):
+            function = inspect.unwrap(function)
+            if isinstance(function, FunctionType) and function.__globals__ is namespace:
+                found[id(function)] = function
+                wanted += function.__code__.co_names
+    return list(found.values())
+
+
+@contextlib.contextmanager
+def _with_hooks(recorder: Recorder, functions: list[FunctionType]) -> Iterator[None]:
+    """Give functions defined earlier hooks for the time of the recording, and take all hooks away at its end."""
+    plain: list[tuple[FunctionType, CodeType]] = []
+    for function in functions:
+        found = instrument.hooked_twin(function.__code__)
+        if found is not None:
+            twin, of = found
+            recorder.know(twin, of)
+            recorder.statements.update(of.statements)
+            plain.append((function, function.__code__))
+            function.__code__ = twin
+    try:
+        yield
+    finally:
+        for function, code in plain:
+            function.__code__ = code
+
+
+# ---------- what the program prints ----------
+
+
+class _Printed:
+    """Stands in for stdout: what the program prints goes to the step, and after the last step to the reader."""
+
+    def __init__(self, recorder: Recorder, stdout: Any, echo: bool) -> None:
+        self._recorder, self._stdout, self._echo = recorder, stdout, echo
+
+    def write(self, text: str) -> int:
+        kept = self._recorder.write(text)
+        return len(text) if kept and not self._echo else self._stdout.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stdout, name)
+
+
+@contextlib.contextmanager
+def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
+    """Prints go to the recorder; what a notebook displays goes where it always goes."""
+    stdout, show = sys.stdout, sys.displayhook
+    printed = _Printed(recorder, stdout, echo)
+
+    def displayhook(value: Any) -> None:
+        now, sys.stdout = sys.stdout, stdout
+        try:
+            show(value)
+        finally:
+            sys.stdout = now
+
+    sys.stdout, sys.displayhook = printed, displayhook
+    try:
+        yield
+    finally:
+        # A program may have set its own.
+        sys.stdout = stdout if sys.stdout is printed else sys.stdout
+        sys.displayhook = show if sys.displayhook is displayhook else sys.displayhook

@@ -1,0 +1,225 @@
+"""Sentences for the steps of backward. Rules: see ``sentences``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_stage.model.changes import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
+from memory_stage.model.entries import NodeEntry, StorageEntry
+from memory_stage.model.finished_step import Done
+from memory_stage.sentences.frameworks import say_sent_unseen
+from memory_stage.sentences.words import (
+    RESHAPING,
+    RESHAPING_IN_PLACE,
+    both,
+    code,
+    first_fitting,
+    fitting,
+    node_text,
+    storages_text,
+)
+from memory_stage.trace.amounts import bytes_text
+
+
+def say_backward(done: Done) -> str:
+    """The sentence of a step of backward; empty when it is about something else."""
+    passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
+    hooked = done.all(Hooked)
+    if passed:
+        return fitting(_passed(done, passed[0]), *((_hooked(each), _hooked_briefly(each)) for each in hooked))
+    if started:
+        at = started[0].label or "a tensor that was there before"
+        return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
+    if hooked:
+        then = (_collected(done, collected), _collected_briefly(collected)) if collected else ()
+        first = _hooked(hooked[0]) if len(hooked) == 1 else _hooked_in_turn(hooked)
+        return fitting(first, then)
+    return _collected(done, collected) if collected else ""
+
+
+def _hooked(fact: Hooked) -> str:
+    """A hook of the program has seen a gradient."""
+    on = f" on {fact.of}" if fact.of else ""
+    first = f"A hook{on} is given {'' if fact.itself else 'a copy of '}the gradient {fact.given}"
+    if fact.now and fact.storage is None:
+        return f"{first} itself, writes {fact.now} into it and answers nothing: {code('backward')} goes on with it."
+    if fact.storage is None:
+        return f"{first} and answers nothing: {code('backward')} goes on with it."
+    return (
+        f"{first} and answers {fact.answer}, in storage {fact.storage.id}: {code('backward')} goes on with these "
+        f"numbers."
+    )
+
+
+def _hooked_briefly(fact: Hooked) -> str:
+    """The same where there is little room."""
+    return f"A hook{f' on {fact.of}' if fact.of else ''} answers {fact.answer or fact.now or 'nothing'}."
+
+
+def _hooked_in_turn(hooked: list[Hooked]) -> str:
+    """Several hooks have seen a gradient, each what the one before has answered."""
+    places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
+    on = f" on {both(places)}" if places else ""
+    answers = [fact.answer for fact in hooked if fact.storage is not None]
+    last = f"{code('backward')} goes on with {answers[-1]}" if answers else f"{code('backward')} goes on with it"
+    given = f"the gradient {hooked[0].given}" if len(places) < 2 else "the gradients"
+    copies = "" if hooked[0].itself else "copies of "
+    return f"{len(hooked)} hooks{on} are given {copies}{given} in turn and give {len(answers)} answers: {last}."
+
+
+def _passed(done: Done, fact: Passed) -> str:
+    node = fact.node
+    where = node_text(node) if node is not None else f"{code(fact.op)} (earlier)"
+    sent = fact.sent
+    if not fact.done:
+        return _called_own(done, fact, where)
+    if not fact.gradient:
+        return _own_done(done, where, sent)
+    if not fact.seen:
+        return say_sent_unseen(where, fact.gradient)
+    if not sent:
+        return f"{where} takes {fact.gradient} and sends nothing on: what it was made of has no part in it."
+    if node is not None and node.inner:
+        return _sending(f"{where} takes the gradients of its results and sends", sent)
+    if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
+        return f"The gradient {fact.gradient} of one result goes to its call, {node_text(sent[0].to)}."
+    if fact.op in ("reshaped", "cast"):
+        what = "another dtype" if fact.op == "cast" else "another shape" if fact.reshapes else "other strides"
+        if node is None or node.drawn is None:
+            return f"The leaf has {what} since: the gradient {fact.gradient} goes on as {_to(sent[0])}."
+    if fact.op == "write":
+        return _write(fact)
+    if node is not None and node.drawn is None:
+        return _view(fact)
+    freed = [each.storage for each in done.all(StorageFreed)]
+    copies = [storage for storage in freed if not storage.seen_by_tensor]
+    let_go = _let_go(copies) if copies else _reads_copy(node)
+    old = sent[0]
+    overwrote = fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent)
+    if overwrote and (node is None or old.to is None or old.to.state.group is node.state.group):
+        return fitting(f"{where} sends {_to(old)}: the cells that it overwrote get 0.", let_go)
+    if len({id(s.to) for s in sent}) == 1:
+        if len(sent) == 1:
+            return fitting(f"{where} takes {fact.gradient} and sends {_to(sent[0])}.", let_go)
+        parts = both([s.text for s in sent])
+        if sent[0].to is None:
+            return fitting(f"{where} takes {fact.gradient} and sends {parts} to earlier values.", let_go)
+        return fitting(f"{where} sends {parts} to {sent[0].label}: {sent[-1].total} together.", let_go)
+    return fitting(_sending(f"{where} takes {fact.gradient} and sends", sent), let_go)
+
+
+def _called_own(done: Done, fact: Passed, where: str) -> str:
+    """The rules of a node are a function of the reader's own, which is entered."""
+    named = done.all(Named)
+    name = f"{code(named[0].name)} names it, in storage {named[0].tensor.storage.id}." if named else ""
+    if fact.node is not None and fact.node.inner:
+        return f"{where} takes the gradients of its results and calls its own {code('backward')}."
+    return fitting(f"{where} takes the gradient {fact.gradient} and calls its own {code('backward')}.", name)
+
+
+def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
+    """It is done."""
+    freed = [each.storage for each in done.all(StorageFreed)]
+    gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
+    first = f"The {code('backward')} of {where} is done: it sends"
+    first = _sending(first, sent) if sent else f"{first} nothing on."
+    return fitting(first, f"{gone[:1].upper()}{gone[1:]}")
+
+
+def _sending(first: str, sent: list[Sent]) -> str:
+    """What goes where, in as much detail as there is room for."""
+    places = list(dict.fromkeys(each.label or "an earlier value" for each in sent))
+    return first_fitting(
+        f"{first} {both([_to(each) for each in sent])}.",
+        f"{first} {both([f'{each.text} to {each.label}' for each in sent])}.",
+        f"{first} gradients to {both(places)}.",
+    )
+
+
+def _let_go(kept: list[StorageEntry]) -> str:
+    """A node's own copies, marks or index are freed with it."""
+    kept = sorted(kept, key=lambda storage: int(storage.id))
+    label = kept[0].event.get("label", "").split()
+    what = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
+    size = bytes_text(sum(storage.counted for storage in kept))
+    where = storages_text(kept)
+    if what in ("copy", "part"):
+        what = "copy" if len(kept) == 1 else "copies"
+    what = f"its {what}" if what else "which it kept"
+    return f"{where[0].upper()}{where[1:]}, {what}, {'is' if len(kept) == 1 else 'are'} freed: {size}."
+
+
+def _reads_copy(node: NodeEntry | None) -> str:
+    """A node's numbers were overwritten after it saved them, and it reads the copy that was made."""
+    copies = list(dict.fromkeys(each for save in node.saves for each in save.copies)) if node is not None else []
+    return f"It reads the copy in {storages_text(copies)}." if copies else ""
+
+
+def _to(sent: Sent) -> str:
+    """``[2, 4] to a@0``, with the sum where something has arrived before."""
+    to = sent.to
+    name = sent.label or "an earlier value"
+    if (
+        to is not None
+        and to.drawn is None
+        and not to.stands
+        and to.of is not None
+        and to.of.name
+        and to.op not in ("leaf", "write")
+    ):
+        name = code(to.of.name)  # for what a view sees
+    total = f", which has {sent.total} now" if sent.total != sent.text else ""
+    return f"{sent.text} to {name}{total}"
+
+
+def _write(fact: Passed) -> str:
+    """The group's value after a write through a view: the gradient is split."""
+    if fact.node is None:
+        return _sending(f"A write, recorded earlier, splits the gradient {fact.gradient}: it sends", fact.sent)
+    written = [s for s in fact.sent if s.to is not None and s.to.drawn]
+    rest = [s for s in fact.sent if s not in written[-1:]]
+    if not written:
+        return _sending(f"The gradient {fact.gradient} goes on:", fact.sent)
+    op = written[-1]
+    assert op.to is not None, "it was asked whether it is drawn"
+    others = f"{rest[0].text} for the rest, {rest[0].label}" if rest else "and the rest has no history"
+    return (
+        f"{node_text(op.to)} wrote a part of {code(fact.node.state.label)}: {op.text} of the gradient is for what it "
+        f"wrote, {others}."
+    )
+
+
+def _view(fact: Passed) -> str:
+    """A view's own node: the gradient for what the view sees becomes one for the group."""
+    node: Any = fact.node
+    sent = fact.sent[0]
+    view = code(node.of.name) if node.of is not None and node.of.name else "a view"
+    if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
+        return f"{node_text(node)} gives the gradient the shape of {sent.label} again: {_to(sent)}."
+    which = node_text(node) if fact.op != "read" else f"{view}, a view of {sent.label},"
+    put = f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere"
+    return first_fitting(f"{put}: {_to(sent)}.", f"{put}, for {sent.label or 'an earlier value'}.")
+
+
+def _collected_briefly(collected: list[Collected]) -> str:
+    told = [f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" for fact in collected if fact.leaf]
+    return f"{code('backward')} is done: {both(told[:2])}." if told else f"{code('backward')} is done."
+
+
+def _collected(done: Done, collected: list[Collected]) -> str:
+    told = []
+    for fact in collected:
+        told.append(f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}")
+    more = f", and {len(told) - 2} more leaves have theirs" if len(told) > 2 else ""
+    storages = [fact.storage for fact in collected if fact.storage is not None]
+    total = bytes_text(sum(storage.nbytes for storage in storages))
+    made = {fact.storage for fact in done.all(Allocated)}
+    new = "new " if made.issuperset(storages) else ""
+    where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} {new}storages"
+    if not made.intersection(storages):
+        return fitting(f"{code('backward')} is done and has added in place: {both(told[:2])}{more}, in {where}.")
+    freed = [each.storage for each in done.all(StorageFreed)]
+    gone = (
+        f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""
+    )
+    return fitting(f"{code('backward')} is done: {both(told[:2])}{more}, in {where}, {total}.", gone)

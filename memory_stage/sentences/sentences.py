@@ -1,0 +1,113 @@
+"""One sentence, or two, for each step of a trace.
+
+Subject: the operation or the line. Verb in the present tense. Then the numbers. A second sentence tells only what the
+picture does not show yet. Storages go by number, memory states as ``a@0``, operations with their line. At most 35
+words, no colours, no "here". Code stands in backticks; an error's own text stands elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_stage.model.changes import (
+    UNTOLD,
+    Called,
+    Elsewhere,
+    Made,
+    Moved,
+    Named,
+    Reshaped,
+    Resumed,
+    Returned,
+    Unseen,
+    Unversioned,
+    Viewed,
+    Wrote,
+)
+from memory_stage.model.finished_step import Done
+from memory_stage.sentences.backward import say_backward
+from memory_stage.sentences.calls import say_call, say_resumed, say_return
+from memory_stage.sentences.naming import say_names
+from memory_stage.sentences.refusals import say_error
+from memory_stage.sentences.results import say_made, say_reshaped, say_viewed
+from memory_stage.sentences.several import say_several
+from memory_stage.sentences.sharing import say_elsewhere, say_moved, say_unversioned
+from memory_stage.sentences.writes import say_write
+from memory_stage.trace.amounts import bytes_text
+
+NOTHING = "The program has no statement that touches memory."
+
+
+def say(done: Done) -> str:
+    """The sentence of a step."""
+    said = _say(done)
+    said = said[0].upper() + said[1:] if said.startswith(UNTOLD) else said
+    unseen = " ".join(dict.fromkeys(fact.text for fact in done.all(Unseen)))
+    if unseen:
+        return f"{said} {unseen}" if _main(done) or done.error is not None else unseen
+    # Whoever listens to the page hears a sentence only when it is another one.
+    return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}" if said == done.told else said
+
+
+def _say(done: Done) -> str:
+    if done.error is not None:
+        return say_error(done, _main(done))
+    if done.phase == "backward":
+        return say_backward(done) or _forward(done)
+    return _forward(done)
+
+
+def _forward(done: Done) -> str:
+    ops = _main(done)
+    if done.all(Called):
+        return say_call(done, ops)
+    if done.all(Returned):
+        return say_return(done, ops)
+    if done.all(Resumed):
+        return say_resumed(done, ops)
+    if not ops:
+        return _unreserved(done) or say_names(done)
+    if len(ops) > 1:
+        return say_several(done, ops)
+    (fact,) = ops
+    if isinstance(fact, Made):
+        return say_made(done, fact)
+    if isinstance(fact, Viewed):
+        return say_viewed(done, fact)
+    if isinstance(fact, Wrote):
+        return say_write(done, fact)
+    if isinstance(fact, Moved):
+        return say_moved(done, fact)
+    if isinstance(fact, Unversioned):
+        return say_unversioned(done, fact)
+    if isinstance(fact, Elsewhere):
+        return say_elsewhere(done, fact)
+    return say_reshaped(done, fact)
+
+
+def _main(done: Done) -> list[Any]:
+    """What operations did, without views that only served a write of the same line."""
+    ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned, Elsewhere)
+    ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
+    if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
+        ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.op == "as_strided" and fact.tensor.freed)]
+    if any(fact.tensor.is_array for fact in done.all(Named)):  # `n = x.detach().numpy(share=True)`
+        ops = [fact for fact in ops if not (isinstance(fact, Viewed) and fact.tensor.freed)]
+    written = [fact.tensor for fact in ops if isinstance(fact, (Wrote, Unversioned))]
+    written += [entry for fact in ops if isinstance(fact, Wrote) for entry in fact.reads]
+    return [
+        fact
+        for fact in ops
+        if not (isinstance(fact, Viewed) and fact.tensor in written and not fact.tensor.was_named)
+        and not (isinstance(fact, Made) and fact.op == "cast" and len(ops) > 1 and fact.tensor.freed)
+    ]
+
+
+def _unreserved(done: Done) -> str:
+    """A GPU's allocator has given memory back."""
+    if not done.unreserved or done.events:
+        return ""
+    return (
+        f"Line {done.line} gives {bytes_text(done.unreserved)} back that were reserved and held no tensor: "
+        f"{done.reserved:,} stay reserved. What is allocated stays."
+    )

@@ -1,0 +1,183 @@
+"""A figure on a page: its data, and everything that is shown where no script runs.
+
+The timeline, the map of the allocator, the stride explorer and the what-fits explorer are one custom element,
+`<memory-figure>`, with one script. What leaves a cell is that element with its data as JSON inside, and, inside it
+too, the picture, the sentence and the numbers as tables: a page without JavaScript shows those, and paper does.
+
+* One drawing: the picture inside is made by the page's own script, run in V8, and is, byte for byte, what the page
+  draws first at the same width.
+* Text of a program never becomes markup, in Python or in JavaScript.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from memory_stage.web.embed import as_data, page_script, prose
+from memory_stage.web.minify import one_script
+from memory_stage.web.v8 import Script
+
+WIDTH = 760  # pixels of a picture that stands in a page for the script's
+
+# In this order they are one program: later parts use earlier ones. The first is the stage's.
+_FIRST = ("stage-kit.js", "figures-kit.js", "figures-timeline.js", "figures-allocator.js", "figures-strides.js")
+_PARTS = (*_FIRST, "figures-fits.js", "figures-meter.js", "figures.js")
+
+
+@cache
+def script_source() -> str:
+    """The figures as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
+    exports = "picture, sentence, tables, bytesText, render"
+    return one_script("The figures", "memoryFigures", _PARTS, "figures.css", exports)
+
+
+def widget_source() -> str:
+    """The figures as an ES module for ``anywidget``: its model has the traits ``data`` and ``chosen``."""
+    return script_source() + "export default { render: memoryFigures.render };\n"
+
+
+@cache
+def _script() -> Script:
+    return Script(script_source(), "memoryFigures")
+
+
+def picture(data: dict[str, Any], width: int = WIDTH, **chosen: Any) -> str:
+    """The picture of a figure as a complete SVG, light and dark, equal to what the page draws at ``width`` px.
+
+    ``chosen`` says what else is chosen than what the figure opens with, such as ``step=3`` (counted from 0).
+    Raises ImportError without mini-racer.
+    """
+    return ask_script("picture", data, {"width": width, **chosen})
+
+
+def ask_script(function: str, *arguments: Any) -> Any:
+    """What a function of the page's script answers: ``"sentence"`` or ``"tables"`` of data and of what is chosen."""
+    return _script().call(function, *arguments)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers for readers who do not see the picture: a caption, the heads of the columns, and rows of text."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass
+class Figure:
+    """A figure, ready to be shown: the last expression of a cell.
+
+    Attributes:
+        data: what the page's script draws from, as the JSON schema of its kind describes it.
+        sentence: what the figure shows first, in words.
+        tables: its numbers.
+        steps: one sentence for each event, where there are events.
+        renew: computes new data from what a reader chose, for a live notebook; None where nothing is to compute.
+    """
+
+    data: dict[str, Any]
+    sentence: str
+    tables: Sequence[Table] = ()
+    steps: Sequence[str] = ()
+    renew: Callable[[dict[str, Any]], dict[str, Any] | None] | None = field(default=None, repr=False)
+
+    def widget(self) -> Any:
+        """The figure as an ``anywidget``, for a notebook with a kernel. ``chosen`` holds what the reader chose.
+
+        Raises:
+            ImportError: without the packages anywidget and traitlets.
+        """
+        import anywidget
+        import traitlets
+
+        class FigureWidget(anywidget.AnyWidget):
+            _esm = widget_source()
+            data = traitlets.Dict().tag(sync=True)
+            chosen = traitlets.Dict().tag(sync=True)
+
+        renew = self.renew
+        shown = FigureWidget(data={**self.data, "live": True} if renew else self.data)
+        if renew is not None:
+
+            def answer(change: Any) -> None:
+                data = renew(change["new"])
+                if data is not None:
+                    shown.data = data
+
+            shown.observe(answer, names="chosen")
+        return shown
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the figure as one HTML file that needs nothing else."""
+        script = script_source().replace("</", "<\\/")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(
+                '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+                '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+                f"<title>{html.escape(self.data['title'])}</title>\n"
+                "<style>html { color-scheme: light dark } "
+                "body { margin: 16px auto; max-width: 1100px; padding: 0 16px }"
+                f"</style></head><body><main>\n{self.as_html()}</main>\n<script>\n{script}</script></body></html>\n"
+            )
+
+    def as_text(self) -> str:
+        """Sentence, tables and events, for a terminal."""
+        parts = [self.data["title"], *([self.data["ask"]] if self.data["ask"] else []), self.sentence]
+        for table in self.tables:
+            columns = list(zip(table.head, *table.rows, strict=True))
+            widths = [max(map(len, column)) for column in columns]
+            parts.append(f"\n{table.caption}")
+            for row in (table.head, *table.rows):
+                cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+                parts.append("  " + "  ".join(cells).rstrip())
+        parts += [f"{number:>4}. {step}" for number, step in enumerate(self.steps, 1)]
+        return "\n".join(parts)
+
+    def as_html(self) -> str:
+        """The element with its data and, inside it, what is shown without JavaScript."""
+        return (
+            '<memory-figure class="mathjax_ignore">\n'
+            f'<script type="application/json">{as_data(self.data)}</script>\n{self._fallback()}</memory-figure>'
+        )
+
+    def _fallback(self) -> str:
+        parts = ['<div class="figure-fallback">\n', f"<p><strong>{html.escape(self.data['title'])}</strong></p>\n"]
+        if self.data["ask"]:
+            parts.append(f"<p>{prose(self.data['ask'])}</p>\n")
+        with suppress(ImportError):  # without V8 words and numbers remain
+            # A page's Markdown reader would end the HTML at an empty line.
+            drawn = re.sub(r"\n\s*\n", "\n", picture(self.data))
+            # Where a notebook is not trusted, a picture loses its tags and leaves its words: those take no room.
+            parts.append(f'<div style="font-size: 0px">{drawn}</div>\n')
+        parts.append(f"<p>{prose(self.sentence)}</p>\n")
+        parts += [_table(table) for table in self.tables]
+        if self.steps:
+            parts += ["<ol>\n", *(f"<li>{prose(step)}</li>\n" for step in self.steps), "</ol>\n"]
+        return "".join([*parts, "</div>\n"])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        page = page_script("figures.js", script_source) + self.as_html()
+        return {"text/plain": self.as_text(), "text/html": page}
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in table.head)
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(row[0])}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "</tr>\n"
+        for row in table.rows
+    )
+    return (
+        f'<div style="overflow-x: auto" tabindex="0" role="group" aria-label="{html.escape(table.caption)}">'
+        f"<table><caption>{html.escape(table.caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
+        f"<tbody>\n{rows}</tbody></table></div>\n"
+    )

@@ -1,0 +1,137 @@
+"""HTML that leaves a cell as its output.
+
+* Text that a chapter or a program supplies never becomes markup: only a pair of backticks means something
+  (code).
+* A script or style sheet is written into an output once per kernel session, or not at all where the page
+  brings its own. Every asset guards itself against a second definition, so a copy too many does no harm.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import sys
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+_CODE_SPAN = re.compile(r"`([^`]+)`")
+
+# Asset name -> the cell id and the execution count of the run that carried it.
+_carriers: dict[str, tuple[str | None, int | None]] = {}
+
+
+def prose(text: str) -> str:
+    """`text` as HTML: everything escaped, and what stands between a pair of backticks as `<code>`."""
+    pieces = _CODE_SPAN.split(text)
+    pieces[0::2] = [html.escape(piece) for piece in pieces[0::2]]
+    pieces[1::2] = [_code(span) for span in pieces[1::2]]
+    return "".join(pieces)
+
+
+def _code(span: str) -> str:
+    several_lines = ' class="mt-lines"' if "\n" in span else ""
+    return f"<code{several_lines}>{html.escape(span)}</code>"
+
+
+def page_assets(*names: str, package: str) -> str:
+    """The `<style>` and `<script>` elements of the named assets, for the front of a cell's HTML output.
+
+    `names` are files of the folders `css` and `js` of `package`, ending in `.css` or `.js`. The answer is empty where
+    nothing is needed: inside the book (environment variable `MINITENSOR_BOOK=1`, whose pages link the same
+    files), and in a kernel session that has carried them already. The cell that carried them carries them
+    again when it is run again, because its first output is gone then. Colab shows each output in a frame of
+    its own, so there every output carries them.
+    """
+    return "".join(_element(name, package) for name in names if _must_carry(name))
+
+
+def page_script(name: str, source: Callable[[], str]) -> str:
+    """The `<script>` element of a script that is put together when needed, under the same rules as an asset."""
+    return _script(source()) if _must_carry(name) else ""
+
+
+def asset(name: str, package: str = "memory_stage.web") -> str:
+    """Return the text of a script or a style sheet, from the folder `js` or `css` of `package`."""
+    return (files(package) / name.rpartition(".")[2] / name).read_text(encoding="utf-8")
+
+
+def _must_carry(name: str) -> bool:
+    if os.environ.get("MINITENSOR_BOOK") == "1":
+        return False
+    if "google.colab" in sys.modules:
+        return True
+    cell, count = _current_run()
+    if name in _carriers:
+        carrier_cell, carrier_count = _carriers[name]
+        run_again = cell is not None and cell == carrier_cell and count != carrier_count
+        if not run_again:
+            return False
+    _carriers[name] = cell, count
+    return True
+
+
+def _current_run() -> tuple[str | None, int | None]:
+    """The id of the running cell (None where the front end sends none) and its execution count."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None:
+        return None, None
+    request = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    return request.get("metadata", {}).get("cellId"), shell.execution_count
+
+
+def _element(name: str, package: str) -> str:
+    if name.endswith(".js"):
+        return _script(asset(name, package))
+    if name.endswith(".css"):
+        return f"<style>\n{asset(name, package)}</style>\n"
+    raise ValueError(f"page_assets takes .css and .js files, not {name!r}")
+
+
+def _script(source: str) -> str:
+    # "</" would end the element early if it stood in a string of the script; "<\/" means the same there.
+    return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
+
+
+#: Pictures are drawn for letters as wide as Arial's. Where the reader's machine has wider ones only, as some with Linux
+#: do, they are made smaller, or words would run into each other.
+_FONT = (
+    "@font-face { font-family: as-wide-as-arial; src: local('DejaVu Sans'), local('Verdana'); size-adjust: 86% } "
+    "@font-face { font-family: as-wide-as-arial; font-weight: 600 700; "
+    "src: local('DejaVu Sans Bold'), local('Verdana Bold'); size-adjust: 82% } "
+    ":root { --book-sans: -apple-system, 'Segoe UI', Arial, Helvetica, 'Liberation Sans', Arimo, 'Nimbus Sans', "
+    "as-wide-as-arial, sans-serif }"
+)
+
+
+#: The arrow keys step as soon as the page is there: nothing else on it takes them.
+_KEYS = """\
+addEventListener("load", () => {
+  const slider = document.querySelector("memory-stage")?.shadowRoot?.querySelector("input[type=range]");
+  slider?.focus({ preventScroll: true, focusVisible: false });
+});
+"""
+
+
+def whole_page(title: str, body: str, script: str) -> str:
+    """A page of its own that needs no other file and asks no host: `title` is text, `body` is HTML."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n"
+        f"<style>{_FONT} html {{ color-scheme: light dark }} body {{ margin: 16px auto; max-width: 1100px; "
+        "padding: 0 16px; font-family: var(--book-sans) } "
+        "td, th, caption { padding: 2px 8px; text-align: left; vertical-align: top }</style></head>\n"
+        f"<body><main>\n{body}</main>\n{_script(script)}{_script(_KEYS)}</body></html>\n"
+    )
+
+
+def as_data(data: dict[str, Any]) -> str:
+    """The data of an element as JSON that may stand in an HTML page: nothing in it ends the script element early."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # Inside JSON, < and > and & occur in strings only, where their escapes mean the same.
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,373 @@
+"""The backward pass: each node receives the gradient of its value and sends gradients to its inputs.
+
+:func:`propagate` fixes the order: a node is processed once all gradients of its value have arrived. A
+:class:`GradientPropagation` defines the type of a gradient, how two of them are added, and which events are emitted.
+There are two: :class:`OnArrays` in this module, and :class:`minitensor.engine.autograd.higher_order.OnTensors` for
+gradients
+that are recorded themselves.
+
+``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start it with ones; the gradient of a leaf
+is
+stored in ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, compiled from its row of
+the derivative table at the first call: ``print(minitensor.source("sin_backward"))``. If a rule reads a saved tensor
+that has been overwritten since, it calls :func:`minitensor.engine.saved.saved.recovered`, which may raise.
+
+There is no recursion, so the depth of a graph is not limited. Nothing is committed in this module: the gradients are
+returned once all of them have been computed. The device's meter counts gradients in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy import add, ndarray
+
+from minitensor.engine.core.errors import leaf_reshaped_by_hook
+from minitensor.engine.core.history import GradientBox, Leaf, Node
+from minitensor.engine.core.regions import PartGradient
+from minitensor.engine.core.tensor import Hook, Tensor
+from minitensor.engine.device.arrays import as_array, gpu_of, host_array
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.device.host_buffer_cache import is_whole
+from minitensor.engine.events import watch
+from minitensor.engine.operations.rules.on_arrays import summed_to
+from minitensor.engine.saved.saved import FREED
+
+# ---------- order ----------
+
+#: State of a node in a backward pass: how many gradients are still to come, the sum of those that arrived, the node.
+#: None: no gradient is sent to it (:mod:`minitensor.engine.autograd.pruning`).
+Pending = list[Any] | None
+
+
+def pending_counts(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -> dict[Node, Pending]:
+    """Return every reachable node with the number of gradients that it waits for. The search stops at ``ends``."""
+    pending: dict[Node, Any] = {root: [0, None, root] for root in roots}
+    stack = [root for root in pending if root not in ends]
+    while stack:
+        for parent in stack.pop().inputs:
+            if parent is None:
+                continue
+            if parent in pending:
+                pending[parent][0] += 1
+            else:
+                pending[parent] = [1, None, parent]
+                if parent not in ends:
+                    stack.append(parent)
+    return pending
+
+
+class GradientPropagation(Protocol):
+    """How gradients are computed, added and released."""
+
+    def start(self, node: Node, g: Any) -> Any:
+        """Return the gradient with which the pass begins at ``node``."""
+
+    def hooked(self, node: Node, g: Any) -> Any:
+        """Return the gradient of the value of ``node`` after its hooks have run."""
+
+    def passed(self, node: Node, g: Any) -> Sequence[Any]:
+        """Apply the rules of ``node`` to ``g``: return a gradient per input, None for an input that needs none."""
+
+    def added(self, so_far: Any, more: Any, parent: Node, g: Any) -> Any:
+        """Return ``more``, in the shape of ``parent``, added to ``so_far`` (None: nothing has arrived yet).
+
+        ``g`` is the gradient that the rules received, because they may pass it on unchanged, to several inputs.
+        """
+
+    def keep(self, g: Any) -> None:
+        """Keep ``g``, which is a result and is also passed on."""
+
+    def release(self, g: Any) -> None:
+        """Release ``g``, which has been passed on."""
+
+    def observe(self, node: Node, g: Any) -> NodeEvents | None:
+        """Return the object that emits the events of ``node``; None if no events are emitted."""
+
+
+def propagate(
+    roots: Mapping[Node, Any],
+    pending: dict[Node, Pending],
+    retain_graph: bool,
+    propagation: GradientPropagation,
+    wanted: frozenset[Node] = frozenset(),
+    ends: frozenset[Node] = frozenset(),
+) -> dict[Node, Any]:
+    """Send the gradients ``roots`` back through the graph; return those that arrive at leaves and ``wanted`` nodes.
+
+    The pass continues beyond a wanted node, unless the node is one of ``ends``, as in ``pending``.
+    """
+    with np.errstate(all="ignore"):  # inf and nan are values here
+        return _propagated(roots, pending, retain_graph, propagation, wanted, ends)
+
+
+def _propagated(
+    roots: Mapping[Node, Any],
+    pending: dict[Node, Pending],
+    retain_graph: bool,
+    propagation: GradientPropagation,
+    wanted: frozenset[Node],
+    ends: frozenset[Node],
+) -> dict[Node, Any]:
+    arrived: dict[Node, Any] = {}
+    passed_by, added, release = propagation.passed, propagation.added, propagation.release
+    begun = [(state, node) for node in roots if (state := pending[node]) is not None]
+    for state, node in begun:
+        state[1] = propagation.start(node, roots[node])
+    ready = [state for state, _ in begun if state[0] == 0]
+    while ready:
+        _, g, node = ready.pop()
+        del pending[node]
+        if node.hooks is not None:
+            g = propagation.hooked(node, g)
+        events = None if watch.listener is None else propagation.observe(node, g)
+        if type(node) is Leaf:
+            arrived[node] = g
+            if events is not None:
+                events.finished()
+                events.released()
+            continue
+        if wanted and node in wanted:
+            arrived[node] = g
+            propagation.keep(g)
+            if node in ends:
+                continue
+        passed = passed_by(node, g)
+        if events is not None:
+            events.sends(passed)
+        kept = False  # True if an input receives g itself; then g stays in flight, counted once
+        position = -1  # counted by hand, because enumerate and zip cost more than the rest of a small step
+        for parent in node.inputs:
+            position += 1
+            if parent is None:
+                continue
+            try:
+                state = pending[parent]
+            except KeyError:
+                raise leaf_reshaped_by_hook() from None
+            if state is None:
+                continue
+            more = passed[position]
+            if more is g and not kept and state[1] is None and g.shape == parent.shape:
+                state[1] = g
+                kept = True
+            else:
+                state[1] = added(state[1], more, parent, g)
+            state[0] = left = state[0] - 1
+            if left == 0:
+                ready.append(state)
+        if events is not None:
+            events.finished()
+        if not kept:
+            release(g)
+        if not retain_graph and node.op.saved_names:
+            for saved in node.saved:
+                if saved is not None:  # a tensor that no rule needs is None, and a second backward does not miss it
+                    saved, node.saved = None, FREED  # freed now, not together with the next node
+                    break
+        if events is not None:
+            events.released()
+        # Drop the references together with the count.
+        passed = more = g = state = None  # type: ignore[assignment]  # only dropped
+    return arrived
+
+
+def ready_for(parent: Node, g: Any) -> np.ndarray:
+    """Return the result of a rule as an array in the shape of the node that receives it."""
+    found: np.ndarray = summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)
+    return found
+
+
+# ---------- accumulate ----------
+
+
+class OnArrays:
+    """Gradients as arrays, each counted once per buffer while in flight. An exclusive buffer is added to in place.
+
+    Attributes:
+        retained: the gradients of tensors that retain theirs.
+    """
+
+    __slots__ = ("retained", "_more", "_sizes")
+
+    def __init__(self) -> None:
+        self.retained: dict[GradientBox, np.ndarray] = {}
+        self._sizes: dict[int, int] = {}
+        self._more: dict[int, int] = {}  # references beyond the first, for buffers that have any
+
+    def __enter__(self) -> OnArrays:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for size in self._sizes.values():
+            cpu_meter.allocated -= size
+            if watch.listener is not None:
+                watch.listener("flight", -size)
+        self._sizes.clear()
+        self._more.clear()
+
+    def start(self, node: Node, g: np.ndarray) -> np.ndarray:
+        """Count and return the first gradient."""
+        self.keep(g)
+        if watch.listener is not None:
+            watch.listener("start", node, g)
+        return g
+
+    def observe(self, node: Node, g: np.ndarray) -> NodeEvents:
+        """Return the observer of ``node``, which emits its events."""
+        return NodeEvents(node, g)
+
+    def hooked(self, node: Node, g: np.ndarray) -> np.ndarray:
+        """Call the hooks on a copy of the gradient, and store it for tensors that retain it."""
+        for hook in list(node.hooks or ()):
+            if type(hook) is GradientBox:
+                self.retained[hook] = g
+                self.keep(g)
+                continue
+            if hook.function is None:
+                continue  # removed
+            answer = answer_of(hook, copied(g))
+            if watch.listener is not None:
+                watch.listener("hooked", node, g, answer)
+            if answer is None:
+                continue
+            self.release(g)
+            g = answer._array.astype(g.dtype)
+            self.keep(g)
+        return g
+
+    def passed(self, node: Node, g: np.ndarray) -> Sequence[Any]:
+        """Apply the rules of ``node`` to ``g``, in place if ``g`` is exclusive."""
+        op = node.op
+        rules = op.backward if op.owned is None or not self.is_exclusive(g) else op.owned
+        gradients: Sequence[Any] = rules(node, g)
+        return gradients
+
+    def added(self, so_far: np.ndarray | None, more: Any, parent: Node, g: np.ndarray) -> np.ndarray:
+        """Return the sum of the gradients of ``parent`` so far."""
+        if so_far is None and type(more) is ndarray and more.shape == parent.shape:  # the usual case
+            key = id(more)
+            if more.base is not None or key in self._sizes or watch.listener is not None:
+                self.keep(more)
+            else:  # `keep`, inlined: the call took 3 % of a backward pass
+                self._sizes[key] = size = more.nbytes
+                cpu_meter.allocated = now = cpu_meter.allocated + size
+                if now > cpu_meter.peak:
+                    cpu_meter.peak = now
+            return more
+        free = so_far is not None and so_far is not g and self.is_exclusive(so_far)
+        if type(more) is not ndarray or more.shape != parent.shape:
+            if so_far is not None and free and type(more) is PartGradient and more.add_to(so_far):
+                return so_far
+            more = ready_for(parent, more)
+        ready: np.ndarray = more
+        if so_far is None:
+            self.keep(ready)
+            return ready
+        if free:
+            add(so_far, more, so_far)
+            return so_far
+        total: np.ndarray = as_array(so_far + more)
+        self.keep(total)
+        self.release(so_far)
+        return total
+
+    def keep(self, array: np.ndarray) -> None:
+        """Increment the reference count of ``array``'s buffer."""
+        owner = array.base
+        if owner is None:
+            owner = array
+        key = id(owner)
+        if key in self._sizes:
+            self._more[key] = self._more.get(key, 0) + 1
+            return
+        if type(owner) is ndarray:
+            size = owner.nbytes
+        else:  # GPU memory is counted by its own device
+            size = 0 if gpu_of(array) is not None else getattr(owner, "nbytes", array.nbytes)
+        self._sizes[key] = size
+        cpu_meter.allocated = now = cpu_meter.allocated + size
+        if now > cpu_meter.peak:
+            cpu_meter.peak = now
+        if watch.listener is not None:
+            watch.listener("flight", size)
+
+    def release(self, array: np.ndarray) -> None:
+        """Decrement the reference count of ``array``'s buffer."""
+        owner = array.base
+        key = id(array if owner is None else owner)
+        if self._more and key in self._more:
+            self._more[key] -= 1
+            if self._more[key] == 0:
+                del self._more[key]
+            return
+        size = self._sizes.pop(key)
+        cpu_meter.allocated -= size
+        if watch.listener is not None:
+            watch.listener("flight", -size)
+
+    def is_exclusive(self, array: np.ndarray) -> bool:
+        """True if ``array`` is a whole buffer with one reference, so that it may be added to in place."""
+        owner = array.base
+        if owner is not None and not is_whole(array):
+            return False
+        key = id(array if owner is None else owner)
+        if key in self._more or key not in self._sizes:
+            return False
+        return type(array) is not ndarray or array.flags.writeable
+
+
+def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
+    """Return the result of ``hook`` for the gradient ``g``: a tensor of the same shape, or None.
+
+    Raises:
+        TypeError: if it returns anything else.
+    """
+    answer = hook.function(g)  # type: ignore[misc]  # not removed
+    if answer is not None and (not isinstance(answer, Tensor) or answer._array.shape != g._array.shape):
+        raise TypeError(
+            f"a gradient hook returns None or a Tensor of shape {g.shape}, not "
+            f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
+        )
+    if answer is not None and gpu_of(answer._array) is not gpu_of(g._array):
+        raise TypeError(f"a gradient hook returned a Tensor on {answer.place}; the gradient lies on {g.place}")
+    return answer
+
+
+def copied(g: np.ndarray) -> Tensor:
+    """Return a tensor with a copy of ``g``."""
+    return Tensor._made(g.copy())
+
+
+# ---------- observe ----------
+
+
+class NodeEvents:
+    """Emits the events of one node. The listener gets copies on the host, so that no GPU counts them."""
+
+    __slots__ = ("_node", "_given", "_sent")
+
+    def __init__(self, node: Node, g: np.ndarray) -> None:
+        watch.listener("enter", node, g)  # type: ignore[misc]  # only made while there is a listener
+        self._node = node
+        self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite it
+        self._sent: list[tuple[Node, np.ndarray]] = []
+
+    def sends(self, passed: Sequence[Any]) -> None:
+        """Record the gradients that the rules returned, before they are added."""
+        for parent, g in zip(self._node.inputs, passed, strict=True):
+            if parent is not None:
+                g = g.on_the_host() if type(g) is PartGradient else host_array(as_array(g)).copy()
+                self._sent.append((parent, summed_to(g, parent.shape)))
+
+    def finished(self) -> None:
+        """Emit ``visit``: all gradients of the node have been added."""
+        if watch.listener is not None:
+            watch.listener("visit", self._node, self._given, self._sent)
+
+    def released(self) -> None:
+        """Emit ``left``: the tensors that the node saved have been freed."""
+        if watch.listener is not None:
+            watch.listener("left", self._node)

@@ -1,0 +1,327 @@
+"""The context of a user-defined operation: it saves tensors for backward and announces writes.
+
+While forward runs, a :class:`LayerCall` keeps the inputs, and a guard node watches their memory: like any node that
+saved from it, the guard is notified when a write overwrites bytes of an input. Afterwards only the node of the call
+holds the context. The context refers to no tensor and to no node, so there is no reference cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.autograd.higher_order import revived
+from minitensor.engine.core.history import Node, Operation
+from minitensor.engine.core.regions import lend, take_back
+from minitensor.engine.core.storage import CallSite, write_that_made
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.modes import modes
+from minitensor.engine.operations.operands import check_target
+from minitensor.engine.saved.in_place_inputs import own_input
+from minitensor.engine.saved.saved import remember
+
+#: Where a saved tensor came from: ("input", k), ("output", k), or one of these two.
+CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
+
+
+def _no_gradients(node: Node, g: np.ndarray) -> tuple[()]:
+    return ()
+
+
+GUARD = Operation("guard", _no_gradients)
+
+
+class LayerCall:
+    """One call of a layer while its forward runs.
+
+    Attributes:
+        name: the layer's.
+        inputs: the tensors among the arguments, in order.
+        node: the call's node in the history; it saves tensors as soon as ``save_for_backward`` is called.
+        recording: True if some input wants a gradient, in grad mode.
+        versions: of the inputs' storages when the call began.
+        dirty: the inputs announced as written, with the version at that time.
+        saved: the arguments of ``save_for_backward`` with their versions at that time; None before.
+        constants: the outputs that want no gradient.
+        late_announcements: True if a write may be announced after it happened.
+    """
+
+    late_announcements = False
+
+    def __init__(self, name: str, inputs: list[Tensor], node: Node, recording: bool) -> None:
+        self.name, self.inputs, self.node, self.recording = name, inputs, node, recording
+        self.versions = [x._storage.version for x in inputs]
+        self.dirty: list[tuple[Tensor, int]] = []
+        self.saved: list[tuple[Tensor | None, int]] | None = None
+        self.constants: list[Tensor] = []
+        self.guard = Node()
+        self.guard.op, self.guard.inputs, self.guard.shape, self.guard.hooks = GUARD, (), (), None
+        self.guard.code, self.guard.instruction = node.code, node.instruction
+        self.guard.saved = ()
+        if recording:
+            guarded = [x if n is not None else None for x, n in zip(inputs, node.inputs, strict=True)]
+            self.guard.saved = tuple(None if x is None else _reference(x) for x in guarded)
+            for x in guarded:
+                if x is not None:
+                    remember(x._storage, self.guard)
+
+    def is_dirty(self, x: Tensor) -> bool:
+        """True if ``x`` was announced."""
+        return any(x is announced for announced, _ in self.dirty)
+
+    def position(self, x: Tensor) -> int | None:
+        """Return the position of ``x`` among the inputs, None if it is not an input."""
+        return next((k for k, each in enumerate(self.inputs) if each is x), None)
+
+    def was_written(self, k: int) -> bool:
+        """True if input ``k`` was written since the call began; exact to the byte if it wants a gradient."""
+        x = self.inputs[k]
+        if self.recording and self.guard.saved[k] is not None:
+            _, storage, version = self.guard.saved[k]
+            return storage is not x._storage or type(version) is not int
+        return x._storage.version != self.versions[k]
+
+    def mark_dirty(self, x: Tensor) -> None:
+        """Announce a write into ``x``, or refuse it before anything is written."""
+        k = self.position(x) if isinstance(x, Tensor) else None
+        if k is None:
+            raise ValueError(
+                f"{self.name}: mark_dirty takes tensors that forward was given; "
+                f"{_shown(x)} is none of its {len(self.inputs)} inputs"
+            )
+        if self.is_dirty(x):
+            return
+        late = self.was_written(k) and not self._is_touched(x)
+        if late and not self.late_announcements:
+            raise RuntimeError(
+                f"{self.name}: mark_dirty came after {written_by(x)} had written input {k}. Announce a write before "
+                f"it happens: it can be refused only while nothing is lost."
+            )
+        if self.recording and x._array.dtype in FLOATS:
+            check_target(x, self.name)
+        for i, (saved, version) in enumerate(self.saved or ()):
+            if saved is x and version == x._storage.version:
+                self._keep_own(i, x)
+        self.dirty.append((x, self.versions[k] if late else x._storage.version))
+        if self.recording:
+            self.guard.saved = tuple(None if self.inputs[i] is x else entry for i, entry in enumerate(self.guard.saved))
+
+    def _is_touched(self, x: Tensor) -> bool:
+        """True if an announced input shares memory with ``x``."""
+        return any(
+            x._storage is other._storage and np.may_share_memory(x._array, other._array) for other, _ in self.dirty
+        )
+
+    def save(self, tensors: tuple[Tensor | None, ...]) -> None:
+        """Save by reference, like every operation; the policy decides about an input that will be overwritten."""
+        for x in tensors:
+            if x is not None and not isinstance(x, Tensor):
+                raise TypeError(
+                    f"{self.name}: save_for_backward takes tensors (or None), not {type(x).__name__}; "
+                    f"keep anything else as an attribute, as in ctx.axis = axis"
+                )
+        self.saved = [(x, 0 if x is None else x._storage.version) for x in tensors]
+        if not self.recording:
+            return
+        self.node.saved = tuple(None if x is None else _reference(x) for x in tensors)
+        for i, x in enumerate(tensors):
+            if x is not None:
+                remember(x._storage, self.node)
+                if any(x is other and x._storage.version == version for other, version in self.dirty):
+                    self._keep_own(i, x)
+
+    def _keep_own(self, i: int, x: Tensor) -> None:
+        """Give saved tensor ``i`` memory that the coming write into ``x`` does not change."""
+        if self.recording and modes.policy != "copy_on_write":  # with that policy the write itself preserves the bytes
+            entries = list(self.node.saved)
+            entries[i] = own_input(self.name, x)
+            self.node.saved = tuple(entries)
+
+    def check(self, outputs: list[Tensor]) -> None:
+        """Compare the writes that forward announced with those that happened.
+
+        Raises:
+            RuntimeError: for an input that was written and not announced, or announced and not written or returned.
+        """
+        for x, version in self.dirty:
+            k = self.position(x)
+            if not any(x is out for out in outputs):
+                raise RuntimeError(
+                    f"{self.name}: input {k} was announced by mark_dirty, but forward does not return it"
+                )
+            if x._storage.version == version:
+                raise RuntimeError(f"{self.name}: input {k} was announced by mark_dirty, but forward did not write it")
+        for k, x in enumerate(self.inputs):
+            wanted = self.recording and self.node.inputs[k] is not None
+            returned = any(x is out for out in outputs)
+            if self.is_dirty(x) or self._is_touched(x) or not (wanted or returned) or not self.was_written(k):
+                continue
+            raise RuntimeError(
+                f"{self.name}: forward wrote input {k} of shape {x.shape} (by {written_by(x)}) without announcing it. "
+                f"Call ctx.mark_dirty before the write and return the tensor, or write into a clone()."
+            )
+        for x in self.constants:
+            if not any(x is out for out in outputs):
+                raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_shown(x)} is none")
+
+    def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
+        """Return the origin of saved tensor ``i``, for gradients of gradients."""
+        x, version = self.saved[i]  # type: ignore[index]  # something was saved
+        if x is None or x._array.dtype not in FLOATS:
+            return CONSTANT
+        k = self.position(x)
+        announced = [at for other, at in self.dirty if other is x]
+        if k is not None and (not announced or version <= announced[0]):
+            return "input", k
+        place = next((k for k, out in enumerate(outputs) if out is x), None)
+        _, storage, now = self.node.saved[i]
+        untouched = storage is x._storage and type(now) is int
+        return ("output", place) if place is not None and untouched else INTERMEDIATE
+
+
+def _reference(x: Tensor) -> tuple[np.ndarray, Any, int]:
+    return x._array, x._storage, x._storage.version
+
+
+def _shown(x: Any) -> str:
+    return f"a tensor of shape {x.shape}" if isinstance(x, Tensor) else f"{type(x).__name__}"
+
+
+def written_by(x: Tensor) -> str:
+    """Describe the last write into the memory of ``x``."""
+    write = write_that_made(x._storage, x._storage.version)
+    if write is None:
+        return "an in-place operation"
+    op, code, instruction = write
+    return f"`{op}`, {CallSite(code, instruction)}"
+
+
+class PyLayerContext:
+    """``ctx``: passes state from forward to backward. Anything but inputs and outputs may be set as an attribute.
+
+    In forward: :meth:`save_for_backward`, :meth:`mark_dirty`, :meth:`mark_non_differentiable`,
+    :meth:`set_materialize_grads`. In backward: :meth:`saved_tensor`.
+    """
+
+    __slots__ = (
+        "__dict__",
+        "_call",
+        "_node",
+        "_recorded",
+        "_layer",
+        "_sources",
+        "_inputs",
+        "_outputs",
+        "_materializes",
+        "_lent_arrays",
+    )
+
+    _call: Any
+    _inputs: Any
+    _outputs: Any
+
+    def __init__(self, layer: Any, call: LayerCall) -> None:
+        self._layer, self._call = layer, call
+        self._node: Node | None = None
+        self._recorded = False
+        self._materializes = True
+        self._lent_arrays: list[np.ndarray] = []
+        self._sources: tuple[tuple[str, int], ...] = ()
+
+    def _forward(self, what: str) -> LayerCall:
+        if self._call is None:
+            raise RuntimeError(f"{self._layer.__name__}: ctx.{what} is called in forward")
+        found: LayerCall = self._call
+        return found
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for backward, by reference: a later write into them is detected, and preserved or refused.
+
+        Called in forward; the last call counts. An input that forward overwrites is saved before the write, under the
+        in-place policy: refused under "2.5", copied under "2.6", preserved by the write under "copy_on_write".
+
+        Raises:
+            RuntimeError: outside forward.
+            TypeError: for anything but tensors and None.
+            ValueError: under "2.5", if forward overwrites the tensor.
+        """
+        self._forward("save_for_backward").save(tensors)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Announce that forward is about to write these inputs in place; forward must return them.
+
+        Call it before the write. Nothing else is needed unless the input is used later under another name: the given
+        tensor is returned, with the layer as its new history.
+
+        Raises:
+            ValueError: for a leaf that wants a gradient, or a view of one; if a tensor is not an input.
+            RuntimeError: if the write has already happened.
+        """
+        call = self._forward("mark_dirty")
+        for x in tensors:
+            call.mark_dirty(x)
+
+    def mark_not_inplace(self, *tensors: Tensor) -> None:
+        """Declare, as in Paddle, that a returned input was not written. No effect: the output is a copy anyway."""
+        self._forward("mark_not_inplace")
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Mark outputs that want no gradient. Outputs that hold integers or bools never want one."""
+        call = self._forward("mark_non_differentiable")
+        for x in tensors:
+            if not isinstance(x, Tensor):
+                raise TypeError(f"{call.name}: mark_non_differentiable takes tensors, not {type(x).__name__}")
+            call.constants.append(x)
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Choose the gradient of an output that received none: zeros if ``value`` is True (the default), else None."""
+        self._forward("set_materialize_grads")
+        if not isinstance(value, bool):
+            raise TypeError(f"{self._layer.__name__}: set_materialize_grads takes True or False, not {value!r}")
+        self._materializes = value
+
+    def saved_tensor(self) -> tuple[Tensor | None, ...]:
+        """Return the tensors that forward saved, with their values at that time. They are read-only.
+
+        Under ``create_graph`` every tensor has its history.
+
+        Raises:
+            RuntimeError: if a saved tensor was overwritten; or, under ``create_graph``, if a saved floating tensor is
+                neither input nor output of forward, because its dependence on the inputs was not recorded.
+        """
+        node = self._node
+        if node is None:
+            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensor() is called in backward")
+        return tuple(self._lent(node, i, source) for i, source in enumerate(self._sources))
+
+    def _lent(self, node: Node, i: int, source: tuple[str, int]) -> Tensor | None:
+        saved = node.saved[i]
+        if saved is None:
+            return None
+        if self._recorded and source is INTERMEDIATE:
+            raise RuntimeError(
+                f"{node.op.name}: saved tensor {i} is neither input nor output of forward, so how it depends on the "
+                f"inputs is not known, and create_graph needs it. Save inputs or outputs and compute the rest in "
+                f"backward; or, if it depends on no input, set it as an attribute, as in ctx.mask = mask."
+            )
+        x = revived(node, f"saved tensor {i}", saved, self._history(node, source) if self._recorded else None)
+        if type(x._array) is np.ndarray:
+            x._array = x._array.view()
+            x._array.flags.writeable = False
+        else:
+            lend(x._array)
+            self._lent_arrays.append(x._array)
+        return x
+
+    def _take_back(self) -> None:
+        """Make saved tensors on a GPU writable again, after the layer's backward."""
+        while self._lent_arrays:
+            take_back(self._lent_arrays.pop())
+
+    def _history(self, node: Node, source: tuple[str, int]) -> Node | None:
+        kind, k = source
+        if kind == "input":
+            return node.inputs[k]
+        return self._outputs[k].node(node) if kind == "output" else None

@@ -1,0 +1,269 @@
+"""Check gradients: compare backward with finite differences of the function itself.
+
+For every element of every input the function runs twice more, with that element a little larger and a little smaller.
+The difference of the outputs over twice the step is the slope, with an error of the order of the step squared. The
+second order does the same to the gradients that backward returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.autograd.finite_differences import Arrays, Comparison, GradientMismatch, slopes, weights
+from minitensor.engine.autograd.gradients import grad
+from minitensor.engine.core.history import new_leaf
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import made_on
+from minitensor.engine.device.arrays import gpu_of, host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.modes import enable_grad
+
+
+def gradcheck(
+    function: Callable[..., Any],
+    inputs: Any,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    order: int = 1,
+    raise_exception: bool = True,
+) -> bool:
+    """Compare the gradients of ``function(*inputs)`` with central differences.
+
+    ``function`` gets fresh leaves with the data of the inputs that have ``stop_gradient=False`` (the same leaf if an
+    input is given twice), and everything else unchanged. A leaf cannot be written in place: to check an in-place
+    operation, let the function write into ``x * 1``, as in ``gradcheck(lambda x: (x * 1).sin_(), x)``. Inputs that
+    share memory are treated as independent. The check runs under the current in-place policy.
+
+    Every element of the Jacobian is compared. The check also requires that the function returns the same values when
+    it is called again and leaves its inputs unchanged, that backward gives the same result when it runs again, and
+    that the gradient of a weighted output is the weighted sum of the gradients of its elements. Outputs that want no
+    gradient are ignored; if no output wants one, the differences must be 0.
+
+    Args:
+        function: takes the inputs, returns a tensor or a tuple or list of tensors.
+        inputs: a tensor, or a list or tuple of tensors and other arguments.
+        eps: the step of the differences.
+        atol, rtol: a gradient may differ from the difference ``d`` by ``atol + rtol * abs(d)``.
+        order: 1, or 2 for the gradients of the gradients as well: of a weighted sum of all gradients, for the inputs
+            and for the weights of the outputs, through ``create_graph``.
+        raise_exception: if False, return False instead of raising when a gradient is wrong.
+
+    Raises:
+        RuntimeError: if a gradient is wrong; the text shows the element that is farthest off.
+        ValueError, TypeError: if the inputs cannot be checked; always raised.
+    """
+    if order not in (1, 2):
+        raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")
+    for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
+        if not isinstance(number, (int, float)) or number < 0 or (what == "eps" and number == 0):
+            raise ValueError(f"gradcheck: {what} is a number above 0, not {number!r}")
+    checked = _Function(function, inputs)
+    try:
+        with enable_grad():
+            for found in (*_first_order(checked, eps), *(_second_order(checked, eps) if order == 2 else ())):
+                found.expect_equal(atol, rtol)
+    except GradientMismatch as wrong:
+        if raise_exception:
+            raise RuntimeError(str(wrong)) from None
+        return False
+    return True
+
+
+class _Function:
+    """A function of arrays, one for each different input that wants a gradient."""
+
+    def __init__(self, function: Callable[..., Any], inputs: Any) -> None:
+        if not callable(function):
+            raise TypeError(f"gradcheck: the first argument is a function, not {type(function).__name__}")
+        self.function = function
+        self.given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        #: For each argument the position of its array, or None if it is passed on unchanged.
+        self.places: list[int | None] = []
+        seen: list[Tensor] = []
+        for k, x in enumerate(self.given):
+            wanted = isinstance(x, Tensor) and not x.stop_gradient
+            self.places.append(None)
+            if not wanted:
+                continue
+            if x._array.dtype != np.float64:
+                raise TypeError(
+                    f"gradcheck: input {k} has dtype {x.dtype.name}; differences need float64. "
+                    f"Make it by to_tensor(..., dtype='float64', stop_gradient=False)."
+                )
+            self.places[k] = next((i for i, other in enumerate(seen) if other is x), len(seen))
+            if self.places[k] == len(seen):
+                seen.append(x)
+        if not seen:
+            raise ValueError("gradcheck: no input wants a gradient; set stop_gradient=False on those to be checked")
+        self.arrays = [_in_its_layout(x._array) for x in seen]
+        self.gpus = [gpu_of(x._array) for x in seen]
+        self.names = [f"input {self.places.index(i)}" for i in range(len(seen))]
+
+    def run(self, arrays: Sequence[np.ndarray]) -> tuple[list[Tensor], list[Tensor]]:
+        """Call the function on fresh leaves with the data of ``arrays``; return leaves and outputs."""
+        leaves = [_leaf(array, gpu) for array, gpu in zip(arrays, self.gpus, strict=True)]
+        arguments = [x if i is None else leaves[i] for x, i in zip(self.given, self.places, strict=True)]
+        result = self.function(*arguments)
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        for out in outputs:
+            if not isinstance(out, Tensor):
+                raise TypeError(f"gradcheck: the function returns tensors, not {type(out).__name__}")
+        return leaves, outputs
+
+    def values(self, arrays: Sequence[np.ndarray]) -> Arrays:
+        """Return the outputs as arrays on the host."""
+        return [host_array(out._array) for out in self.run(arrays)[1]]
+
+    def repeatable(self) -> list[Tensor]:
+        """Return the outputs, after checking that a second call gives the same.
+
+        Raises:
+            GradientMismatch: if it does not, or an input has changed.
+        """
+        leaves, outputs = self.run(self.arrays)
+        first = [out.numpy() for out in outputs]
+        for leaf, array, name in zip(leaves, self.arrays, self.names, strict=True):
+            if leaf._array.shape != array.shape or not np.array_equal(host_array(leaf._array), array, equal_nan=True):
+                raise GradientMismatch(
+                    f"gradcheck: the function has changed {name} itself. Write into a clone() of it."
+                )
+        second = self.values(self.arrays)
+        for k, (one, other) in enumerate(zip(first, second, strict=False)):
+            if len(first) != len(second) or one.shape != other.shape or not _same(one, other):
+                raise GradientMismatch(
+                    f"gradcheck: the function gives other values for output {k} when it is called again with the same "
+                    f"inputs. If it draws random numbers, call seed() inside it; if it keeps a state, begin it anew."
+                )
+        return outputs
+
+
+def _in_its_layout(array: np.ndarray) -> np.ndarray:
+    """Return a copy on the host with the memory order of ``array``."""
+    order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    return host_array(array).transpose(order).copy().transpose(np.argsort(order))
+
+
+def _leaf(array: np.ndarray, gpu: Any) -> Tensor:
+    """Return a leaf with the data of ``array``, on ``gpu`` (None: the host)."""
+    leaf = made_on(gpu, "", np.copy(array, order="K"))
+    leaf._node = new_leaf(array.shape)
+    return leaf
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype in FLOATS)
+
+
+def _gradients(outputs: list[Tensor], leaves: list[Tensor], starts: Arrays, **options: Any) -> list[Tensor]:
+    """Return the gradients of the leaves, zeros for a leaf on which no output depends."""
+    begun = [_constant(start, out) for start, out in zip(starts, outputs, strict=True)]
+    found = grad(outputs, leaves, begun, allow_unused=True, **options)
+    return [_constant(np.zeros(x._array.shape), x) if g is None else g for x, g in zip(leaves, found, strict=True)]
+
+
+def _constant(array: np.ndarray, beside: Tensor) -> Tensor:
+    """Return a tensor of ``array`` on the device of ``beside``."""
+    return Tensor._made(like(np.array(array, np.float64, order="C"), beside._array))
+
+
+# ---------- the first order ----------
+
+
+def _first_order(checked: _Function, eps: float) -> Iterator[Comparison]:
+    outputs = checked.repeatable()
+    wanting = [k for k, out in enumerate(outputs) if not out.stop_gradient]
+    for k in wanting:
+        if outputs[k]._array.dtype != np.float64:
+            raise TypeError(f"gradcheck: output {k} has dtype {outputs[k].dtype.name}; differences need float64")
+    numeric = slopes(checked.values, checked.arrays, eps)
+    if not wanting:
+        yield from _constants(checked, outputs, numeric)
+        return
+    leaves, outputs = checked.run(checked.arrays)
+    for k in wanting:
+        analytic = _jacobian(checked, leaves, outputs[k], k)
+        for i, name in enumerate(checked.names):
+            yield Comparison(f"output {k}", name, analytic[i], numeric[k][i], outputs[k]._array.ndim)
+
+
+def _constants(checked: _Function, outputs: list[Tensor], numeric: list[Arrays]) -> Iterator[Comparison]:
+    for k, out in enumerate(outputs):
+        for i, name in enumerate(checked.names):
+            wanted = f"output {k} (which wants no gradient)"
+            yield Comparison(wanted, name, np.zeros_like(numeric[k][i]), numeric[k][i], out._array.ndim)
+
+
+def _jacobian(checked: _Function, leaves: list[Tensor], out: Tensor, k: int) -> Arrays:
+    """Return the gradients of output ``k``, element by element.
+
+    Raises:
+        GradientMismatch: if a second run differs, or backward is not linear in its incoming gradient.
+    """
+    shape = out._array.shape
+    rows = [np.zeros(shape + leaf._array.shape) for leaf in leaves]
+    for at in np.ndindex(shape):
+        start = np.zeros(shape)
+        start[at] = 1
+        for row, g in zip(rows, _gradients([out], leaves, [start], retain_graph=True), strict=True):
+            row[at] = host_array(g._array)
+    weight = weights(k, shape)
+    once = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    again = [host_array(g._array) for g in _gradients([out], leaves, [weight], retain_graph=True)]
+    for name, row, one, other in zip(checked.names, rows, once, again, strict=True):
+        if not _same(one, other):
+            raise GradientMismatch(
+                f"gradcheck: backward of output {k} gives {name} another gradient when it runs a second time"
+            )
+        summed = np.tensordot(weight, row, out._array.ndim)
+        if np.isfinite(summed).all() and not np.allclose(summed, one, rtol=1e-6, atol=1e-8):
+            raise GradientMismatch(
+                f"gradcheck: backward of output {k} is not linear in the gradient that it is given: for {name}, the "
+                f"weighted sum of the gradients of its elements is not the gradient of their weighted sum"
+            )
+    return rows
+
+
+# ---------- the second order ----------
+
+
+def _second_order(checked: _Function, eps: float) -> Iterator[Comparison]:
+    """Compare the gradients of a weighted sum of all first gradients, for the inputs and the outputs' weights."""
+    count = len(checked.arrays)
+
+    def first(arrays: Arrays, **options: Any) -> tuple[list[Tensor], list[Tensor]]:
+        leaves, outputs = checked.run(arrays[:count])
+        wanting = [out for out in outputs if not out.stop_gradient]
+        starts = [_leaf(array, gpu_of(out._array)) for array, out in zip(arrays[count:], wanting, strict=True)]
+        found = grad(wanting, leaves, list(starts), allow_unused=True, **options)
+        return [*leaves, *starts], [
+            _constant(np.zeros(leaf._array.shape), leaf) if g is None else g
+            for leaf, g in zip(leaves, found, strict=True)
+        ]
+
+    shapes = [out._array.shape for out in checked.run(checked.arrays)[1] if not out.stop_gradient]
+    if not shapes:
+        return
+    arrays = [*checked.arrays, *(weights(10 + k, shape) for k, shape in enumerate(shapes))]
+    inner = [weights(20 + i, array.shape) for i, array in enumerate(checked.arrays)]
+
+    def total(moved: Arrays) -> Arrays:
+        _, gradients = first(moved)
+        return [np.asarray(sum((host_array(g._array) * w).sum() for g, w in zip(gradients, inner, strict=True)))]
+
+    _, plain = first(arrays)
+    sources, gradients = first(arrays, create_graph=True)
+    for name, g, h in zip(checked.names, plain, gradients, strict=True):
+        labels = "with create_graph ", "without it        "
+        yield Comparison("the weighted outputs", name, host_array(h._array), host_array(g._array), labels=labels)
+    recorded = [(g, w) for g, w in zip(gradients, inner, strict=True) if not g.stop_gradient]
+    second = [np.zeros(array.shape) for array in arrays]
+    if recorded:
+        found = grad([g for g, _ in recorded], sources, [_constant(w, g) for g, w in recorded], allow_unused=True)
+        second = [zero if g is None else host_array(g._array) for zero, g in zip(second, found, strict=True)]
+    names = [*checked.names, *(f"the weights of output {k}" for k in range(len(shapes)))]
+    for name, said, numeric in zip(names, second, slopes(total, arrays, eps)[0], strict=True):
+        yield Comparison("a weighted sum of the gradients", name, said, numeric)

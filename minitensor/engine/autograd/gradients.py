@@ -1,0 +1,300 @@
+"""Backward: compute the gradients of the leaves from a result.
+
+Nothing is committed before everything has been computed, so an error leaves every ``grad`` unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.autograd import higher_order
+from minitensor.engine.autograd.backward_pass import OnArrays, Pending, copied, pending_counts, propagate
+from minitensor.engine.autograd.pruning import only_towards
+from minitensor.engine.autograd.refusals import refuse_other_shape, refuse_unaddable
+from minitensor.engine.core.errors import leaf_reshaped_by_hook
+from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.storage import Storage, calling_frame
+from minitensor.engine.core.tensor import AfterHook, Tensor
+from minitensor.engine.device.arrays import as_array, gpu_of
+from minitensor.engine.events import watch
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.operands import cast
+from minitensor.engine.saved.writing import Plan, after_write, before_write
+
+#: A node, and the gradient of its value with which a pass begins.
+Start = tuple[Node, np.ndarray]
+
+
+def start_of(x: Tensor, given: Any, what: str) -> Start:
+    """Return the node of ``x`` and its initial gradient: ones, unless another is given."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{what} takes a Tensor, not {type(x).__name__}")
+    node = x._current()
+    if node is None:
+        raise RuntimeError(
+            f"{what}: this tensor of shape {x.shape} has stop_gradient=True: nothing was recorded, so there is nothing "
+            f"to differentiate. Set stop_gradient=False on the leaves before computing."
+        )
+    if given is None:
+        ones = np.empty_like(x._array, order="C")
+        ones.fill(1)
+        return node, ones
+    if not isinstance(given, Tensor):
+        raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
+    if gpu_of(given._array) is not gpu_of(x._array):
+        raise TypeError(
+            f"{what}: the gradient to begin with lies on {given.place} and the tensor on {x.place}. Move it with "
+            f"`g.cuda()` or `g.cpu()`."
+        )
+    if given._array.shape != x._array.shape:
+        raise ValueError(f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}")
+    return node, given._array.astype(x._array.dtype)
+
+
+def backward(x: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False) -> None:
+    """Add the gradient of ``x`` to the ``grad`` of every leaf that it was computed from.
+
+    Several threads may do this at once: gradients that they add to a shared leaf are not lost. Running backward twice
+    through one graph, or writing into tensors that it reads, is not synchronized between threads.
+
+    Args:
+        grad_tensor: the initial gradient of ``x``; ones by default, also if ``x`` has many elements.
+        retain_graph: keep the saved tensors, so that backward can run again.
+
+    Raises:
+        RuntimeError: if a saved tensor was overwritten or freed; no gradient has changed in that case.
+    """
+    node, g = start_of(x, grad_tensor, "backward")
+    with OnArrays() as propagation:
+        commit(propagate({node: g}, pending_counts([node]), retain_graph, propagation), propagation)
+
+
+#: Threads commit their gradients one after the other, so that none overwrites another's sum in a shared leaf.
+_committing = RLock()
+
+
+def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
+    """Store the gradients in the leaves and boxes.
+
+    The first gradient of a leaf becomes a tensor with its own memory. Later gradients are added to it in place, as one
+    counted write that every holder of that tensor sees. Memory is allocated and targets are checked first, so that a
+    failure leaves every ``grad`` unchanged.
+
+    Raises:
+        RuntimeError: if an existing gradient cannot be added to, because its elements share memory, it is read-only, or
+            it was reshaped in place.
+    """
+    made: list[tuple[Any, Tensor]] = []
+    adding: list[tuple[Leaf, np.ndarray]] = []
+    plans: dict[Storage, Plan | None] = {}
+    called = _to_be_called(arrived)
+    with _committing:
+        for box, g in propagation.retained.items():
+            adds = box.adds and box.gradient is not None
+            made.append((box, _sum(box.gradient, g, propagation) if adds else _taken_over(g, propagation)))
+        while arrived:
+            node, g = arrived.popitem()
+            if type(node) is not Leaf:
+                raise leaf_reshaped_by_hook()
+            if node.saved is None or _is_empty(node.saved):
+                made.append((node, _taken_over(g, propagation)))
+                continue
+            array, storage = node.saved._array, node.saved._storage
+            refuse_unaddable(node.saved, g)
+            adding.append((node, g))
+            if storage not in plans:
+                plans[storage] = None if storage.savers is None else before_write(storage, array)
+        for holder, gradient in made:
+            if type(holder) is Leaf:
+                holder.saved = gradient
+                if watch.listener is not None:
+                    watch.listener("leaf", holder, gradient)
+            else:
+                holder.gradient = gradient
+        for leaf, g in adding:
+            _add(leaf, g, plans)
+            propagation.release(g)
+    for after in called:
+        after()
+
+
+def _to_be_called(arrived: dict[Node, np.ndarray]) -> list[Any]:
+    """Return the callbacks to run after the gradients of these leaves have been stored."""
+    hooks = [hook for node in arrived if node.hooks is not None for hook in node.hooks if type(hook) is AfterHook]
+    return [hook.after for hook in hooks if hook.after is not None]
+
+
+def _is_empty(gradient: Tensor) -> bool:
+    """True if ``clear_gradient`` was the last write into it."""
+    extra = getattr(gradient, "_extra", None)
+    return extra is not None and extra.emptied == gradient._storage.version
+
+
+def _taken_over(g: np.ndarray, propagation: OnArrays) -> Tensor:
+    """Return a tensor of the gradient ``g``, on its memory if ``g`` is exclusive."""
+    if propagation.is_exclusive(g) and g.flags.c_contiguous:
+        propagation.release(g)
+        return Tensor._made(g)
+    kept = Tensor._made(g.copy())
+    propagation.release(g)
+    return kept
+
+
+def _sum(before: Tensor, g: np.ndarray, propagation: OnArrays) -> Tensor:
+    """Return the sum in new memory, because a retained gradient is replaced and not written."""
+    refuse_other_shape(before, g)
+    total = Tensor._made(as_array(before._array + g))
+    propagation.release(g)
+    return total
+
+
+def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
+    """Add ``g`` to the gradient of ``leaf`` in place, as a write under ``no_grad`` that does not change the history."""
+    gradient = leaf.saved
+    array, storage = gradient._array, gradient._storage
+    # Two leaves may share one gradient; then the second addition needs a new plan, because the first used this one.
+    if storage in plans:
+        plan = plans.pop(storage)
+    else:
+        plan = None if storage.savers is None else before_write(storage, array)
+    np.add(array, g, out=array)
+    storage.version += 1
+    if plan is not None:
+        after_write(plan, storage, "backward", calling_frame())
+    listener = watch.listener
+    if listener is not None:
+        listener("write", gradient, "backward", (), None)
+        listener("leaf", leaf, gradient)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool = False,
+    no_grad_vars: Any = None,
+) -> list[Tensor | None]:
+    """Return the gradients of ``outputs`` for ``inputs`` (leaves or not), in their shapes, without changing a ``grad``.
+
+    Args:
+        grad_outputs: the initial gradients, one per output and of its shape, else ValueError; None for ones.
+        retain_graph: keep the saved tensors, so that backward can run again; by default as ``create_graph``.
+        create_graph: record the computation of the gradients, so that they have gradients themselves.
+        only_inputs: must be True, as in Paddle.
+        allow_unused: return None for an input on which the outputs do not depend.
+        no_grad_vars: tensors to treat as constants: no gradient passes through them.
+
+    Raises:
+        AssertionError: for ``only_inputs=False``, and if there is no output or no input, as in Paddle.
+        RuntimeError: if the outputs do not depend on an input, unless ``allow_unused`` (then its gradient is None).
+            An input among ``no_grad_vars`` counts as unused.
+    """
+    if only_inputs is not True:
+        raise AssertionError("only_inputs=False is not supported yet")
+    if not (retain_graph is None or isinstance(retain_graph, bool)):
+        raise AssertionError(f"retain_graph must be None, True or False, not {retain_graph!r}")
+    for name, given in (("outputs", outputs), ("inputs", inputs)):
+        if isinstance(given, (list, tuple)) and not given:
+            raise AssertionError(f"{name} cannot be empty: there is no tensor among them")
+    ends = nodes_of(no_grad_vars)
+    return gradients_of(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, ends, ends)
+
+
+def gradients_of(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    allow_unused: bool,
+    ends: frozenset[Node],
+    without: frozenset[Node] = frozenset(),
+) -> list[Tensor | None]:
+    """Compute :func:`grad`; no gradient passes through ``ends``, and nodes ``without`` a gradient count as unused."""
+    retain_graph = create_graph if retain_graph is None else bool(retain_graph)
+    many_outputs: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(many_outputs)
+    if len(given) != len(many_outputs):
+        raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
+    wanted = [start_of(x, None, "grad")[0] for x in many_inputs]
+    starts = [start_of(x, g, "grad") for x, g in zip(many_outputs, given, strict=True)]
+    pending = pending_counts((node for node, _ in starts), ends)
+    for i, node in enumerate(wanted):
+        if (node not in pending or node in without) and not allow_unused:
+            raise RuntimeError(
+                f"grad: the outputs do not depend on input {i} (shape {many_inputs[i].shape}). "
+                f"Pass allow_unused=True to get None for it."
+            )
+    ends = only_towards(frozenset(wanted) - without, pending, ends)
+
+    if create_graph:
+        found = _recorded(starts, given, pending, retain_graph, wanted, ends)
+        return [None if node in without else g for node, g in zip(wanted, found, strict=True)]
+
+    with OnArrays() as propagation:
+        arrived = propagate(added_up(starts), pending, retain_graph, propagation, ends.union(wanted), ends)
+        there = arrived.keys() - without
+        return [copied(arrived[node]) if node in there else None for node in wanted]
+
+
+def nodes_of(no_grad_vars: Any) -> frozenset[Node]:
+    """Return the nodes through which no gradient passes."""
+    if no_grad_vars is None:
+        return frozenset()
+    many = [no_grad_vars] if isinstance(no_grad_vars, Tensor) else no_grad_vars
+    if not isinstance(many, (list, tuple, set)) or not all(isinstance(x, Tensor) for x in many):
+        raise AssertionError(
+            f"no_grad_vars must be None, a Tensor or a list containing Tensors, not {type(no_grad_vars).__name__}"
+        )
+    return frozenset(node for node in (x._current() for x in many) if node is not None)
+
+
+def added_up(starts: Iterable[Start]) -> dict[Node, np.ndarray]:
+    """Return the initial gradients; two that belong to one node are summed."""
+    roots: dict[Node, np.ndarray] = {}
+    for node, g in starts:
+        roots[node] = g if node not in roots else as_array(roots[node] + g)
+    return roots
+
+
+def _recorded(
+    starts: list[Start],
+    given: list[Any],
+    pending: dict[Node, Pending],
+    retain_graph: bool,
+    wanted: list[Node],
+    ends: frozenset[Node],
+) -> list[Tensor | None]:
+    """Return the gradients as tensors that have gradients themselves, each in its own memory."""
+    roots: dict[Node, Tensor] = {}
+    taken = set()
+    for (node, start), g in zip(starts, given, strict=True):
+        if g is None:
+            tensor = Tensor._made(start)
+        elif g._array.dtype != start.dtype:
+            tensor = cast(higher_order.of_engine(g), start.dtype)
+        else:
+            tensor = g
+            taken.add(g._storage)
+        roots[node] = tensor if node not in roots else FUNCTIONS["add"](roots[node], tensor)
+    arrived = higher_order.differentiated(roots, pending, retain_graph, ends.union(wanted), ends)
+    results: list[Tensor | None] = []
+    for node in wanted:
+        g = arrived.get(node)
+        if g is not None and g._storage in taken:
+            g = g.clone()
+        if g is not None:
+            taken.add(g._storage)
+        results.append(g)
+    return results
+
+
+Tensor.backward = backward

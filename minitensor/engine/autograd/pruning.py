@@ -1,0 +1,72 @@
+"""Select the nodes that a backward pass has to visit if gradients are wanted for some tensors only."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from minitensor.engine.autograd.backward_pass import Pending
+from minitensor.engine.core.history import Node
+from minitensor.engine.core.tensor import Hook
+
+
+class JointHook(Hook):
+    """One of several hooks on different values that are called in the same backward passes or not at all.
+
+    Attributes:
+        nodes: weak references to the nodes of all these values.
+    """
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, function: Any, nodes: list[weakref.ref[Node]]) -> None:
+        super().__init__(function)
+        self.nodes = nodes
+
+
+def only_towards(
+    wanted: frozenset[Node], pending: dict[Node, Pending], ends: frozenset[Node] = frozenset()
+) -> frozenset[Node]:
+    """Restrict ``pending`` to nodes that lead to ``wanted`` ones: no other gradient is computed, no other hook is
+    called, and the tensors saved by other nodes are neither needed nor freed.
+
+    Returns:
+        ``ends``, and the wanted nodes from which no path leads to another.
+    """
+    left = {node: state[0] for node, state in pending.items() if state is not None}
+    in_turn = [node for node, count in left.items() if count == 0]
+    for node in in_turn:  # grows while it runs: each node follows all that send to it
+        for parent in () if node in ends else node.inputs:
+            if parent is not None:
+                left[parent] -= 1
+                if left[parent] == 0:
+                    in_turn.append(parent)
+    leading, last = _leading(in_turn, wanted, ends)
+    while not (joint := frozenset(_joint(leading)).intersection(left)) <= leading:
+        wanted |= joint
+        leading, last = _leading(in_turn, wanted, ends)
+    for node in pending.keys() - leading:
+        pending[node] = None
+    return ends.union(last)
+
+
+def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]) -> tuple[set[Node], set[Node]]:
+    """Return the nodes that are ``wanted`` or lead to wanted ones, and those from which no path leads on."""
+    leading: set[Node] = set()
+    last: set[Node] = set()
+    for node in reversed(in_turn):
+        if node not in ends and any(parent in leading for parent in node.inputs):
+            leading.add(node)
+        elif node in wanted:
+            leading.add(node)
+            last.add(node)
+    return leading, last
+
+
+def _joint(nodes: set[Node]) -> Iterator[Node]:
+    """Yield the nodes of the hooks that are joined with hooks of ``nodes``."""
+    for node in nodes:
+        for hook in node.hooks or ():
+            if type(hook) is JointHook and hook.function is not None:
+                yield from (other for link in hook.nodes if (other := link()) is not None)

@@ -1,0 +1,347 @@
+"""User-defined operations: forward and backward written by hand, with the same checks as the built-in operations.
+
+A layer follows the rules of every operation: its saved tensors are checked against later writes, its in-place writes
+update the history of the whole group, leaves are protected, and backward may run again. ``create_graph`` passes through
+its backward if that consists of operations. The operations of forward are not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.autograd.context import LayerCall, PyLayerContext
+from minitensor.engine.autograd.outputs import ALL, Output, OutputPart, output_operation
+from minitensor.engine.core.errors import freed
+from minitensor.engine.core.history import Node, Operation, new_leaf, set_node
+from minitensor.engine.core.storage import calling_frame
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import made_on
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.places import place_of
+from minitensor.engine.dtypes import BY_NUMPY, FLOATS
+from minitensor.engine.events import watch
+from minitensor.engine.modes import modes, no_grad
+from minitensor.engine.operations.operands import cast
+from minitensor.engine.saved.saved import FREED
+from minitensor.engine.views.indexing import set_part
+from minitensor.engine.views.reshaping import reshape
+
+
+class PyLayer:
+    """Subclass it with two static methods and call ``Layer.apply(...)``.
+
+    ``forward(ctx, *args, **kwargs)`` gets the arguments of ``apply`` and returns a tensor, or a tuple or list with at
+    least one. It runs under ``no_grad``. ``backward(ctx, *grads)`` gets the gradient of every tensor that forward
+    returned, in order. It returns one gradient for every tensor argument of forward (also in a list or tuple, and
+    among keyword arguments, which are last), in the shape and dtype of that tensor, or None for a gradient of 0. A
+    gradient for a tensor that wants none is ignored. ::
+
+        class Exp(PyLayer):
+            @staticmethod
+            def forward(ctx, x):
+                y = x.exp()
+                ctx.save_for_backward(y)
+                return y
+
+            @staticmethod
+            def backward(ctx, g):
+                (y,) = ctx.saved_tensor()
+                return g * y
+
+    In place: forward announces the write by ``ctx.mark_dirty(x)``, writes, and returns ``x``.
+
+    An output has its own memory: if forward returns an unchanged input, a view of one, or one tensor twice, that
+    output is a copy, with or without Paddle's ``mark_not_inplace``. Backward may write its gradients, but not the saved
+    tensors. Under ``create_graph`` backward runs on recorded tensors. A gradient that it computed otherwise (with
+    numpy, say) is refused if this can be detected, which is when it does not depend on the incoming gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; implemented by the subclass."""
+        raise NotImplementedError("a PyLayer needs a static method forward(ctx, *args)")
+
+    @staticmethod
+    def backward(ctx: PyLayerContext, *grads: Any) -> Any:
+        """Compute the gradients of the inputs; implemented by the subclass."""
+        raise NotImplementedError("a PyLayer needs a static method backward(ctx, *grads)")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, and record the layer if some input wants a gradient.
+
+        Returns:
+            The result of forward, its tensors with their history.
+
+        Raises:
+            ValueError: if forward announces a write into a leaf that wants a gradient, or, under the policy "2.5", into
+                an input that it saved.
+            RuntimeError: if forward wrote an input without announcing it, or announced a write that did not happen. Its
+                writes are not undone, as under ``no_grad``.
+            ValueError: if forward returns no tensor.
+        """
+        if cls.forward is PyLayer.forward or cls.backward is PyLayer.backward:
+            missing = "forward(ctx, *args)" if cls.forward is PyLayer.forward else "backward(ctx, *grads)"
+            raise NotImplementedError(f"{cls.__name__} needs a static method {missing}")
+        return cls._applied(list(_tensors((*args, *kwargs.values()))), args, kwargs)
+
+    #: Subclasses of a framework override these: the context, and the type of the tensors that backward gets.
+    _context: type[PyLayerContext] = PyLayerContext
+
+    @staticmethod
+    def _handed(x: Tensor) -> Tensor:
+        """Convert a tensor to the framework's type."""
+        return x
+
+    @classmethod
+    def _operation(cls) -> Operation:
+        """Return the operation of a call."""
+        op = Operation(cls.__name__, run_backward)
+        op.later = lambda: run_on_tensors
+        return op
+
+    @classmethod
+    def _run_forward(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return cls.forward(ctx, *args, **kwargs)
+
+    @classmethod
+    def _answers(cls, ctx: Any, node: Node, answer: Any, recorded: bool) -> list[Any]:
+        """Return one gradient per tensor argument of forward from the result of backward."""
+        answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+        if len(answers) != len(node.inputs):
+            raise ValueError(
+                f"{node.op.name}.backward returned {len(answers)} gradients, and forward was given "
+                f"{len(node.inputs)} tensors: it returns one for each of them, and none for other arguments"
+            )
+        return answers
+
+    @classmethod
+    def _applied(cls, inputs: list[Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        frame = calling_frame()
+        node = Node()
+        node.op, node.saved, node.shape, node.hooks = cls._operation(), (), (), None
+        node.code, node.instruction = frame.f_code, frame.f_lasti
+        node.inputs = tuple(x._current() if modes.grad else None for x in inputs)
+        call = LayerCall(cls.__name__, inputs, node, any(each is not None for each in node.inputs))
+        ctx = cls._context(cls, call)
+        around, modes.layer = modes.layer, cls.__name__
+        try:
+            with no_grad():
+                result = cls._run_forward(ctx, args, kwargs)
+            return _finished(ctx, call, result)
+        finally:
+            ctx._call, modes.layer = None, around
+
+
+def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
+    """Yield the tensors among arguments or results, also those in a list or tuple."""
+    for each in given:
+        if isinstance(each, Tensor):
+            yield each
+        elif isinstance(each, (list, tuple)):
+            yield from (inner for inner in each if isinstance(inner, Tensor))
+
+
+# ---------- after forward ----------
+
+
+def _finished(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
+    """Check the writes of forward, then set the history of its outputs."""
+    entries = list(result) if isinstance(result, (list, tuple)) else [result]
+    given = [each for each in entries if isinstance(each, Tensor)]
+    if not given:
+        raise ValueError(f"{call.name}: forward returns a Tensor, or a tuple with at least one, not {_kinds(result)}")
+    call.check(given)
+    if call.recording:
+        for attribute, value in vars(ctx).items():
+            if any(value is each for each in (*call.inputs, *given)):
+                raise RuntimeError(
+                    f"{call.name}: ctx.{attribute} is a tensor that forward was given or returns. Keep it by "
+                    f"ctx.save_for_backward, so that a later write is noticed and no reference cycle arises."
+                )
+    outputs = [ctx._layer._handed(_output(call, k, given)) for k in range(len(given))]
+    if call.recording:
+        _record(ctx, call, given, outputs)
+    for old, new in zip(given, outputs, strict=True):
+        if new is not old and watch.listener is not None:
+            fresh = new._storage is not old._storage
+            watch.listener("make" if fresh else "view", new, call.name, tuple(call.inputs) if fresh else (old,))
+    if not isinstance(result, (list, tuple)):
+        return outputs[0]
+    made = iter(outputs)
+    returned = [next(made) if isinstance(each, Tensor) else each for each in entries]
+    return returned if isinstance(result, list) else tuple(returned)
+
+
+def _kinds(result: Any) -> str:
+    if isinstance(result, (list, tuple)):
+        return f"a {type(result).__name__} of {', '.join(type(each).__name__ for each in result) or 'nothing'}"
+    return type(result).__name__
+
+
+def _output(call: LayerCall, k: int, given: list[Tensor]) -> Tensor:
+    """Return the tensor for output ``k``: an announced input itself, else a new one with its own memory."""
+    x = given[k]
+    first = all(x is not before for before in given[:k])
+    if call.is_dirty(x) and first:
+        return x
+    others = (*call.inputs, *given[:k])
+    if any(x._storage is other._storage for other in others):
+        return Tensor._made(x._array.copy())
+    return Tensor._alias(x._array, x._storage)
+
+
+def _record(ctx: PyLayerContext, call: LayerCall, given: list[Tensor], outputs: list[Tensor]) -> None:
+    """Complete the node of the call, and set the history of every output that wants a gradient."""
+    node = call.node
+    wanting = [x._array.dtype in FLOATS and all(x is not c for c in call.constants) for x in given]
+    if any(wanting):
+        ctx._outputs = _laid_out(call, outputs, wanting)
+        ctx._inputs = tuple((x._array.shape, x._array.dtype, gpu_of(x._array)) for x in call.inputs)
+        ctx._sources = tuple(call.source(i, given) for i in range(len(call.saved or ())))
+        node.op.saved_names = tuple(f"saved tensor {i}" for i in range(len(node.saved)))
+        node.saved = (*node.saved, ctx)
+    for x, each, wants in zip(outputs, ctx._outputs if any(wanting) else [None] * len(outputs), wanting, strict=True):
+        if wants:
+            set_node(x, each.node(node))
+        elif x._current() is not None:
+            set_part(x, x._array, None)  # overwritten by a constant: its former value gets a gradient of 0
+
+
+def _laid_out(call: LayerCall, outputs: list[Tensor], wanting: list[bool]) -> tuple[Output, ...]:
+    """Return the outputs as backward needs them, and set the shape of the node."""
+    wanted = [x for x, wants in zip(outputs, wanting, strict=True) if wants]
+    if len(wanted) == 1:
+        call.node.shape = wanted[0]._array.shape
+        return tuple(
+            Output(x._array.shape, x._array.dtype, ALL if wants else None)
+            for x, wants in zip(outputs, wanting, strict=True)
+        )
+    places = sorted({str(x.place) for x in wanted})
+    if len({gpu_of(x._array) for x in wanted}) > 1:
+        raise TypeError(f"{call.name}: forward returned outputs on {' and '.join(places)}; they lie on one device")
+    size = sum(x._array.size for x in wanted)
+    total = size + len(wanted)
+    dtype = np.result_type(*(x._array.dtype for x in wanted))
+    call.node.shape = (total,)
+    laid, begin, count = [], 0, size
+    for k, (x, wants) in enumerate(zip(outputs, wanting, strict=True)):
+        part = None
+        if wants:
+            end = begin + x._array.size
+            part = OutputPart(output_operation(f"{call.name}[{k}]"), begin, end, count, total, dtype)
+            begin, count = end, count + 1
+        laid.append(Output(x._array.shape, x._array.dtype, part))
+    return tuple(laid)
+
+
+# ---------- backward ----------
+
+
+def _context(node: Node) -> PyLayerContext:
+    if node.saved is FREED:
+        raise freed(node)
+    found: PyLayerContext = node.saved[-1]
+    return found
+
+
+def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: bool) -> list[Tensor | None]:
+    """Call the layer's backward and check its gradients, one per input; None if none is wanted, or if it is 0."""
+    before = ctx._node, ctx._recorded
+    ctx._node, ctx._recorded = node, recorded
+    try:
+        handed = ctx._layer._handed
+        answer = ctx._layer.backward(ctx, *(None if each is None else handed(each) for each in grads))
+    finally:
+        ctx._node, ctx._recorded = before
+        ctx._take_back()
+    answers: list[Any] = ctx._layer._answers(ctx, node, answer, recorded)
+    name = f"{node.op.name}.backward"
+    for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
+        if parent is None or x is None:
+            answers[k] = None
+            continue
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"{name} returned {type(x).__name__} as the gradient of input {k}; a Tensor or None is right"
+            )
+        if gpu_of(x._array) is not gpu:
+            raise TypeError(
+                f"{name} returned a gradient on {x.place} for input {k}, which lies on {place_of(gpu)}; "
+                f"a gradient lies where its tensor does"
+            )
+        if x._array.shape != shape:
+            raise ValueError(
+                f"{name} returned a gradient of shape {x.shape} for input {k}, which has shape {list(shape)}"
+            )
+        if x._array.dtype != dtype:
+            raise TypeError(
+                f"{name} returned a gradient of dtype {x.dtype.name} for input {k}, which has dtype "
+                f"{BY_NUMPY[dtype].name}"
+            )
+    return answers
+
+
+def run_backward(node: Node, g: np.ndarray) -> list[np.ndarray | None]:
+    """Run the layer's backward on arrays. Its arguments and results are copied, so nothing is shared."""
+    ctx = _context(node)
+    grads: list[Tensor | None] = []
+    for out in ctx._outputs:
+        if out.part is ALL:
+            grads.append(Tensor._made(g.astype(out.dtype, order="C")))
+        elif out.part is not None and g[out.part.count] > 0:
+            part = g[out.part.begin : out.part.end].reshape(out.shape)
+            grads.append(Tensor._made(part.astype(out.dtype, order="C")))
+        else:
+            grads.append(_zeros(gpu_of(g), out.shape, out.dtype) if ctx._materializes else None)
+    with no_grad():
+        answers = _run(ctx, node, grads, recorded=False)
+    passed: list[np.ndarray | None] = []
+    for x, parent, (shape, dtype, gpu) in zip(answers, node.inputs, ctx._inputs, strict=True):
+        if x is not None:
+            passed.append(x._array.copy())
+        else:
+            passed.append(None if parent is None else _zeros(gpu, shape, dtype)._array)
+    return passed
+
+
+def _zeros(gpu: Any, shape: tuple[int, ...], dtype: np.dtype) -> Tensor:
+    return made_on(gpu, "", np.zeros(shape, dtype))
+
+
+def run_on_tensors(node: Node, g: Tensor) -> list[Tensor | None]:
+    """Run the layer's backward on recorded tensors."""
+    ctx = _context(node)
+    if g._current() is None:
+        # A new leaf shows whether recorded operations computed backward's result from this gradient.
+        g = Tensor._alias(g._array, g._storage)
+        g._node = new_leaf(g._array.shape)
+    given = g.clone()
+    grads: list[Tensor | None] = []
+    for out in ctx._outputs:
+        if out.part is ALL:
+            grads.append(given)
+        elif out.part is not None and g._array[out.part.count] > 0:
+            part = reshape(given[out.part.begin : out.part.end], out.shape).clone()
+            grads.append(part if part._array.dtype == out.dtype else cast(part, out.dtype))
+        else:
+            grads.append(_zeros(gpu_of(g._array), out.shape, out.dtype) if ctx._materializes else None)
+    answers = _run(ctx, node, grads, recorded=True)
+    passed: list[Tensor | None] = []
+    for k, (x, parent, (shape, dtype, gpu)) in enumerate(zip(answers, node.inputs, ctx._inputs, strict=True)):
+        if parent is None:
+            passed.append(None)
+        elif x is None:
+            passed.append(_zeros(gpu, shape, dtype))
+        else:
+            if x._current() is None and x._array.any():
+                raise RuntimeError(
+                    f"{node.op.name}.backward worked out the gradient of input {k} outside recorded operations (with "
+                    f"numpy, or under no_grad), so it has no gradient itself, and create_graph asks for one. Compute "
+                    f"it from the tensors that backward is given, with operations of minitensor."
+                )
+            passed.append(x.clone())
+    return passed

@@ -1,0 +1,227 @@
+"""Recompute a part of a program in backward instead of keeping the tensors that it saved.
+
+Only the arguments are kept. Backward runs the part again with the same random numbers, and raises an error if a tensor
+that it reads was written in between, because the result would differ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from minitensor.engine.autograd.gradients import gradients_of, nodes_of
+from minitensor.engine.autograd.py_layer import PyLayer
+from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.modes import enable_grad, modes
+from minitensor.engine.random import source
+from minitensor.engine.saved.saved import FREED
+
+
+class Repeatable:
+    """A function with its arguments that can run again.
+
+    Attributes:
+        outside: nodes that the function uses besides its arguments: they outlived the nodes of its run.
+        read: storages that its backward reads and that other tensors own, with their versions.
+    """
+
+    #: Subclasses of a framework override these: the name in errors, and the tensor type.
+    called = "recompute"
+    kind: type[Tensor] = Tensor
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], draws_again: bool = True
+    ) -> None:
+        """``draws_again``: True if backward uses the same random numbers again."""
+        self.function, self.kwargs = function, kwargs
+        self.drawn = self.random_state() if draws_again else None
+        self.is_tensor = tuple(isinstance(x, Tensor) for x in args)
+        self.others = tuple(None if isinstance(x, Tensor) else x for x in args)
+        self.given: tuple[Any, ...] = args
+        self.outside: list[Node] = []
+        self.read: list[tuple[ref[Storage], int]] = []
+
+    def first(self) -> Any:
+        """Run the function, drop the tensors that its operations saved, and return the results without history."""
+        shadows = tuple(self.detached(x, x._current() is not None) if isinstance(x, Tensor) else x for x in self.given)
+        self.given = ()
+        with enable_grad():
+            result = self._run(shadows)
+        own = {x._current() for x in shadows if isinstance(x, Tensor)}
+        many = result if isinstance(result, (list, tuple)) else [result]
+        self._register(many, own)
+        bare = [x.detach() if isinstance(x, Tensor) else x for x in many]
+        was_one = many is not result
+        del result, many, shadows, own
+        self._keep_survivors()
+        return bare[0] if was_one else tuple(bare)
+
+    def _run(self, args: tuple[Any, ...]) -> Any:
+        return self.function(*args, **self.kwargs)
+
+    def _register(self, results: Any, own: set[Node | None]) -> None:
+        """Record weak references to every node that the results depend on, and to every saved storage."""
+        self._registered: list[tuple[ref[Node], list[ref[Node]]]] = []
+        seen: set[Node] = set()
+        stack = [node for x in results if isinstance(x, Tensor) and (node := x._current()) is not None]
+        self._roots = [ref(node) for node in stack]
+        while stack:
+            node = stack.pop()
+            if node in seen or node in own:
+                continue
+            seen.add(node)
+            parents = [each for each in node.inputs if each is not None and each not in own]
+            self._registered.append((ref(node), [ref(each) for each in parents]))
+            stack += parents
+            if type(node) is not Leaf and node.saved is not FREED:
+                for each in node.saved:
+                    if isinstance(each, tuple) and len(each) == 3 and isinstance(each[1], Storage):
+                        self.read.append((ref(each[1]), each[1].version))
+
+    def _keep_survivors(self) -> None:
+        """Keep the nodes that are alive outside the run and were reached from it."""
+        led_to = [*self._roots, *(each for node, parents in self._registered if node() is None for each in parents)]
+        found = {id(node): node for each in led_to if (node := each()) is not None}
+        self.outside = list(found.values())
+        self.read = [(storage, version) for storage, version in self.read if storage() is not None]
+        del self._registered, self._roots
+
+    def placeholders(self, results: Any = None) -> list[Tensor]:
+        """Return a placeholder tensor for each outside node, of almost no memory, in the dtype of the results."""
+        many = results if isinstance(results, tuple) else [results]
+        floats = [x._array.dtype for x in many if isinstance(x, Tensor) and x._array.dtype in FLOATS]
+        self.dtype = np.result_type(*floats) if floats else self.dtype
+        made: list[Any] = []
+        for node in self.outside:
+            placeholder: Any = self.kind._made(np.zeros((), self.dtype))
+            placeholder._array, placeholder._node = np.broadcast_to(placeholder._array, node.shape), node
+            made.append(placeholder)
+        return made
+
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+
+    def again(self, tensors: tuple[Tensor, ...]) -> list[Tensor]:
+        """Run the function again on the same arguments, recorded.
+
+        Raises:
+            RuntimeError: if a tensor that it reads was written in between.
+        """
+        for storage, version in self.read:
+            now = storage()
+            if now is not None and now.version != version:
+                raise RuntimeError(
+                    f"{self.called}: a tensor that the function uses was written between forward and "
+                    f"backward (version {version} became {now.version}), so computing it again would give something "
+                    f"else. Write it after backward, or compute this part without {self.called}."
+                )
+        given = iter(tensors)
+        args = tuple(
+            next(given) if is_tensor else other for other, is_tensor in zip(self.others, self.is_tensor, strict=True)
+        )
+        with enable_grad(), self._drawing_again():
+            result = self._run(args)
+        many = result if isinstance(result, (list, tuple)) else [result]
+        return [x for x in many if isinstance(x, Tensor)]
+
+    def gradients(
+        self, saved: Sequence[Any], wanted: Sequence[bool], grads: Sequence[Any], recorded: bool
+    ) -> list[Tensor | None]:
+        """Run again on ``saved`` and return the gradient of each ``wanted`` tensor, None for the others.
+
+        ``grads`` are the gradients of its results; with ``recorded``, the returned gradients have gradients themselves.
+        """
+        args = tuple(
+            x if recorded and wants else self.detached(x, wants) for x, wants in zip(saved, wanted, strict=False)
+        )
+        outputs = self.again(args)
+        pairs = [(y, g) for y, g in zip(outputs, grads, strict=True) if y._current() is not None and g is not None]
+        outside = self.placeholders()
+        inputs = [x for x, wants in zip((*args, *outside), wanted, strict=True) if wants]
+        with enable_grad():
+            found = iter(self.back([y for y, _ in pairs], inputs, [g for _, g in pairs], recorded, outside))
+        return [next(found) if wants else None for wants in wanted]
+
+    def _drawing_again(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.drawn is None else self._drawing_from(self.drawn)
+
+    @contextlib.contextmanager
+    def _drawing_from(self, state: Any) -> Iterator[None]:
+        """Draw random numbers from ``state``, and restore the present state afterwards."""
+        before = self.random_state()
+        self.set_random_state(state)
+        try:
+            yield
+        finally:
+            self.set_random_state(before)
+
+    # ---------- overridden by subclasses of a framework ----------
+
+    def detached(self, x: Tensor, wants: bool) -> Tensor:
+        """Return an alias of ``x`` without its history: a leaf if a gradient is wanted."""
+        made: Tensor = x.detach()
+        made.stop_gradient = not wants
+        return made
+
+    def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
+        """Return the gradients of ``outputs`` for ``inputs``; none passes through ``ends``."""
+        return gradients_of(outputs, inputs, grads, recorded, recorded, True, nodes_of(ends))
+
+    def random_state(self) -> Any:
+        """Return the state of the random generator."""
+        return source.generator.bit_generator.state
+
+    def set_random_state(self, state: Any) -> None:
+        """Restore a state that :meth:`random_state` returned."""
+        source.generator.bit_generator.state = state
+
+
+class Recomputed(PyLayer):
+    """A recomputed part as one operation of its arguments and of the outside nodes."""
+
+    @staticmethod
+    def forward(ctx: Any, repeatable: Repeatable, results: Callable[[], Any], *tensors: Any) -> Any:
+        """Save the arguments; the results have been computed already."""
+        ctx.repeatable = repeatable
+        ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
+        return results()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Run the part again and go back through it."""
+        wanted = [each is not None for each in ctx._node.inputs]
+        return tuple(ctx.repeatable.gradients(ctx.saved_tensor(), wanted, grads, modes.grad))
+
+
+def recompute(
+    function: Callable[..., Any],
+    *args: Any,
+    preserve_rng_state: bool = True,
+    use_reentrant: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Call ``function(*args, **kwargs)``, keep only the arguments for backward, and recompute the rest there.
+
+    Args:
+        preserve_rng_state: True to draw the same random numbers again.
+        use_reentrant: ignored: with both settings gradients reach the arguments and every tensor that the function
+            uses besides.
+
+    Raises:
+        TypeError: if ``function`` cannot be called.
+        RuntimeError: in backward, if a tensor that the function reads was written in between.
+    """
+    if not callable(function):
+        raise TypeError(f"recompute: function is a layer or another function, not {type(function).__name__}")
+    if not modes.grad:
+        return function(*args, **kwargs)
+    repeatable = Repeatable(function, args, kwargs, preserve_rng_state)
+    results = repeatable.first()
+    tensors = [x for x in args if isinstance(x, Tensor)]
+    return Recomputed.apply(repeatable, lambda: results, *tensors, *repeatable.placeholders(results))

@@ -1,0 +1,179 @@
+"""Helpers of the rules on tensors for reading and writing along an axis."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.kernels.along_axis import positions, turns_of
+from minitensor.engine.kernels.indexed import last_of_each
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.rules import on_arrays_along_axis as on_arrays
+from minitensor.engine.views.joining import broadcast_to
+from minitensor.engine.views.reshaping import reshape
+
+_where, _index_select, _index_add, _index_fill, _scatter = (
+    FUNCTIONS[name] for name in ("where", "index_select", "index_add", "index_fill", "scatter")
+)
+Shape = tuple[int, ...]
+
+
+def _constant(array: np.ndarray) -> Tensor:
+    return Tensor._made(array.copy())
+
+
+def _line(x: Tensor) -> Tensor:
+    return reshape(x, [x.size])
+
+
+def _taken(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
+    """Return the elements of ``x`` at flat positions."""
+    return reshape(_index_select(_line(x), _constant(flat), 0), shape)
+
+
+def _added(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
+    """Return zeros of ``shape``, with ``g`` added at flat positions."""
+    zeros = _constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
+    return reshape(_index_add(zeros, _constant(flat), 0, _line(g)), shape)
+
+
+def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
+    """Return the gradient for values of ``shape``, of which the index may cover only a part."""
+    have = taken_g._array.shape
+    if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
+        return taken_g
+    covered = np.arange(math.prod(shape), like=taken_g._array).reshape(shape)[tuple(slice(0, n) for n in have)]
+    return _added(taken_g, covered.reshape(-1), shape)
+
+
+def emptied_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool) -> Tensor:
+    """Return ``g`` with 0 at the indexed elements."""
+    flat, _ = positions(indices._array, g._array.shape, axis, broadcast)
+    return reshape(_index_fill(_line(g), _constant(flat), 0, 0.0), g.shape)
+
+
+def taken_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
+    """Return the gradient for values that were added."""
+    flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
+    return fitted_to(_taken(g, flat, spread), shape, broadcast)
+
+
+def last_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
+    """Return the gradient for values that were assigned."""
+    flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
+    last = _constant(last_of_each(flat).reshape(spread))
+    return fitted_to(_where(last, _taken(g, flat, spread), 0.0), shape, broadcast)
+
+
+def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
+    """Return the gradient for the elements that ``take_along_axis`` read."""
+    read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g._array.shape))
+    read = read if broadcast else shape
+    flat, _ = positions(indices._array, read, axis, broadcast)
+    return _added(g, flat, read)
+
+
+def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
+    """Return for every element of ``g`` one over the number of values that were averaged there."""
+    return _constant(on_arrays.shares_along(g._array, indices._array, axis, include_self, broadcast))
+
+
+def multiplied_ones(g: Tensor, indices: Tensor, values: Tensor, axis: int, broadcast: bool) -> Tensor:
+    """Return in the shape of ``g`` the factor by which every element was multiplied."""
+    gradient: Tensor = FUNCTIONS["put_along_axis_multiply"](
+        _constant(np.ones_like(g._array)), indices, values, axis, True, broadcast
+    )
+    return gradient
+
+
+def factors_along(
+    arr: Tensor, indices: Tensor, values: Tensor, axis: int, include_self: bool, broadcast: bool
+) -> Tensor:
+    """Return for every value the product of the other factors at its position."""
+    flat, spread = positions(indices._array, arr._array.shape, axis, broadcast)
+    factors = _line(_lined_up(values, spread, broadcast))
+    named, place = np.unique(flat, return_inverse=True)
+    place = place.reshape(-1)
+    turns = turns_of(flat)
+    ones = _constant(np.ones_like(factors._array, shape=named.shape))
+    start = _taken(arr, named, named.shape) if include_self else ones
+    before = _passed(start, turns, place, factors)
+    after = _passed(ones, turns[::-1], place, factors)
+    return reshape(before * after, spread)
+
+
+def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
+    """Return for every factor the product of the factors before it at its position."""
+    found = _constant(np.zeros_like(factors._array))
+    ones = _constant(np.ones_like(running._array))
+    for turn in turns:
+        at, these = _constant(place[turn]), _constant(turn)
+        found = _index_add(found, these, 0, _index_select(running, at, 0))
+        running = running * _scatter(ones, at, _index_select(factors, these, 0))
+    return found
+
+
+def _lined_up(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
+    """Return ``values`` in the shape ``wanted`` of an index."""
+    have = values._array.shape
+    if not broadcast and len(have) == len(wanted) and values.size != 1:
+        covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
+        return _taken(values, covered.reshape(-1), wanted)
+    return broadcast_to(values, list(wanted))
+
+
+def multiplied_along(
+    g: Tensor,
+    arr: Tensor,
+    indices: Tensor,
+    values: Tensor,
+    axis: int,
+    include_self: bool,
+    broadcast: bool,
+    shape: Shape,
+) -> Tensor:
+    """Return the gradient for values that were factors."""
+    flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
+    slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
+    return fitted_to(_taken(g, flat, spread) * slopes, shape, broadcast)
+
+
+def _ties(kept: Tensor, out: Tensor, indices: Tensor, values: Tensor, *how: object) -> Tensor:
+    arrays = (x._array for x in (kept, out, indices, values))
+    return _constant(on_arrays.ties_along(*arrays, *how))  # type: ignore[arg-type]  # unpacked positional arguments
+
+
+def extreme_self(
+    g: Tensor,
+    kept: Tensor,
+    out: Tensor,
+    indices: Tensor,
+    values: Tensor,
+    axis: int,
+    include_self: bool,
+    broadcast: bool,
+) -> Tensor:
+    """Return the gradient for the elements that were compared with the values."""
+    part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
+    rest = _where(kept, part, 0.0)
+    return rest if include_self else emptied_along(rest, indices, axis, broadcast)
+
+
+def extreme_along(
+    g: Tensor,
+    kept: Tensor,
+    out: Tensor,
+    indices: Tensor,
+    values: Tensor,
+    axis: int,
+    include_self: bool,
+    broadcast: bool,
+    shape: Shape,
+) -> Tensor:
+    """Return the gradient for the values."""
+    flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
+    part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
+    won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)
+    return fitted_to(_where(_constant(won), _taken(part, flat, spread), 0.0), shape, broadcast)

@@ -1,0 +1,65 @@
+"""Helpers of the rules on tensors for functions, scans and activations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import ones_like
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.rules import on_arrays_functions as on_arrays
+from minitensor.engine.views.joining import concat
+from minitensor.engine.views.reshaping import reshape
+from minitensor.engine.views.transposing import transpose
+
+
+def sinc_slope(x: Tensor) -> Tensor:
+    """Return the slope of sinc."""
+    u = x * math.pi
+    where, near = FUNCTIONS["where"], abs(u) < 1
+    small, large = where(near, u, 0), where(near, 1, u)
+    square, series = small * small, 0.0
+    for coefficient in reversed(on_arrays.SINC_SERIES):
+        series = series * square + coefficient
+    closed = (FUNCTIONS["cos"](large) - FUNCTIONS["sin"](large) / large) / large
+    gradient: Tensor = where(near, series * small, closed) * math.pi
+    return gradient
+
+
+def no_slope(op: str) -> Any:
+    """Refuse the gradient for x of an incomplete gamma function."""
+    on_arrays.no_slope(op)
+
+
+def softmax_gradient(g: Tensor, out: Tensor, axis: int) -> Tensor:
+    """Return the gradient of softmax from its result."""
+    product: Any = g * out
+    gradient: Tensor = out * (g - (product if out.ndim == 0 else FUNCTIONS["sum"](product, axis, True)))
+    return gradient
+
+
+def shaped(g: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return the same elements in another shape."""
+    return reshape(g, list(shape))
+
+
+def cumprod_gradient(g: Tensor, x: Tensor, axis: int | None) -> Tensor:
+    """Return the gradient of cumprod, as on arrays: by doubling, without division."""
+    shape = x.shape
+    if 0 in shape:
+        return reshape(g, shape)
+    if axis is None or not shape:
+        x, g, axis = reshape(x, [-1]), reshape(g, [-1]), 0
+    swapped = list(range(x.ndim))
+    swapped[axis], swapped[-1] = swapped[-1], swapped[axis]
+    x, total = transpose(x, swapped), transpose(g, swapped)
+    length, stretch, factors = x.shape[-1], 1, x[..., 1:]
+    while stretch < length:
+        longer = total[..., :-stretch] + factors * total[..., stretch:]
+        total = concat([longer, total[..., length - stretch :]], -1)
+        if 2 * stretch < length:
+            factors = factors[..., :-stretch] * factors[..., stretch:]
+        stretch *= 2
+    before = concat([ones_like(x[..., :1]), FUNCTIONS["cumprod"](x[..., :-1], -1)], -1)
+    return reshape(transpose(before * total, swapped), shape)

@@ -1,0 +1,426 @@
+"""History: the operations that computed a tensor's numbers.
+
+A :class:`Node` is one value that an operation computed, with links to the nodes of the operation's inputs. Nodes hold
+other nodes, saved arrays and the storages of those, but never tensors. Therefore there are no reference cycles, and
+dropping the last tensor frees its whole history at once.
+
+Tensors that are views of one another form a group. Its :class:`History` holds the node of the value in the group's
+memory, and counts how often that value has changed. If a view's own node is out of date, the view reads its part of
+the group's current value; a write through a view makes the group's next value. ``detach()`` begins a new group. A
+tensor without views has no group: its ``_history`` is None, and ``_node`` alone is its history.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.iterative_dealloc import install_iterative_dealloc
+from minitensor.engine.core.regions import Extent, PartGradient, Pick, Region, covers, extent_of, region_of, same_layout
+from minitensor.engine.core.storage import CallSite, Storage, caller, calling_frame
+from minitensor.engine.device.arrays import like
+
+#: A saved array, its storage, and the version at which it was saved: an integer, or the object that
+#: :mod:`minitensor.engine.saved.saved` puts in its place after a write overwrote some of its bytes.
+Saved = tuple[np.ndarray, Storage, Any]
+
+
+class Operation:
+    """The part that all nodes of one operation share.
+
+    ``backward(node, g)`` returns one gradient array (or None) per entry of ``node.inputs``. It may return ``g`` itself
+    or a view of it, and never writes into ``g``. Any other array it returns is new and returned only once, because
+    other gradients are added to it in place. ``on_tensors`` does the same with tensors, recorded. A linear operation
+    supplies ``jvp`` instead: ``jvp(node, i, u)`` is its result for ``u`` as input ``i`` and zeros for the other inputs.
+
+    Two shortcuts avoid passes over a large memory if only a small part of it is read or written: backward may return a
+    :class:`~minitensor.engine.core.regions.PartGradient`; and ``owned(node, g)``, which may write into ``g``, replaces
+    backward if nobody else holds ``g``.
+    """
+
+    __slots__ = ("name", "backward", "saved_names", "jvp", "owned", "later", "_on_tensors")
+
+    #: Creates ``on_tensors`` on first use.
+    later: Callable[[], Callable[[Node, Any], Any]]
+    _on_tensors: Callable[[Node, Any], Any]
+
+    def __init__(
+        self,
+        name: str,
+        backward: Callable[[Node, np.ndarray], Any],
+        saved_names: tuple[str, ...] = (),
+        jvp: Callable[[Node, int, np.ndarray], np.ndarray] | None = None,
+        owned: Callable[[Node, np.ndarray], Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.backward = backward
+        self.saved_names = saved_names
+        self.jvp = jvp
+        self.owned = owned
+
+    @property
+    def on_tensors(self) -> Callable[[Node, Any], Any]:
+        """``on_tensors(node, g)`` returns one gradient tensor (or None) per entry of ``node.inputs``."""
+        try:
+            return self._on_tensors
+        except AttributeError:
+            self._on_tensors = self.later()
+            return self._on_tensors
+
+
+class Node:
+    """One computed value.
+
+    Attributes:
+        op: its :class:`Operation`.
+        inputs: the nodes of the op's inputs; None for an input that requires no gradient.
+        saved: the values that backward needs: :data:`Saved` triples (or None) in the order of ``op.saved_names``, then
+            plain values.
+        shape: the shape of the value.
+        hooks: a list of callables and :class:`GradientBox`, or None.
+        code, instruction: the code position that called the operation.
+    """
+
+    __slots__ = ("op", "inputs", "saved", "shape", "hooks", "code", "instruction", "__weakref__")
+
+    op: Operation
+    inputs: tuple[Node | None, ...]
+    saved: Any
+    shape: tuple[int, ...]
+    hooks: list[Any] | None
+    code: CodeType
+    instruction: int
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.op.name
+
+    @property
+    def place(self) -> CallSite:
+        """The line that called the operation."""
+        return CallSite(self.code, self.instruction)
+
+    def add_hook(self, hook: Any) -> None:
+        """Register ``hook`` (a callable's handle or a :class:`GradientBox`) for this value's gradient, at most once."""
+        if self.hooks is None:
+            self.hooks = []
+        if hook not in self.hooks:
+            self.hooks.append(hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name}, {self.place}>"
+
+
+install_iterative_dealloc(Node)
+
+
+class Leaf(Node):
+    """A value that the program created and that requires a gradient. ``saved`` holds its gradient."""
+
+    __slots__ = ()
+
+
+def _nothing(node: Node, g: np.ndarray) -> tuple[()]:
+    return ()
+
+
+LEAF = Operation("leaf", _nothing)
+
+
+def new_leaf(shape: tuple[int, ...]) -> Leaf:
+    """Return a leaf that has no gradient yet."""
+    leaf = Leaf()
+    leaf.op, leaf.inputs, leaf.saved, leaf.shape, leaf.hooks = LEAF, (), None, shape, None
+    leaf.code, leaf.instruction = caller()
+    return leaf
+
+
+def new_node(
+    op: Operation,
+    inputs: tuple[Node | None, ...],
+    saved: tuple[Any, ...],
+    shape: tuple[int, ...],
+    place: tuple[CodeType, int] | None = None,
+) -> Node:
+    """Return a node for an operation that was just called, at ``place`` if the caller has found it already."""
+    node = Node()
+    node.op = op
+    node.inputs = inputs
+    node.saved = saved
+    node.shape = shape
+    node.hooks = None
+    if place is None:
+        frame = calling_frame()
+        node.code, node.instruction = frame.f_code, frame.f_lasti
+    else:
+        node.code, node.instruction = place
+    return node
+
+
+class GradientBox:
+    """The retained gradient of a non-leaf tensor (``retain_grads``). It moves along with the tensor's current value.
+
+    ``adds``: True if the next backward adds its gradient, as in PyTorch; False if it replaces it, as in Paddle.
+    """
+
+    __slots__ = ("gradient", "adds")
+
+    def __init__(self) -> None:
+        self.gradient: Any = None
+        self.adds = False
+
+
+def move_boxes(old: Node, new: Node | None) -> None:
+    """Move retained gradients from node ``old`` to ``new`` after a tensor's value changed; hooks remain on ``old``."""
+    if old.hooks is None:
+        return
+    for box in [hook for hook in old.hooks if type(hook) is GradientBox]:
+        old.hooks.remove(box)
+        if new is not None:
+            new.add_hook(box)
+
+
+class History:
+    """The state of one group of views.
+
+    Attributes:
+        base: the array of the tensor the group began with. Gradients of the group's node have its shape.
+        node: the node of the value that the base's memory holds now, or None.
+        version: the number of recorded writes to the group.
+        retaining: weak references to the members that retain their gradient; None if there are none.
+    """
+
+    __slots__ = ("base", "node", "version", "retaining", "_extent")
+
+    base: np.ndarray
+    node: Node | None
+    version: int
+
+    def __init__(self, base: Any) -> None:
+        self.base = base._array
+        self.node = node = base._node
+        self.version = 0
+        self._extent: Extent | None = None
+        self.retaining: list[weakref.ref[Any]] | None = None
+        if node is not None and node.hooks is not None:
+            self.note_retaining(base)
+
+    def region_of(self, array: np.ndarray) -> Region:
+        """Locate ``array``, a view on the group's memory, in the memory of the base, which is measured once."""
+        if self._extent is None:
+            self._extent = extent_of(self.base)
+        return self._extent.region_of(array)
+
+    def region_shown(self, x: Any) -> Region | Pick:
+        """Return the region of the base that ``x``, a tensor of the group, shows."""
+        node = x._node
+        if node is not None and node.inputs and node.inputs[0] is self.node and node.saved:
+            # `x` is a view of the value that the base holds now. If an index made it, that is an index into the base.
+            pick = node.saved[0]
+            if isinstance(pick, Pick):
+                return pick
+        return self.region_of(x._array)
+
+    def note_retaining(self, member: Any) -> None:
+        """Remember that ``member`` may retain its gradient: its box must move when another member is written."""
+        if getattr(member, "_extra", None) is not None and member._extra.box is not None:
+            others = [
+                reference for reference in self.retaining or () if reference() is not None and reference() is not member
+            ]
+            self.retaining = [*others, weakref.ref(member)]
+
+
+def group_of(x: Any) -> History:
+    """Return the group of tensor ``x``; if it has none, create one with ``x`` as its base."""
+    history: History | None = x._history
+    if history is None:
+        x._history = history = History(x)
+        x._seen = 0
+    return history
+
+
+def reading(history: History, array: np.ndarray, op: Operation) -> Node:
+    """Return a node that reads ``array``, a view on the group's memory, from the group's current value."""
+    return new_node(op, (history.node,), (history.region_of(array),), array.shape)
+
+
+def current(x: Any) -> Node | None:
+    """Return the node of the value that tensor ``x`` shows now. Only needed if ``x`` has a group."""
+    history: History = x._history
+    old: Node | None = x._node
+    if x._seen == history.version:
+        return old
+    if history.node is None or x._array is history.base:
+        node = history.node
+    else:
+        node = reading(history, x._array, READ)
+    if old is not None:
+        move_boxes(old, node)
+    x._node, x._seen = node, history.version
+    return node
+
+
+def peek(x: Any) -> Node | None:
+    """Return the node of the value that ``x`` shows, or the group's if the view is out of date. Nothing changes."""
+    history: History | None = x._history
+    own: Node | None = x._node
+    return own if history is None or x._seen == history.version else history.node
+
+
+def wrote(x: Any, node: Node) -> None:
+    """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``."""
+    history = x._history
+    if x._array is history.base:
+        history.node = node
+    else:
+        region = history.region_shown(x)
+        place = node.code, node.instruction
+        history.node = new_node(WRITE, (history.node, node), (region,), history.base.shape, place)
+    history.version += 1
+    if x._node is not None:
+        move_boxes(x._node, node)
+    x._node, x._seen = node, history.version
+    if history.retaining is not None:
+        follow_retaining(x)
+
+
+def follow_retaining(x: Any) -> None:
+    """Move the boxes of all members to their new values, after the group of ``x`` was written through ``x``.
+
+    ``x`` itself now reads the group's memory, so its gradient includes that of the base's new value.
+    """
+    history = x._history
+    if x._array is not history.base:
+        node = reading(history, x._array, READ)
+        move_boxes(x._node, node)
+        x._node = node
+    for reference in history.retaining:
+        member = reference()
+        if member is not None and member._history is history:
+            current(member)
+
+
+def set_node(x: Any, node: Node) -> None:
+    """Record that tensor ``x`` was overwritten with the value of ``node``."""
+    if x._history is not None:
+        wrote(x, node)
+    else:
+        if x._node is not None and x._node.hooks is not None:
+            move_boxes(x._node, node)
+        x._node = node
+
+
+def become_leaf(x: Any, leaf: Leaf) -> None:
+    """Make tensor ``x``, which requires no gradient so far, the leaf ``leaf``.
+
+    If ``x`` shows all memory of its group, the leaf becomes the group's value; otherwise, ``x`` leaves the group.
+    """
+    x._node = leaf
+    history = x._history
+    if history is None:
+        return
+    if not covers(x._array, history.base):
+        x._history = None
+        return
+    if same_layout(x._array, history.base):
+        history.node = leaf
+    else:  # its shape or strides changed since it became the base of the group
+        history.node = new_node(READ, (leaf,), (region_of(history.base, x._array),), history.base.shape)
+    history.version += 1
+    x._seen = history.version
+
+
+def is_protected(x: Any) -> bool:
+    """True if ``x`` is a leaf that requires a gradient, or a view of one."""
+    history = x._history
+    if type(x._node) is Leaf and (history is None or x._seen == history.version):
+        return True
+    if history is None:
+        return False
+    node = history.node
+    while node is not None and (node.op is RESHAPED or node.op is READ):
+        node = node.inputs[0]
+    return type(node) is Leaf
+
+
+# ---------- the three operations of view groups ----------
+
+
+def _read_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
+    (region,) = node.saved
+    return (PartGradient(g, region, node.inputs[0].shape),)  # type: ignore[union-attr]  # this input is recorded
+
+
+def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    (region,) = node.saved
+    part, rest = region.split(g)
+    return (rest if node.inputs[0] is not None else None), part
+
+
+def _write_owned(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    (region,) = node.saved
+    part = region.take(g)
+    if part is None:
+        return _write_backward(node, g)
+    return (g if node.inputs[0] is not None else None), part
+
+
+def _reshaped_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    (back,) = node.saved
+    return (back(g),)
+
+
+def _read_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    region: Region
+    (region,) = node.saved
+    return region.show(u)
+
+
+def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    region: Region | Pick
+    (region,) = node.saved
+    if i == 0:
+        return region.split(u)[1]
+    shape = region(np.empty(node.shape, np.bool_)).shape if isinstance(region, Pick) else region.view.shape
+    return region.spread(repeated(u, shape), node.shape)
+
+
+def _reshaped_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    (back,) = node.saved
+    old = np.zeros((u.size,), u.dtype, like=u)
+    old[like(back(np.arange(u.size).reshape(node.shape)).ravel(), u)] = u.ravel()
+    return old.reshape(node.shape)
+
+
+def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Broadcast ``u`` to ``shape`` after removing its surplus leading dimensions of length 1."""
+    return np.broadcast_to(u.reshape(u.shape[max(u.ndim - len(shape), 0) :]), shape)
+
+
+#: A view's part of the group's current value.
+READ = Operation("read", _read_backward, jvp=_read_jvp)
+#: The group's value after a write through a view that covers part of it.
+WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_owned)
+#: A leaf before its shape was changed under ``no_grad``; inputs: the leaf with the new shape.
+RESHAPED = Operation("reshaped", _reshaped_backward, jvp=_reshaped_jvp)
+
+
+def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Give leaf ``x`` the shape and strides of ``array``; it remains a leaf.
+
+    Operations on the old leaf still send gradients in the old shape; ``back`` converts them to the new one.
+    """
+    old = x._node
+    new = new_leaf(array.shape)
+    if old.saved is not None:
+        gradient = old.saved
+        new.saved = type(gradient)._made(back(gradient._array).copy())
+    new.hooks, old.hooks = old.hooks, None
+    old.__class__ = Node
+    old.op, old.inputs, old.saved = RESHAPED, (new,), (back,)
+    x._node, x._array = new, array

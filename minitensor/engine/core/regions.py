@@ -1,0 +1,289 @@
+"""Regions: the cells of a group's memory that a view covers.
+
+A region describes memory, not indices: an offset, a shape and strides inside the stretch of memory (the extent) that
+the group's base spans. Therefore views of views need no composition, and a base whose shape or strides have changed
+needs no special case. A view that was made by indexing the base itself is described by its index (:class:`Pick`)
+instead, because asking numpy for an array's address takes three times as long as adding up a small array.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import add, ndarray
+
+from minitensor.engine.device.arrays import add_at, address_of, host_array, like, owner_of, restrided, strided
+
+address = address_of
+
+
+class Layout(NamedTuple):
+    """How an array is laid out in a stretch of memory, in elements."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def of(self, cells: np.ndarray) -> np.ndarray:
+        """Return the elements of the one-dimensional array ``cells`` that this layout addresses, as a view."""
+        size = cells.itemsize
+        shown: np.ndarray = strided(cells, self.offset, self.shape, tuple([s * size for s in self.strides]))
+        return shown
+
+
+class Region(NamedTuple):
+    """The cells that a view covers, inside the ``extent`` (elements) that the base of its group spans.
+
+    ``dense`` is true if the base fills its extent in C order without gaps and the view covers at least one cell and no
+    cell twice. Then a gradient for the base, in C order, has the view's cells at the view's positions.
+    """
+
+    extent: int
+    base: Layout
+    view: Layout
+    overlaps_itself: bool
+    dense: bool
+
+    def within(self, g: np.ndarray) -> np.ndarray | None:
+        """Return the view's cells in ``g``, a gradient for the base, as a view of ``g``, or None if impossible."""
+        return self.view.of(g.reshape(-1)) if self.dense and g.flags.c_contiguous else None
+
+    def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Expand ``g``, a gradient for the view, to one for the base, of ``shape``, with zeros outside the view."""
+        if self.dense:
+            total = np.zeros(shape, g.dtype, like=g)
+            self.view.of(total.reshape(-1))[...] = g
+            return total
+        cells = np.zeros((self.extent,), g.dtype, like=g)
+        if self.overlaps_itself:
+            add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)
+        elif g.size:
+            self.view.of(cells)[...] = g
+        return self.base.of(cells)
+
+    def show(self, u: np.ndarray) -> np.ndarray:
+        """Return the elements that the view shows if the base has the elements ``u``."""
+        cells = np.zeros((self.extent,), u.dtype, like=u)
+        self.base.of(cells)[...] = u
+        return self.view.of(cells).copy()
+
+    def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split ``g``, a gradient for the base, into the view's part and the rest (zero at the view's cells)."""
+        if self.dense:
+            rest = g.copy()
+            return self.take(rest), rest  # type: ignore[return-value]  # a dense base always has a part
+        cells = np.zeros((self.extent,), g.dtype, like=g)
+        self.base.of(cells)[...] = g
+        part = self.view.of(cells)
+        taken = part.copy()
+        part[...] = 0
+        return taken, self.base.of(cells)
+
+    def take(self, g: np.ndarray) -> np.ndarray | None:
+        """Copy the view's part out of ``g`` and zero it in ``g``; return None if ``g`` has no view of the part."""
+        part = self.within(g)
+        if part is None:
+            return None
+        taken = part.copy()
+        part.fill(0)
+        return taken
+
+
+class Pick:
+    """Index of a view: ``pick(array)`` is ``array[index]`` as a view, even if numpy would return a scalar.
+
+    The index selects no element twice. Applied to the base of a group, it also serves as a region, and it finds the
+    view's cells in gradients of any layout.
+    """
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: Any) -> None:
+        index = index if isinstance(index, tuple) else (index,)
+        for entry in index:
+            if entry is Ellipsis:
+                break
+        else:
+            index = (*index, Ellipsis)
+        self.index = index
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        """Return the view of ``array``."""
+        picked: np.ndarray = array[self.index]
+        return picked
+
+    def within(self, g: np.ndarray) -> np.ndarray:
+        """Return the part's cells in ``g``, a gradient for the whole, as a view of ``g``."""
+        return self(g)
+
+    def spread(self, g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """Expand ``g``, a gradient for the part, to one for the whole, of ``shape``, with zeros outside the part."""
+        whole = np.zeros(shape, g.dtype, like=g)
+        self(whole)[...] = g
+        return whole
+
+    def split(self, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split ``g``, a gradient for the whole, into the part's and the rest, which is zero at the part's cells."""
+        rest = g.copy()
+        return self.take(rest), rest
+
+    def take(self, g: np.ndarray) -> np.ndarray:
+        """Copy the part's cells out of ``g`` and zero them in ``g``."""
+        part = self(g)
+        taken = part.copy()
+        part.fill(0)
+        return taken
+
+
+class PartGradient:
+    """A gradient for a whole memory that is zero outside one part, stored as the gradient ``g`` for that part.
+
+    With it, the backward of reading one row of a large matrix allocates no matrix of zeros. ``region`` locates the part
+    in the whole, which has ``shape``.
+    """
+
+    __slots__ = ("g", "region", "shape")
+
+    def __init__(self, g: np.ndarray, region: Region | Pick, shape: tuple[int, ...]) -> None:
+        self.g, self.region, self.shape = g, region, shape
+
+    def whole(self) -> np.ndarray:
+        """Return the gradient for the whole."""
+        return self.region.spread(self.g, self.shape)
+
+    def on_the_host(self) -> np.ndarray:
+        """Return the gradient for the whole in host memory, which no GPU's allocator counts."""
+        return self.region.spread(host_array(self.g), self.shape)
+
+    def add_to(self, total: np.ndarray) -> bool:
+        """Add it to ``total``, a gradient for the whole, in place; return False if ``total`` has no such view."""
+        cells = self.region.within(total)
+        if cells is None:
+            return False
+        add(cells, self.g, cells)
+        return True
+
+
+class Extent(NamedTuple):
+    """The memory that an array spans, and the array's layout in it.
+
+    Attributes:
+        begins: the lowest address, in bytes.
+        long: the length, in elements.
+        whole: the layout of the array in this memory.
+        dense: true if the array fills the memory in C order without gaps.
+    """
+
+    begins: int
+    long: int
+    whole: Layout
+    dense: bool
+
+    def region_of(self, view: np.ndarray) -> Region:
+        """Locate ``view``, an array of the same storage and dtype, in this memory."""
+        size = view.itemsize
+        overlaps = overlaps_itself(view)
+        part = Layout((address(view) - self.begins) // size, view.shape, tuple([s // size for s in view.strides]))
+        return Region(self.long, self.whole, part, overlaps, self.dense and not overlaps and view.size > 0)
+
+
+def extent_of(base: np.ndarray) -> Extent:
+    """Return the memory that ``base`` spans."""
+    size, first, dense = base.itemsize, address(base), base.flags.c_contiguous
+    begins, long = (first, base.size) if dense else span(base)
+    whole = Layout((first - begins) // size, base.shape, tuple([s // size for s in base.strides]))
+    return Extent(begins, long, whole, dense)
+
+
+def region_of(view: np.ndarray, base: np.ndarray) -> Region:
+    """Locate ``view`` in the memory of ``base``; both are arrays on one storage."""
+    return extent_of(base).region_of(view)
+
+
+def span(array: np.ndarray) -> tuple[int, int]:
+    """Return the lowest address (bytes) that an array reaches, and the number of elements from there to the highest."""
+    if array.size == 0:
+        return address(array), 0
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    below = sum(step for step in steps if step < 0)
+    above = sum(step for step in steps if step > 0)
+    return address(array) + below, (above - below) // array.itemsize + 1
+
+
+def memory_of(array: np.ndarray) -> np.ndarray:
+    """Return all memory that ``array`` spans as a one-dimensional array that begins at its lowest address."""
+    if array.size == 0:
+        return array.reshape(-1)
+    rising: Any = (*(slice(None, None, -1 if s < 0 else 1) for s in array.strides), ...)
+    upwards = array[rising]
+    memory: np.ndarray = restrided(upwards, (span(array)[1],), (array.itemsize,))
+    return memory
+
+
+def same_layout(a: np.ndarray, b: np.ndarray) -> bool:
+    """True if two arrays show the same cells in the same order."""
+    return a is b or (a.shape == b.shape and a.strides == b.strides and address(a) == address(b))
+
+
+def covers(view: np.ndarray, base: np.ndarray) -> bool:
+    """True if ``view`` shows every cell of ``base`` exactly once, in any order."""
+    if same_layout(view, base):
+        return True
+    return view.size == base.size == span(base)[1] and span(view) == span(base) and not overlaps_itself(view)
+
+
+#: Memory that is lent read-only: the id of the owning array, and the number of loans. A GPU array has no read-only
+#: flag.
+_lent: dict[int, int] = {}
+
+
+def lend(array: np.ndarray) -> None:
+    """Refuse writes into the memory of ``array``, which is on a GPU, until :func:`take_back`."""
+    key = id(owner_of(array))
+    _lent[key] = _lent.get(key, 0) + 1
+
+
+def take_back(array: np.ndarray) -> None:
+    """Undo one :func:`lend`."""
+    key = id(owner_of(array))
+    _lent[key] -= 1
+    if _lent[key] == 0:
+        del _lent[key]
+
+
+def writeable(array: np.ndarray) -> bool:
+    """True if an array may be written. On a GPU: if no two of its elements share memory and the memory is not lent."""
+    if type(array) is ndarray:
+        return array.flags.writeable
+    return not overlaps_itself(array) and not (_lent and id(owner_of(array)) in _lent)
+
+
+def read_only(array: np.ndarray) -> bool:
+    """True if nobody may write the memory of an array, because the owner outside the engine made it read-only."""
+    owner: Any = array
+    while owner is not None:
+        if type(owner) is ndarray:
+            array = owner
+        owner = getattr(owner, "base", None)
+    return not writeable(array)
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """True if two elements of ``array`` share memory."""
+    if array.flags.c_contiguous or array.size < 2:
+        return False
+    steps = sorted((abs(s), n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1)
+    reach = 0
+    if steps[0][0] == 0:  # no need to count, however large the array is
+        return True
+    for step, n in steps:
+        if step <= reach:
+            # Interleaved dimensions may still avoid one another, so count how often each cell is used. Rare, and exact.
+            lowest, extent = span(array)
+            start = (address(array) - lowest) // array.itemsize
+            layout = Layout(start, array.shape, tuple(s // array.itemsize for s in array.strides))
+            seen = np.bincount(layout.of(np.arange(extent)).ravel(), minlength=extent)
+            return bool(seen.max() > 1)
+        reach += step * (n - 1)
+    return False

@@ -1,0 +1,168 @@
+"""Tensors of random numbers, many of them the normal namesakes of the in-place random fills.
+
+They are drawn as those are, so that ``minitensor.seed`` governs them. No gradient goes to their parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.errors import devices_differ
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape, float_dtype, like, made_here
+from minitensor.engine.device.arrays import as_array, gpu_of
+from minitensor.engine.device.places import current
+from minitensor.engine.kernels import random as kernels
+from minitensor.engine.random import source
+
+
+def _empty(op: str, shape: Any, dtype: Any, gpu: Any) -> Any:
+    """An array to draw into, on ``gpu`` (None: the host)."""
+    array = np.empty(as_shape(op, shape), float_dtype(op, dtype))
+    return array if gpu is None else gpu.put(array)
+
+
+def rand(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded).
+
+    Args:
+        dtype: float32 (the default) or float64.
+
+    Raises:
+        ValueError: for a negative length.
+        TypeError: for a dtype other than float32 and float64, or a shape that is no list of integers.
+    """
+    return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
+
+
+def randn(shape: Any, dtype: Any = None) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1.
+
+    Args:
+        dtype: float32 (the default) or float64.
+
+    Raises:
+        ValueError: for a negative length.
+        TypeError: for a dtype other than float32 and float64, or a shape that is no list of integers.
+    """
+    drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
+    return made_here("randn", np.asarray(drawn))
+
+
+def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``.
+
+    Args:
+        dtype: float32 or float64; by default that of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or the dtype is of integers or bools.
+    """
+    return like("rand_like", rand, x, dtype)
+
+
+def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``.
+
+    Args:
+        dtype: float32 or float64; by default that of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor, or the dtype is of integers or bools.
+    """
+    return like("randn_like", randn, x, dtype)
+
+
+def uniform(
+    shape: Any, dtype: Any = None, min: float = 0, max: float = 1.0, seed: int = 0, name: str | None = None
+) -> Tensor:
+    """A tensor of ``shape`` with numbers drawn evenly between ``min`` and ``max``; float32 unless ``dtype`` says.
+
+    Raises:
+        ValueError, TypeError: when ``min`` is above ``max``, or a parameter is no number.
+        TypeError: for a dtype other than float32 and float64.
+    """
+    drawn = _empty("uniform", shape, dtype, current.gpu)
+    low, high, seed = kernels.uniform_arguments(min, max, seed, "uniform")
+    return Tensor._made(kernels.uniform(drawn, low, high, seed, drawn), "uniform")
+
+
+def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
+    """Numbers from the normal distribution: float32 of ``shape``, or as many as ``mean`` and ``std`` (tensors) have.
+
+    Args:
+        mean, std: numbers, or tensors of shapes that are broadcast against each other.
+        shape: of the result; told only where both are numbers.
+
+    Raises:
+        ValueError, TypeError: when a deviation is below 0, or a parameter is no number and no tensor.
+        TypeError: when ``mean`` and ``std`` are numbers and there is no ``shape``.
+    """
+    return Tensor._made(_normal("normal", mean, std, shape), "normal")
+
+
+def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
+    """What :func:`normal` draws, as an array; what is wrong with the arguments is told of ``op``."""
+    parameters = [x._array for x in (mean, std) if isinstance(x, Tensor)]
+    if not parameters:
+        if shape is None:
+            raise TypeError(f"{op}: shape is needed where mean and std are numbers")
+        drawn = _empty(op, shape, None, current.gpu)
+        mean, std = kernels.mean_and_deviation(op, mean, std)
+        return kernels.normal(drawn, mean, std, drawn)
+    gpu = gpu_of(parameters[0])
+    if gpu_of(parameters[-1]) is not gpu:
+        raise devices_differ(op, tuple(parameters))
+    drawn = _empty(op, np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters), gpu)
+    middle, deviation = (
+        x._array if isinstance(x, Tensor) else kernels.finite(op, "mean or std", x) for x in (mean, std)
+    )
+    if np.any(np.less(deviation, 0)):
+        raise ValueError(f"{op}: std is not below 0")
+    kernels.normal(drawn, 0.0, 1.0, drawn)
+    with np.errstate(all="ignore"):
+        return as_array(drawn * deviation + middle).astype(drawn.dtype, copy=False)
+
+
+def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
+    """e to the power of what :func:`normal` draws.
+
+    Args:
+        mean, std, shape: as for :func:`normal`, of which the shape follows.
+
+    Raises:
+        ValueError, TypeError: as there.
+    """
+    drawn = _normal("log_normal", mean, std, shape)
+    with np.errstate(all="ignore"):
+        return Tensor._made(as_array(np.exp(drawn)), "log_normal")
+
+
+def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor:
+    """1 with the probability that each element of ``x`` says (or ``p``), else 0; in the shape and dtype of ``x``.
+
+    Raises:
+        TypeError: when ``x`` is no tensor of floats.
+        ValueError: when an element is no probability.
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"bernoulli: x must be a Tensor, not {type(x).__name__}")
+    drawn = _empty("bernoulli", x.shape, x.dtype, gpu_of(x._array))
+    (probability,) = kernels.bernoulli_arguments(x if p is None else p, "bernoulli")
+    return Tensor._made(kernels.bernoulli(drawn, probability, drawn), "bernoulli")
+
+
+#: As functions.
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "bernoulli": bernoulli,
+    "log_normal": log_normal,
+    "normal": normal,
+    "rand": rand,
+    "rand_like": rand_like,
+    "randn": randn,
+    "randn_like": randn_like,
+    "uniform": uniform,
+}

@@ -1,0 +1,100 @@
+"""What a tensor is made from: numbers, nested lists and arrays, checked and put into one new array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.dtypes import BY_NUMPY, DTYPES, float32
+from minitensor.engine.kernels.numbers import stored_array
+
+#: As many as an array of numpy has.
+MOST_DIMENSIONS = 64
+
+
+def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.ndarray:
+    """``data``, as ``to_tensor`` takes it, in a new array of ``dtype`` (None: of the one that suits it).
+
+    Raises:
+        ValueError, TypeError: as there, told of ``op``.
+    """
+    if isinstance(data, Tensor):
+        data = host_array(data._array)
+    if isinstance(data, (list, tuple)):
+        data = _without_tensors(op, data)
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError(f"{op}: a masked array has no place for its mask in a tensor; use its .filled(value)")
+    plain = not isinstance(data, (np.ndarray, np.generic))
+    try:
+        array = np.array(data, order="C")
+    except ValueError:
+        raise ValueError(
+            f"{op}: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
+        ) from None
+    except OverflowError as error:
+        raise ValueError(f"{op}: {error}") from None
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if plain and _has_big_integer(array, data):
+        raise ValueError(f"{op}: an integer in the data does not fit into int64")
+    if dtype is None:
+        dtype = _suited(op, data, array, plain)
+    elif array.dtype.kind not in "biuf":
+        raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
+    return stored_array(op, array, dtype)
+
+
+def _suited(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
+    """The dtype that a tensor of ``array`` gets where none is asked for; ``plain``: of Python's own numbers."""
+    if plain and array.dtype == np.float64:
+        return float32.numpy
+    if plain and array.dtype.kind == "i":
+        return np.dtype(np.int64)
+    if array.dtype not in BY_NUMPY:
+        raise TypeError(
+            f"{op}: data of type {type(data).__name__} and dtype {array.dtype} is not supported; "
+            f"a tensor holds one of {', '.join(DTYPES)}"
+        )
+    return BY_NUMPY[array.dtype].numpy
+
+
+def _has_big_integer(array: np.ndarray, data: Any) -> bool:
+    """Whether Python integers beyond int64 made numpy choose another dtype for the whole."""
+    if array.dtype.kind == "u":
+        return True
+    if array.dtype.kind == "O":
+        return all(isinstance(item, int) for item in array.ravel())
+    if array.dtype.kind != "f" or array.size == 0 or not np.abs(array).max() >= 2.0**63:
+        return False
+    return not any(isinstance(item, (float, np.floating)) for item in _leaves(data))
+
+
+def _leaves(data: Any) -> Any:
+    for item in data if isinstance(data, (list, tuple)) else [data]:
+        if isinstance(item, (list, tuple)):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
+    if isinstance(data, Tensor):
+        return host_array(data._array)
+    if isinstance(data, (list, tuple)):
+        if dim == MOST_DIMENSIONS:
+            raise ValueError(
+                f"{op}: lists nested deeper than {MOST_DIMENSIONS} dimensions, the most that a tensor has. "
+                f"Does one of them hold itself?"
+            )
+        return [_without_tensors(op, item, dim + 1) for item in data]
+    return data
+
+
+def _ragged(data: Any) -> str:
+    lengths = sorted({len(item) if hasattr(item, "__len__") else 0 for item in data})
+    if len(lengths) > 1:
+        return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " stand side by side"
+    return "lengths differ further inside"

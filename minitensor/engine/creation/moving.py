@@ -1,0 +1,92 @@
+"""Moving tensors between devices: copies, which gradients pass through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.history import Node, Operation, new_node
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import gpu_of, host_array
+from minitensor.engine.device.places import device_named
+from minitensor.engine.dtypes import DTYPES, DType, dtype_of
+from minitensor.engine.modes import modes
+
+
+def placed_on(gpu: Any, array: Any) -> Any:
+    """A copy of ``array`` on ``gpu`` (None: the host)."""
+    host = host_array(array)
+    host = host.copy() if host is array else host
+    return host if gpu is None else gpu.put(host)
+
+
+def _moved_backward(node: Node, g: Any) -> tuple[Any]:
+    source, _ = node.saved
+    return (placed_on(source, g),)
+
+
+def _moved_jvp(node: Node, _: int, u: Any) -> Any:
+    return placed_on(node.saved[1], u)
+
+
+CPU, CUDA = (Operation(name, _moved_backward, jvp=_moved_jvp) for name in ("cpu", "cuda"))
+
+
+def moved(x: Tensor, gpu: Any) -> Tensor:
+    """``x`` itself where it lies on ``gpu`` already, else a copy there."""
+    here = gpu_of(x._array)
+    if here is gpu:
+        return x
+    op = CPU if gpu is None else CUDA
+    out = Tensor._made(placed_on(gpu, x._array), op.name, (x,))
+    node = x._current()
+    if modes.grad and node is not None:
+        out._node = new_node(op, (node,), (here, gpu), out._array.shape)
+    return out
+
+
+def cpu(x: Tensor) -> Tensor:
+    """``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through. Nothing is refused."""
+    return moved(x, None)
+
+
+def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
+    """``x`` on the GPU: itself, or a copy of its shape and dtype, which gradients pass through.
+
+    Where there is no CUDA device, that is the simulated GPU.
+
+    Raises:
+        ValueError: for a device that is not there.
+        OutOfMemoryError: where the copy does not fit.
+    """
+    name = "gpu" if device_id is None else f"gpu:{device_id}" if isinstance(device_id, (int, np.integer)) else device_id
+    return moved(x, device_named("cuda", name))
+
+
+def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
+    """``x`` in another dtype, or on another device, or as another tensor is: ``x.to("gpu")``, ``x.to("float64")``.
+
+    It is ``x`` itself where it is so already, else a copy of its shape, which gradients pass through.
+
+    Raises:
+        ValueError: for a device that is not there.
+        TypeError: for a dtype that a tensor cannot have.
+        OutOfMemoryError: where the copy does not fit.
+    """
+    for each in where:
+        if isinstance(each, Tensor):
+            device, dtype = each.place, each.dtype
+        elif isinstance(each, (DType, np.dtype, type)) or (isinstance(each, str) and each in DTYPES):
+            dtype = each
+        elif not isinstance(each, bool):  # Paddle's third argument says whether to wait
+            device = each
+    if device is not None:
+        x = moved(x, device_named("to", device))
+    if dtype is not None and dtype_of(dtype).numpy is not x._array.dtype:
+        x = x.astype(dtype)
+    return x
+
+
+for _function in (cpu, cuda, to):
+    setattr(Tensor, _function.__name__, _function)

@@ -1,0 +1,143 @@
+"""Data sets with a length and a sample for each index."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor
+
+
+class Dataset:
+    """Samples by index. A subclass defines ``__getitem__`` and ``__len__``.
+
+    Raises:
+        NotImplementedError: if a sample is read and there is no ``__getitem__``.
+    """
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the sample at an index."""
+        raise NotImplementedError(f"{type(self).__name__} has no __getitem__; define `def __getitem__(self, index):`")
+
+    def __add__(self, other: Any) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset:
+    """Samples in sequence, without an index. A subclass defines ``__iter__``.
+
+    Raises:
+        NotImplementedError: if it is iterated and has no ``__iter__``.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} has no __iter__; define `def __iter__(self):`")
+
+
+class Rows(Dataset):
+    """Row i of each of several tensors is sample i.
+
+    Args:
+        tensors: at least one; their first dimensions have the same length.
+        share: True if a sample is a view of the tensors, as in Paddle and PyTorch; False for copies, so that in-place
+            writes into a sample do not change the data.
+
+    Raises:
+        TypeError: if an element is not a tensor.
+        AssertionError: if the lengths differ.
+    """
+
+    def __init__(self, tensors: Sequence[Any], share: bool) -> None:
+        self.tensors, self.share = tuple(tensors), share
+        for position, each in enumerate(self.tensors):
+            if not isinstance(each, Tensor):
+                raise TypeError(f"TensorDataset: argument {position} is a {type(each).__name__}, not a Tensor")
+        shapes = [tuple(each.shape) for each in self.tensors]
+        if not shapes or () in shapes or len({shape[0] for shape in shapes}) > 1:
+            raise AssertionError(
+                f"Size mismatch between tensors: TensorDataset takes tensors whose first dimensions have one length, "
+                f"one row for each sample; their shapes are {shapes}"
+            )
+
+    def __getitem__(self, index: Any) -> Any:
+        rows: list[Any] = [each[index] for each in self.tensors]
+        return tuple(rows if self.share else (_own(row) for row in rows))
+
+    def __len__(self) -> int:
+        return self.tensors[0].shape[0]
+
+
+def _own(row: Any) -> Any:
+    return row.clone()
+
+
+class Subset(Dataset):
+    """The samples of ``dataset`` at ``indices``, in that order. Samples are not copied.
+
+    Raises:
+        IndexError: if a sample is read that the data set does not have.
+    """
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class ConcatDataset(Dataset):
+    """Several data sets, one after the other.
+
+    Raises:
+        AssertionError: if the list is empty.
+    """
+
+    def __init__(self, datasets: Iterable[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        self.cumulative_sizes = list(itertools.accumulate(len(each) for each in self.datasets))
+
+    def __getitem__(self, index: Any) -> Any:
+        length = len(self)
+        if not -length <= index < length:
+            raise IndexError(f"ConcatDataset: there is no sample {index}; there are {length}")
+        index %= length
+        which = bisect.bisect_right(self.cumulative_sizes, index)
+        return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
+    """Return the length of each part of a split. Shares that sum to 1 are rounded down, and the rest is dealt out.
+
+    Raises:
+        ValueError: if they do not sum to ``total``, or to 1.
+    """
+    counts = list(lengths)
+    if math.isclose(sum(counts), 1) and sum(counts) <= 1 and total != 1:
+        if any(not 0 <= share <= 1 for share in counts):
+            raise ValueError(f"random_split: a share is from 0 to 1; they are {counts}")
+        shares, counts = counts, [math.floor(total * share) for share in counts]
+        for i in range(total - int(sum(counts))):
+            counts[i % len(shares)] += 1
+    if any(count != int(count) or count < 0 for count in counts) or sum(counts) != total:
+        raise ValueError(
+            f"Sum of input lengths does not equal the length of the input dataset! The parts {list(lengths)} are to "
+            f"sum to {total}, or to 1 as shares."
+        )
+    return [int(count) for count in counts]
+
+
+def split(dataset: Any, counts: Sequence[int], order: Sequence[int]) -> list[Subset]:
+    """Split ``dataset`` into parts of ``counts`` samples, in ``order``."""
+    ends = list(itertools.accumulate(counts))
+    return [Subset(dataset, list(order[end - count : end])) for end, count in zip(ends, counts, strict=True)]

@@ -1,0 +1,172 @@
+"""A loader: batches of a data set, one after the other, made on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.data.datasets import IterableDataset, Rows, Subset
+from minitensor.engine.data.samplers import run_of
+
+
+class Loader:
+    """Base of both frameworks' loaders. Subclasses define how a batch is combined, and check their arguments.
+
+    Attributes:
+        dataset: the source of the samples.
+        batches: lists of indices, or None without indices.
+        batch_size: the number of samples per batch without indices; None returns single samples.
+        collate: makes one batch of a list of samples.
+        share: True for views of the tensors of a TensorDataset; False for copies, even if ``collate`` makes none; None
+            as in Paddle and PyTorch: batches are copies, and single samples are those of the data set.
+    """
+
+    dataset: Any
+    batches: Any
+    batch_size: int | None
+    drop_last: bool
+    collate: Callable[[list[Any]], Any]
+    share: bool | None
+    _own_collate = False
+
+    def _check(self, num_workers: Any) -> None:
+        """Raise ValueError or TypeError for unsupported settings."""
+        name = type(self).__name__
+        if not isinstance(num_workers, int) or num_workers < 0:
+            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+        if num_workers:
+            raise ValueError(
+                f"{name}: num_workers={num_workers} is not here: batches are made in this process, when they are asked "
+                f"for. Leave it out, or give num_workers=0."
+            )
+        if self.share is not None and not isinstance(self.share, bool):
+            raise TypeError(f"{name}: share is True, False or None, not {self.share!r}")
+        if self.share and not isinstance(self.dataset, Rows):
+            raise TypeError(
+                f"{name}: share=True hands out views of the tensors of a TensorDataset; the data set is a "
+                f"{type(self.dataset).__name__}"
+            )
+
+    def __len__(self) -> int:
+        if self.batches is not None:
+            return len(self.batches)
+        if self.batch_size is None:
+            return len(self.dataset)
+        count = len(self.dataset)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.batches is not None:
+            yield from map(self._of, self.batches)
+            return
+        samples = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else map(self._sample, self._order())
+        if self.batch_size is None:
+            yield from map(self._alone, samples)
+            return
+        batch = []
+        for sample in samples:
+            batch.append(sample)
+            if len(batch) == self.batch_size:
+                yield self._together(batch)
+                batch = []
+        if batch and not self.drop_last:
+            yield self._together(batch)
+
+    def _order(self) -> Any:
+        """Return the indices to read if no batches are made."""
+        raise NotImplementedError
+
+    def _sample(self, index: Any) -> Any:
+        return self.dataset[index]
+
+    def _of(self, indices: Any) -> Any:
+        """Return the batch of some indices."""
+        indices = list(indices)
+        if self.share:
+            rows = run_of(indices)
+            if rows is None:
+                raise ValueError(
+                    f"{type(self).__name__}: share=True hands out views, and a view has rows that follow each other; "
+                    f"this batch has the rows {indices}. Leave out what reorders them, or share=True."
+                )
+            return [each[rows] for each in self.dataset.tensors]
+        dataset: Any = self.dataset
+        rows_of = indices
+        while type(dataset) is Subset:
+            dataset, rows_of = dataset.dataset, [dataset.indices[index] for index in rows_of]
+        of_rows = type(dataset) is self._rows
+        if of_rows and not self._own_collate:
+            return [_gathered(each, rows_of) for each in dataset.tensors]
+        return self._together([self._sample(index) for index in indices])
+
+    #: The framework's class whose samples are rows: a batch is taken from its tensors in one step.
+    _rows: type = Rows
+
+    def _together(self, samples: list[Any]) -> Any:
+        made = self.collate(samples)
+        return _copied(made) if self.share is False and self._own_collate else made
+
+    def _alone(self, sample: Any) -> Any:
+        made = self.collate(sample) if self._own_collate else self._as_tensors(sample)
+        return _copied(made) if self.share is False else made
+
+    def _as_tensors(self, value: Any) -> Any:
+        return self._tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, self._as_tensors)
+
+    def _tensor(self, array: np.ndarray) -> Any:
+        """Convert a sample that is an array to a tensor."""
+        raise NotImplementedError
+
+
+def _gathered(x: Any, indices: list[Any]) -> Any:
+    return x[np.asarray(indices, np.int64)]
+
+
+def _copied(value: Any) -> Any:
+    """Return ``value`` with all tensors and arrays copied."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return rebuilt(value, _copied)
+
+
+def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return lists, tuples and dicts with ``change`` applied to their parts; anything else unchanged."""
+    if isinstance(value, dict):
+        return {name: change(part) for name, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(change, value))
+    if isinstance(value, (list, tuple)):
+        return [change(part) for part in value]
+    return value
+
+
+def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str) -> Any:
+    """Combine samples of the same form into one batch, by joining their corresponding parts.
+
+    Args:
+        join: makes one tensor of tensors, arrays or numbers; NotImplemented for anything else.
+        words: the beginning of the error message.
+
+    Raises:
+        TypeError: if the samples cannot be combined.
+        RuntimeError: if samples have different numbers of parts.
+    """
+    first = samples[0]
+    joined = join(samples)
+    if joined is not NotImplemented:
+        return joined
+    if isinstance(first, (str, bytes)):
+        return samples
+    if isinstance(first, dict):
+        return {name: collated([each[name] for each in samples], join, words) for name in first}
+    if isinstance(first, (list, tuple)):
+        if any(len(each) != len(first) for each in samples):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        parts = [collated(list(part), join, words) for part in zip(*samples, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else parts
+    raise TypeError(f"{words}: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")

@@ -1,0 +1,181 @@
+"""A CUDA device through CuPy. This module, and CuPy with it, is imported when a GPU is first requested.
+
+Arrays on the device are CuPy's own: numpy's functions dispatch to CuPy. Their memory comes from CuPy's default pool,
+and a hook on the pool counts it, including memory that other users of CuPy allocate in the same thread. Streams are
+not changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cupy
+import numpy as np
+
+from minitensor.engine.device.arrays import GPU_OF_TYPE
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryEvent
+from minitensor.engine.events import watch
+
+#: The oldest supported CuPy: the tests of the engine cover its functions.
+OLDEST = (13, 6)
+
+
+class NoDeviceError(Exception):
+    """No CUDA device is available; the message says why in a few words."""
+
+
+class Counters(cupy.cuda.MemoryHook):
+    """Counters of CuPy's pool on the device, in bytes: requests as the pool rounds them (to 512 bytes).
+
+    Attributes:
+        allocated: in use now.
+        requested: the requested bytes of those, before rounding.
+        max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
+        max_allocated: the peak of ``allocated`` since the start or since it was set.
+        max_reserved: the peak of bytes held by the pool, likewise.
+    """
+
+    name = "minitensor"
+
+    def __init__(self, device: str, pool: Any) -> None:
+        self._device, self._pool, self._grew = device, pool, False
+        self._asked: dict[int, int] = {}
+        self.allocated = self.max_allocated = self.requested = self.max_requested = pool.used_bytes()
+        self.max_reserved = pool.total_bytes()
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that the pool holds: in use, or cached for the next request."""
+        return self._pool.total_bytes()
+
+    def reset_peak(self) -> None:
+        """Reset the three peaks to the current allocated, reserved and requested bytes."""
+        self.max_allocated, self.max_reserved, self.max_requested = self.allocated, self.reserved, self.requested
+
+    def alloc_postprocess(self, **_: Any) -> None:
+        """Note that the pool has grown. The pool is locked during this call, so its size is read later."""
+        self._grew = True
+
+    def malloc_postprocess(self, *, size: int, mem_size: int, mem_ptr: int, **_: Any) -> None:
+        """Count a block that the pool handed out (``mem_ptr`` is 0 if it could not)."""
+        if self._grew:
+            self._grew = False
+            self.max_reserved = max(self.max_reserved, self.reserved)
+        if mem_ptr:
+            self.allocated = now = self.allocated + mem_size
+            if now > self.max_allocated:
+                self.max_allocated = now
+            self._asked[mem_ptr] = size
+            self.requested += size
+            self.max_requested = max(self.max_requested, self.requested)
+            if watch.listener is not None:
+                watch.listener("block", MemoryEvent("alloc", mem_ptr, mem_size, size, device=self._device))
+
+    def free_postprocess(self, *, mem_size: int, mem_ptr: int, **_: Any) -> None:
+        """Count a block that was returned to the pool."""
+        size = self._asked.pop(mem_ptr, mem_size)
+        self.allocated -= mem_size
+        self.requested -= size
+        if watch.listener is not None:
+            watch.listener("block", MemoryEvent("free", mem_ptr, mem_size, size, device=self._device))
+
+
+def _try_out() -> None:
+    """Compute a small sum: a driver may count devices and still not run the code that CuPy compiles."""
+    if int((cupy.arange(3) + 1).sum()) != 6:
+        raise NoDeviceError("the CUDA device computes wrong sums")
+
+
+class CudaGpu:
+    """The first CUDA device.
+
+    Raises:
+        NoDeviceError: if there is none, or CuPy is too old.
+    """
+
+    name = "gpu:0"
+
+    def __init__(self) -> None:
+        if tuple(int(part) for part in cupy.__version__.split(".")[:2]) < OLDEST:
+            raise NoDeviceError(f"CuPy {cupy.__version__} is too old; {'.'.join(map(str, OLDEST))} or newer is needed")
+        try:
+            if cupy.cuda.runtime.getDeviceCount() == 0:
+                raise NoDeviceError("there is no CUDA device")
+            _try_out()
+        except (RuntimeError, OSError, ImportError, cupy.cuda.compiler.CompileException) as error:
+            raise NoDeviceError(str(error).strip().partition("\n")[0]) from error
+        self.pool = cupy.get_default_memory_pool()
+        self._counters = Counters(self.name, self.pool)
+        self._counters.__enter__()  # never closed, because a block may be freed at any time
+        if cupy.cuda.get_allocator() == self.pool.malloc:
+            cupy.cuda.set_allocator(self._allocate)
+        GPU_OF_TYPE[cupy.ndarray] = self
+
+    def _allocate(self, nbytes: int) -> Any:
+        """Allocate a block from the pool; if it is full, raise an error with advice."""
+        try:
+            return self.pool.malloc(nbytes)
+        except cupy.cuda.memory.OutOfMemoryError:
+            free, capacity = cupy.cuda.runtime.memGetInfo()
+        if watch.listener is not None:
+            watch.listener("block", MemoryEvent("oom", 0, nbytes, nbytes, device=self.name, device_free=free))
+        raise OutOfMemoryError(
+            nbytes,
+            nbytes,
+            capacity,
+            self._counters.reserved,
+            self._counters.allocated,
+            0,
+            f"the CUDA device {self.name}",
+        )
+
+    def put(self, host: np.ndarray) -> cupy.ndarray:
+        """Copy ``host`` to the device."""
+        return cupy.array(host)
+
+    def address(self, array: cupy.ndarray) -> int:
+        """Return the address in bytes of the first element, in device memory."""
+        return array.data.ptr
+
+    def strided(self, memory: cupy.ndarray, offset: int, shape: Any, strides: Any) -> cupy.ndarray:
+        """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
+        return self.restrided(memory[offset:], shape, strides)
+
+    def restrided(self, array: cupy.ndarray, shape: Any, strides: Any) -> cupy.ndarray:
+        """Return a view that begins at the first element of ``array``, of any extent."""
+        view = array.view()
+        # CuPy's own as_strided does not set the base of the view.
+        view._set_shape_and_strides(shape, strides, True, True)
+        return view
+
+    def add_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
+        """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
+        cupy.add.at(array, index, values)
+
+    def raise_at(self, array: cupy.ndarray, index: Any, values: Any) -> None:
+        """Raise ``array[index]`` to at least ``values``. Integers only: CuPy's rounds float64 and ignores nan."""
+        cupy.maximum.at(array, index, values)
+
+    def special(self, name: str) -> Any:
+        """Return the function ``name`` of scipy.special for arrays on the device; None if CuPy has none."""
+        from cupyx.scipy import special
+
+        return getattr(special, name, None)
+
+    def counters(self) -> Counters:
+        """Return the counters ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
+        return self._counters
+
+    def counted(self, array: Any) -> int:
+        """Return the bytes that the memory of ``array`` adds to the counters: the pool rounds up to 512."""
+        owner = array if array.base is None else array.base
+        return -(-owner.nbytes // 512) * 512
+
+    def empty_cache(self) -> None:
+        """Free the unused memory of the pool."""
+        self.pool.free_all_blocks()
+
+    def synchronize(self) -> None:
+        """Wait until the device has finished all its work."""
+        cupy.cuda.Device().synchronize()

@@ -1,0 +1,167 @@
+"""A log of a device's memory events: one small record per event, of which the last are kept.
+
+A record holds only numbers and text, never a tensor, so the log keeps no memory of the program alive.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from minitensor.engine.device.allocator import Block, CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+
+
+class MemoryEvent(NamedTuple):
+    """A change of memory, or of the data in it.
+
+    Attributes:
+        kind: ``"alloc"``, ``"free"``, ``"oom"``, ``"segment_alloc"``, ``"segment_free"``; and three that do not concern
+            the allocator: ``"write"`` (in place; it made ``version``), ``"version"`` (the storage has another version
+            without a write), ``"save"`` (an operation saved for backward, at ``version``).
+        address: of the block or segment, or of the written or saved cells; 0 for ``"oom"``.
+        size: the counted bytes of the block or segment; for ``"oom"`` of the segment that was tried; of the written or
+            saved cells.
+        requested: the requested bytes; for a segment, its size.
+        name: of the tensor; empty if it has none.
+        op: the operation that requested it.
+        file, line: the line that called it; empty and 0 if unknown.
+        time_us: the time, in microseconds since 1970.
+        category: the purpose of the memory ("parameter", "gradient", ...), or empty.
+        device_free: for ``"oom"``: the bytes of the device that were not reserved.
+        device: the name of the device, such as ``"cpu"``; empty if there is only one.
+        storage: the number of the storage in its recording, from 1; 0 for memory of no storage (a gradient in progress,
+            or scratch memory).
+        version: of that storage, after the event.
+    """
+
+    kind: str
+    address: int
+    size: int
+    requested: int
+    name: str = ""
+    op: str = ""
+    file: str = ""
+    line: int = 0
+    time_us: int = 0
+    category: str = ""
+    device_free: int = 0
+    device: str = ""
+    storage: int = 0
+    version: int = 0
+
+
+def now_us() -> int:
+    """Return the time in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class EventLog:
+    """Keeps the last ``limit`` events that are added.
+
+    Attributes:
+        events: the kept events, the oldest first.
+        recorded: the number of all events so far.
+
+    Raises:
+        TypeError, ValueError: ``limit`` is no integer, or less than 1.
+    """
+
+    def __init__(self, limit: int) -> None:
+        if not isinstance(limit, int) or isinstance(limit, bool):
+            raise TypeError(f"limit: a number of events is needed, not {limit!r}.")
+        if limit < 1:
+            raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+        self.events: deque[Any] = deque(maxlen=limit)
+        self.recorded = 0
+
+    @property
+    def dropped(self) -> int:
+        """The number of events that are no longer kept."""
+        return self.recorded - len(self.events)
+
+    def add(self, event: Any) -> None:
+        """Add an event; drop the oldest if there are too many."""
+        self.recorded += 1
+        self.events.append(event)
+
+
+class MemoryLog(EventLog):
+    """Allocates and frees through ``allocator`` and keeps the last ``limit`` events.
+
+    Segment events are logged in order: a segment's reservation before the block that needed it, and segments that were
+    released before an out-of-memory error before that error. Requests of 0 bytes log no event.
+
+    Attributes:
+        allocator: as given.
+        live: the ``"alloc"`` event of every block in use that was allocated through the log, by address.
+
+    Raises:
+        ValueError: ``allocator`` has a log that was not closed.
+    """
+
+    def __init__(self, allocator: CachingAllocator, limit: int = 100_000, clock: Callable[[], int] = now_us) -> None:
+        super().__init__(limit)
+        if allocator.on_segment is not None:
+            raise ValueError("allocator: another log follows its segments; close that log first.")
+        self.allocator = allocator
+        self.live: dict[int, MemoryEvent] = {}
+        self._clock = clock
+        self._now = 0
+        allocator.on_segment = self._segment
+
+    def allocate(
+        self,
+        nbytes: int,
+        name: str = "",
+        op: str = "",
+        file: str = "",
+        line: int = 0,
+        category: str = "",
+        time_us: int | None = None,
+    ) -> Block:
+        """Log a call of :meth:`CachingAllocator.allocate`. ``time_us``: the time of the event; now if None."""
+        self._now = self._clock() if time_us is None else time_us
+        try:
+            block = self.allocator.allocate(nbytes)
+        except OutOfMemoryError as error:
+            self.add(
+                MemoryEvent(
+                    "oom", 0, error.tried, error.requested, name, op, file, line, self._now, category, error.free
+                )
+            )
+            raise
+        if block.size:
+            event = MemoryEvent(
+                "alloc", block.address, block.size, block.requested, name, op, file, line, self._now, category
+            )
+            self.live[block.address] = event
+            self.add(event)
+        return block
+
+    def free(self, block: Block, op: str = "", file: str = "", line: int = 0, time_us: int | None = None) -> None:
+        """Log a call of :meth:`CachingAllocator.free`, under the name that the block was allocated with."""
+        self._now = self._clock() if time_us is None else time_us
+        self.allocator.free(block)
+        if block.size:
+            made = self.live.pop(block.address, None)
+            name, category = (made.name, made.category) if made is not None else ("", "")
+            self.add(
+                MemoryEvent(
+                    "free", block.address, block.size, block.requested, name, op, file, line, self._now, category
+                )
+            )
+
+    def empty_cache(self, time_us: int | None = None) -> int:
+        """Log a call of :meth:`CachingAllocator.empty_cache`."""
+        self._now = self._clock() if time_us is None else time_us
+        return self.allocator.empty_cache()
+
+    def close(self) -> None:
+        """Stop following the allocator's segments, so that the two no longer refer to each other; the events remain."""
+        self.allocator.on_segment = None
+
+    def _segment(self, kind: str, address: int, size: int) -> None:
+        self.add(MemoryEvent(kind, address, size, size, time_us=self._now))

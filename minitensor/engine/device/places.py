@@ -1,0 +1,223 @@
+"""The available devices, and the one on which new tensors are made.
+
+``cpu`` is always available. ``gpu`` is a CUDA device through CuPy if there is one; otherwise it is a simulated GPU,
+and a message says so. ``gpu:sim`` is always the simulated one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minitensor.engine.device.memory_error import bytes_text
+
+if TYPE_CHECKING:
+    from minitensor.engine.device.simulated import SimulatedGpu
+
+#: The default capacity of a simulated GPU: that of a laptop's card.
+CAPACITY = 8 << 30
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+
+
+class Chosen(threading.local):
+    """The device of new tensors in each thread. Every thread begins with the host, independently of the others."""
+
+    gpu: Any = None
+
+
+class Current:
+    """The chosen and detected devices.
+
+    Attributes:
+        gpu: the device of this thread's new tensors; None for the host.
+        simulated: the simulated GPU, after it was created.
+        announced: true after the program was informed that it serves as "gpu".
+        cuda: the CUDA device, after the search for it; None if there is none.
+        no_cuda: the reason why there is none, in a few words; None before the search.
+    """
+
+    __slots__ = ("_chosen", "simulated", "announced", "cuda", "no_cuda")
+
+    def __init__(self) -> None:
+        self._chosen = Chosen()
+        self.simulated: SimulatedGpu | None = None
+        self.announced = False
+        self.cuda: Any = None
+        self.no_cuda: str | None = None
+
+    @property
+    def gpu(self) -> Any:
+        """The device of this thread's new tensors; None for the host."""
+        return self._chosen.gpu
+
+    @gpu.setter
+    def gpu(self, gpu: Any) -> None:
+        self._chosen.gpu = gpu
+
+
+current = Current()
+
+
+@contextmanager
+def using(gpu: Any) -> Iterator[None]:
+    """Make new tensors on ``gpu`` (None: the host) inside the ``with`` block."""
+    before, current.gpu = current.gpu, gpu
+    try:
+        yield
+    finally:
+        current.gpu = before
+
+
+class Place(str):
+    """A device, as ``Tensor.place`` returns it: ``Place(gpu:sim)``; equal to its name, as in ``x.place == "gpu:sim"``.
+
+    Two simulated GPUs have the same name but are different places.
+
+    Attributes:
+        gpu: the device itself; None for the host.
+    """
+
+    __slots__ = ("gpu",)
+
+    gpu: Any
+
+    def __new__(cls, gpu: Any) -> Place:
+        place = super().__new__(cls, "Place(cpu)" if gpu is None else f"Place({gpu.name})")
+        place.gpu = gpu
+        return place
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Place):
+            return self.gpu is other.gpu
+        return isinstance(other, str) and other in (str(self), str(self)[len("Place(") : -1])
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
+
+
+def bytes_in(capacity: Any) -> int:
+    """Convert a number of bytes, given as an integer or as text such as ``"256 MiB"``, to an integer.
+
+    Raises:
+        TypeError, ValueError: if it is neither.
+    """
+    if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool) and capacity > 0:
+        return int(capacity)
+    if isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool):
+        raise ValueError(f"a device has at least 1 byte, not {capacity}")
+    if isinstance(capacity, str):
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", capacity, re.IGNORECASE)
+        size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+        if size > 0:
+            return size
+        raise ValueError(f"a capacity is a number of bytes or a text such as '256 MiB', not {capacity!r}")
+    raise TypeError(f"a capacity is a number of bytes or a text such as '256 MiB', not {capacity!r}")
+
+
+def set_device(device: str, capacity: Any = None, profile: str | None = None) -> Any:
+    """Make the new tensors of this thread on ``device`` from now on.
+
+    Args:
+        device: ``"cpu"``, ``"gpu"`` (a CUDA device through CuPy if there is one, else the simulated GPU), or
+            ``"gpu:sim"``.
+        capacity: of the simulated GPU, in bytes or as ``"256 MiB"``; giving it, or a profile, starts a new one.
+        profile: the rules of the simulated GPU's allocator: ``"torch"`` (the default) or ``"paddle"``.
+
+    Returns:
+        The place, as ``Tensor.place`` returns it.
+
+    Raises:
+        ValueError: for another device, capacity or profile.
+    """
+    gpu = device_named("set_device", device, capacity, profile)
+    current.gpu = gpu
+    return place_of(gpu)
+
+
+def get_device() -> str:
+    """Return the device of new tensors: ``"cpu"``, ``"gpu:0"`` or ``"gpu:sim"``."""
+    return "cpu" if current.gpu is None else current.gpu.name
+
+
+def device_named(op: str, device: Any, capacity: Any = None, profile: str | None = None) -> Any:
+    """Return the GPU of that name; None for the host."""
+    if isinstance(device, Place) and capacity is None and profile is None:
+        return device.gpu  # works even for a simulated GPU that was replaced
+    name = device.removeprefix("Place(").removesuffix(")") if isinstance(device, str) else None
+    name = {"cuda": "gpu", "cuda:0": "gpu:0", "gpu_pinned": "cpu"}.get(name, name)  # type: ignore[arg-type]  # None stays None
+    if name not in ("cpu", "gpu", "gpu:0", "gpu:sim"):
+        raise ValueError(f"{op}: there is no device {device!r}; there are 'cpu', 'gpu' and 'gpu:sim'")
+    if name == "cpu" or name == "gpu:0" or name == "gpu":
+        if (capacity is not None or profile is not None) and name != "gpu":
+            raise ValueError(f"{op}: only the simulated GPU ('gpu:sim') has a capacity and a profile to choose")
+        if name == "cpu":
+            return None
+        real = cuda_device()
+        if real is not None:
+            if capacity is not None or profile is not None:
+                raise ValueError(
+                    f"{op}: 'gpu' is a CUDA device here, whose capacity is fixed. Use 'gpu:sim' to choose a capacity "
+                    f"or a profile."
+                )
+            return real
+    return _simulated(name, capacity, profile)
+
+
+def cuda_device() -> Any:
+    """Return the CUDA device, or None; the search runs once."""
+    if current.cuda is None and current.no_cuda is None:
+        current.cuda, current.no_cuda = _found()
+    return current.cuda
+
+
+def _found() -> tuple[Any, str | None]:
+    """Return the CUDA device and None; or None and the reason why there is none."""
+    try:
+        from minitensor.engine.device.cuda_arrays import CudaGpu, NoDeviceError
+    except ModuleNotFoundError as error:
+        return None, "CuPy is not installed" if error.name == "cupy" else f"CuPy lacks {error.name}"
+    except Exception as error:  # anything that keeps CuPy from loading its libraries
+        return None, f"CuPy does not load: {_first_line(error)}"
+    try:
+        return CudaGpu(), None
+    except NoDeviceError as error:
+        return None, str(error)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" =")]
+    return lines[0] if lines else type(error).__name__
+
+
+def _simulated(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
+    if current.simulated is None or capacity is not None or profile is not None:
+        from minitensor.engine.device.simulated import SimulatedGpu  # most programs need none
+
+        size = CAPACITY if capacity is None else bytes_in(capacity)
+        current.simulated = SimulatedGpu(size, "torch" if profile is None else profile)
+    if asked != "gpu:sim" and not current.announced:
+        current.announced = True
+        print(
+            f"minitensor: no CUDA device answers ({current.no_cuda}), so 'gpu' is a simulated GPU of "
+            f"{bytes_text(current.simulated.allocator.capacity)}: its memory is the host's, its allocator's figures "
+            f"are computed.",
+            file=sys.stderr,
+        )
+    return current.simulated
+
+
+def place_of(gpu: Any) -> Place:
+    """Return the place of a device, as ``Tensor.place`` returns it."""
+    return Place(gpu)

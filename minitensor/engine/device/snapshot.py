@@ -1,0 +1,246 @@
+"""Snapshots of an allocator: its blocks and the events before them, as our JSON or as a file for PyTorch's viewer.
+
+:mod:`minitensor.memory` uses them to take snapshots of a whole program.
+
+The viewer's file is a pickle that https://pytorch.org/memory_viz and ``python -m torch.cuda._memory_viz`` read, with
+the names of tensors and operations instead of stack frames. ``facts/allocators.md`` has the rules of the format.
+
+Both formats need the allocator in its state after the last of the events. Early events may be missing, because a log
+is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from minitensor.engine.device.allocator import CachingAllocator, SegmentView
+from minitensor.engine.device.memory_log import MemoryEvent
+
+#: Incremented if the meaning of a key of :func:`snapshot` changes.
+SNAPSHOT_VERSION = 1
+
+_NONE: Mapping[int, MemoryEvent] = {}
+
+
+def snapshot(
+    allocator: CachingAllocator, events: Iterable[MemoryEvent] = (), live: Mapping[int, MemoryEvent] = _NONE
+) -> dict[str, Any]:
+    """Return counters, segments with their blocks, and events as dicts, lists, strings and numbers, ready for JSON.
+
+    Args:
+        allocator: in its state after the last event.
+        events: the oldest first.
+        live: the event that made each block in use, by address; for blocks whose event is no longer in ``events``.
+
+    Raises:
+        ValueError: ``events`` do not end in the current state of ``allocator``.
+    """
+    events = list(events)
+    return {
+        "format": "minitensor allocator snapshot",
+        "version": SNAPSHOT_VERSION,
+        **allocator_state(allocator, events, live),
+        "events": [plain_event(event) for event in events],
+    }
+
+
+def allocator_state(
+    allocator: CachingAllocator, events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
+) -> dict[str, Any]:
+    """Return the part of :func:`snapshot` without the events: rules, counters, segments with their blocks."""
+    segments = allocator.segments()
+    makers = _makers(segments, events, live)
+    return {
+        "profile": allocator.profile.name,
+        "capacity": allocator.capacity,
+        "counters": {
+            "allocated": allocator.allocated,
+            "max_allocated": allocator.max_allocated,
+            "reserved": allocator.reserved,
+            "max_reserved": allocator.max_reserved,
+            "requested": allocator.requested,
+            "max_requested": allocator.max_requested,
+            "allocations": allocator.allocations,
+            "live_blocks": allocator.live_blocks,
+            "stuck": allocator.stuck,
+            "fragmentation": allocator.fragmentation,
+        },
+        "segments": [
+            {
+                "address": segment.address,
+                "size": segment.size,
+                "pool": segment.pool,
+                "blocks": [{**block._asdict(), **_maker_of(makers.get(block.address))} for block in segment.blocks],
+            }
+            for segment in segments
+        ],
+    }
+
+
+def dump_snapshot(
+    path: str | os.PathLike[str],
+    allocator: CachingAllocator,
+    events: Iterable[MemoryEvent] = (),
+    live: Mapping[int, MemoryEvent] = _NONE,
+) -> None:
+    """Write the file for PyTorch's memory viewer. Arguments and errors are those of :func:`snapshot`.
+
+    Events of kinds that the viewer does not support are omitted. Nothing is written if an error is raised.
+    """
+    write_for_viewer(path, torch_snapshot(allocator, events, live))
+
+
+def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
+    """Write the result of :func:`torch_snapshot`. Nothing is written if pickling fails."""
+    # Protocol 4 is the newest that the viewer reads, and not the default of every Python.
+    data = pickle.dumps(content, protocol=4)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def torch_snapshot(
+    allocator: CachingAllocator, events: Iterable[MemoryEvent] = (), live: Mapping[int, MemoryEvent] = _NONE
+) -> dict[str, Any]:
+    """The content for :func:`dump_snapshot`: the dict of ``torch.cuda.memory._snapshot()``, in plain types only."""
+    events = list(events)
+    segments = allocator.segments()
+    makers = _makers(segments, events, live)
+    trace = [entry for event in events for entry in _trace_entries(event)]
+    last = events[-1].time_us if events else 0
+    trace.append({"action": "snapshot", "addr": 0, "size": allocator.reserved, "time_us": int(last), **_nowhere()})
+    if any(event.category for event in events):
+        # If "unknown" is missing among the categories, the viewer fails; the entry above always has it.
+        for entry in trace:
+            entry.setdefault("category", "unknown")
+    return {"segments": [_torch_segment(segment, makers) for segment in segments], "device_traces": [trace]}
+
+
+# ---------- the event that made each block ----------
+
+
+def _makers(
+    segments: list[SegmentView], events: list[MemoryEvent], live: Mapping[int, MemoryEvent]
+) -> dict[int, MemoryEvent]:
+    """Return the event that made each block in use, if it is known."""
+    made: dict[int, MemoryEvent] = {}
+    freed: set[int] = set()
+    reserved: set[int] = set()
+    for event in events:
+        if event.kind == "alloc":
+            made[event.address] = event
+            freed.discard(event.address)
+        elif event.kind == "free":
+            made.pop(event.address, None)
+            freed.add(event.address)
+        elif event.kind == "segment_alloc":
+            reserved.add(event.address)
+        elif event.kind == "segment_free":
+            reserved.discard(event.address)
+    in_use = {block.address for segment in segments for block in segment.blocks if block.in_use}
+    # If the events include a segment's reservation, they include all its blocks.
+    complete = {block.address for segment in segments if segment.address in reserved for block in segment.blocks}
+    wrong = (made.keys() - in_use) | (freed & in_use) | ((complete & in_use) - made.keys())
+    wrong |= reserved - {segment.address for segment in segments}
+    if wrong:
+        raise ValueError(
+            f"The events do not end in the present state of the allocator: they differ at address {min(wrong):#x}. "
+            f"Log every allocation or none, and take the snapshot right after the last event."
+        )
+    return {address: event for address, event in {**live, **made}.items() if address in in_use}
+
+
+def _maker_of(event: MemoryEvent | None) -> dict[str, Any]:
+    if event is None:
+        return {}
+    plain = plain_event(event)
+    return {key: plain[key] for key in ("name", "op", "file", "line", "time_us", "category", "storage") if key in plain}
+
+
+def plain_event(event: MemoryEvent) -> dict[str, Any]:
+    """Return the non-empty fields of ``event`` as plain ints and strings."""
+    return {
+        key: str(value) if isinstance(value, str) else int(value)
+        for key, value in event._asdict().items()
+        if value or key in ("kind", "address", "size", "requested")
+    }
+
+
+# ---------- PyTorch's format ----------
+
+#: The viewer hides frames whose name or file contains one of these.
+_HIDDEN = (
+    *("unwind::unwind", "CapturedTraceback::gather", "gather_with_cpp", "_start", "__libc_start_main"),
+    *("PyEval_", "PyObject_", "PyFunction_", "core/boxing", "/Register", "/Redispatch", "pythonrun.c"),
+    *("Modules/main.c", "Objects/call.c", "Objects/methodobject.c", "pycore_ceval.h", "ceval.c", "cpython/abstract.h"),
+)
+
+
+def _nowhere() -> dict[str, Any]:
+    return {"stream": 0, "frames": []}
+
+
+def _trace_entries(event: MemoryEvent) -> list[dict[str, Any]]:
+    entry: dict[str, Any] = {
+        "addr": int(event.address),
+        # PyTorch logs the requested bytes of a block.
+        "size": int(event.requested),
+        "stream": 0,
+        "time_us": int(event.time_us),
+        "frames": _frames(event),
+    }
+    if event.category:
+        entry["category"] = str(event.category)
+    if event.kind == "free":  # both at once, because there are no streams to wait for
+        return [{"action": "free_requested", **entry}, {"action": "free_completed", **entry}]
+    if event.kind == "oom":
+        del entry["addr"]
+        return [{"action": "oom", "device_free": int(event.device_free), **entry}]
+    if event.kind in ("alloc", "segment_alloc", "segment_free"):
+        return [{"action": str(event.kind), **entry}]
+    return []
+
+
+def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
+    """Return one frame: the line, with ``name = op`` as the function."""
+    if event is None or not (event.name or event.op or event.file):
+        return []
+    what = " = ".join(str(word) for word in (event.name, event.op) if word)
+    return [{"filename": _shown(event.file or "<unknown>"), "line": int(event.line), "name": _shown(what or "?")}]
+
+
+def _shown(text: str) -> str:
+    """Break up words in ``text`` that the viewer would hide: a tensor may be called ``x_start``."""
+    for word in _HIDDEN:
+        text = text.replace(word, f"{word[0]}\u200b{word[1:]}")  # a zero-width space
+    return str(text)
+
+
+def _torch_segment(segment: SegmentView, makers: Mapping[int, MemoryEvent]) -> dict[str, Any]:
+    in_use = [block for block in segment.blocks if block.in_use]
+    active = sum(block.size for block in in_use)
+    return {
+        "device": 0,
+        "address": segment.address,
+        "total_size": segment.size,
+        "allocated_size": active,
+        "active_size": active,
+        "requested_size": sum(block.requested for block in in_use),
+        "stream": 0,
+        "segment_type": segment.pool,
+        "segment_pool_id": (0, 0),
+        "is_expandable": False,
+        "frames": [],
+        "blocks": [
+            {
+                "address": block.address,
+                "size": block.size,
+                "requested_size": block.requested,
+                "state": "active_allocated" if block.in_use else "inactive",
+                "frames": _frames(makers.get(block.address)),
+            }
+            for block in segment.blocks
+        ],
+    }

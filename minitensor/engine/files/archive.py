@@ -1,0 +1,198 @@
+"""The archive: named arrays, and a structure that combines them. It is written and read completely or not at all.
+
+Every array has a checksum in the archive. Sizes are checked before memory is allocated: an array is never larger than
+the file that contains it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from minitensor.engine.device.arrays import host_array
+
+try:
+    from lzma import LZMAError
+except ImportError:  # Python in a browser has no lzma, and zipfile works without it
+    LZMAError = RuntimeError  # type: ignore[assignment, misc]  # the error that zipfile raises without lzma
+
+STRUCTURE = "structure.json"
+#: Errors that an archive or an array may raise if its bytes are damaged.
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, LZMAError, struct.error, ValueError, TypeError, KeyError, IndexError),
+    *(EOFError, OSError, NotImplementedError, RuntimeError, OverflowError, SyntaxError, MemoryError),
+)
+#: numpy's kinds of dtypes that can be read without running code: numbers and bools.
+KINDS = "biufc"
+
+
+class Unreadable(Exception):
+    """States in one line why a file cannot be loaded. Callers raise their own error with this message."""
+
+
+# ---------- writing ----------
+
+
+def write(target: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
+    """Write named ``arrays``, of the host or of a GPU, and ``structure`` into a path or an open file.
+
+    At any time a path contains the old file or the new one, never a part of one.
+    """
+    if hasattr(target, "write"):
+        whole = io.BytesIO()
+        _fill(whole, arrays, structure)
+        target.write(whole.getbuffer())
+        return
+    path = os.path.realpath(os.fspath(target))
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe; for a folder, open raises the error
+        with open(path, "wb") as file:
+            _fill(file, arrays, structure)
+        return
+    with _in_its_place(path) as file:
+        _fill(file, arrays, structure)
+
+
+@contextmanager
+def _in_its_place(path: str | bytes) -> Iterator[BinaryIO]:
+    """Open a new file next to ``path`` that replaces it once it is complete and on the disk, else is deleted."""
+    folder, name = os.path.split(os.fsdecode(path))
+    beside = os.path.join(folder, f".{name[:200]}.{os.urandom(6).hex()}")
+    try:
+        with open(beside, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    except BaseException:  # also an interrupt removes the temporary file
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise
+    _sync(folder)
+
+
+def _sync(folder: str) -> None:
+    """Write the folder's entry to the disk, on systems that can open a folder."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    opened = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays:
+            # Every file has the same date, so that the same data gives the same bytes.
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            with archive.open(entry, "w", force_zip64=array.nbytes >= 1 << 30) as member:
+                npy.write_array(member, host_array(array), allow_pickle=False)
+        archive.writestr(zipfile.ZipInfo(STRUCTURE), json.dumps(structure))
+
+
+# ---------- reading ----------
+
+
+def read(source: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the named arrays and the structure from a path, or from the current position of an open file.
+
+    Raises:
+        OSError: if there is no such file.
+        Unreadable: if ``write`` did not write it, or if it was changed since.
+    """
+    if hasattr(source, "read"):
+        return _read(io.BytesIO(source.read()), "the file")
+    with open(source, "rb") as file:
+        return _read(file, f"'{os.fsdecode(source)}'")
+
+
+def _read(file: Any, called: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    length = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    _refuse_others(file.read(2), length, called)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            _refuse_other_archives([entry.filename for entry in entries], called)
+            if min(entry.header_offset for entry in entries) != 0 or any(entry.compress_type for entry in entries):
+                raise Unreadable(f"{called} is damaged: its list of contents does not fit what it holds")
+            arrays = {
+                entry.filename.removesuffix(".npy"): _array(archive, entry, length)
+                for entry in entries
+                if entry.filename != STRUCTURE
+            }
+            structure = json.loads(archive.read(STRUCTURE))
+    except Unreadable:
+        raise
+    except BROKEN as error:
+        raise Unreadable(f"{called} is damaged or was cut short ({_in_short(error)}); nothing was loaded") from None
+    if not isinstance(structure, dict) or structure.get("version") != 1:
+        raise Unreadable(f"{called} was written by another version of minitensor, or is damaged; nothing was loaded")
+    return arrays, structure
+
+
+def _refuse_others(start: bytes, length: int, called: str) -> None:
+    if not length:
+        raise Unreadable(f"{called} holds nothing from here on: a buffer that was written is read after buffer.seek(0)")
+    if start[:1] == b"\x80" and start[1:2] <= b"\x05":
+        raise Unreadable(
+            f"{called} is a pickle, as Paddle and older versions of PyTorch write it. Reading one runs whatever code "
+            "is in it, so it is not read here. Load it in the framework that wrote it, write its arrays with "
+            "numpy.savez(path, **{name: value.numpy() for name, value in state.items()}), and read these with "
+            "numpy.load(path)"
+        )
+    if start != b"PK":
+        raise Unreadable(f"{called} is no file that `save` wrote, or its beginning is damaged; nothing was loaded")
+
+
+def _refuse_other_archives(names: list[str], called: str) -> None:
+    if any(name.rpartition("/")[2] == "data.pkl" for name in names):
+        raise Unreadable(
+            f"{called} was written by PyTorch's torch.save: it is a pickle in a zip archive. Reading one runs whatever "
+            "code is in it, so it is not read here. In PyTorch, write its arrays with numpy.savez(path, "
+            "**{name: value.numpy() for name, value in torch.load(file).items()}), and read these with "
+            "numpy.load(path)"
+        )
+    if STRUCTURE not in names:
+        what = "was written by numpy.savez: read it with numpy.load" if names and all(
+            name.endswith(".npy") for name in names
+        ) else "is an archive that `save` did not write"  # fmt: skip
+        raise Unreadable(f"{called} {what}")
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.ndarray:
+    """Read one array and verify its checksum."""
+    with archive.open(entry) as member:
+        header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(member)]
+        shape, by_columns, dtype = header(member)
+        nbytes = math.prod(shape) * dtype.itemsize
+        if dtype.kind not in KINDS or nbytes > length or nbytes != entry.file_size - member.tell():
+            raise ValueError("an array is not as long as its header says")
+        array = np.empty(shape, dtype, order="F" if by_columns else "C")
+        cells: Any = array.reshape(-1, order="A").view(np.uint8)
+        filled = 0
+        while part := member.read(1 << 20):  # reads to the end, where the checksum is compared
+            cells[filled : filled + len(part)] = np.frombuffer(part, np.uint8)
+            filled += len(part)
+    if filled != nbytes:
+        raise ValueError("an array ends too early")
+    return array
+
+
+def _in_short(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:100]

@@ -1,0 +1,113 @@
+"""Map tensors to stored arrays: the name under which each storage is written, and the layout of each tensor in it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import address, memory_of
+from minitensor.engine.core.storage import new_storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import gpu_of, strided
+from minitensor.engine.dtypes import BY_NUMPY
+from minitensor.engine.files.archive import Unreadable
+
+
+class StoredLayouts:
+    """The arrays to write, by name, and for each tensor the array that it uses and its layout.
+
+    If sharing is kept, a storage is written once and as a whole, even if a tensor shows only a part of it. The loaded
+    tensor is then a view of the same storage again, and a tensor that was saved twice is one tensor again.
+    """
+
+    def __init__(self, keeps_sharing: bool) -> None:
+        self.members: dict[str, Any] = {}
+        self.entries: list[dict[str, Any]] = []
+        self._keeps_sharing = keeps_sharing
+        self._numbers: dict[int, int] = {}
+        self._storages: dict[int, tuple[str, Any]] = {}
+        self._alive: list[Any] = []  # keeps ids unique, because an id is only valid while its object lives
+
+    def tensor(self, x: Tensor, path: tuple[Any, ...]) -> int:
+        """Return the number of the entry of ``x``."""
+        if self._keeps_sharing and id(x) in self._numbers:
+            return self._numbers[id(x)]
+        name, strides, offset = self._member(x, path)
+        extra = getattr(x, "_extra", None)
+        self._alive.append(x)
+        self._numbers[id(x)] = len(self.entries)
+        self.entries.append(
+            {
+                "array": name,
+                "shape": list(x._array.shape),
+                "strides": strides,
+                "offset": offset,
+                "kind": type(x).__name__,
+                "wants": x._current() is not None,
+                "place": "cpu" if gpu_of(x._array) is None else "gpu",
+                "name": None if extra is None else extra.name,
+            }
+        )
+        return len(self.entries) - 1
+
+    def _member(self, x: Tensor, path: tuple[Any, ...]) -> tuple[str, list[int], int]:
+        """Return the name of the array that ``x`` uses, and its strides and offset there, in elements."""
+        array, storage, size = x._array, x._storage, x._array.itemsize
+        apart = any(stride % size for stride in array.strides) or storage.buffer.dtype != array.dtype
+        if not self._keeps_sharing or apart:
+            return self._named(array, path), _strides_of(array.shape), 0
+        if id(storage) not in self._storages:
+            cells = memory_of(storage.buffer)
+            whole = array.flags.c_contiguous and array.nbytes == cells.nbytes
+            self._storages[id(storage)] = self._named(array if whole else cells, path), cells
+        name, cells = self._storages[id(storage)]
+        return name, [stride // size for stride in array.strides], (address(array) - address(cells)) // size
+
+    def array(self, array: np.ndarray, path: tuple[Any, ...]) -> str:
+        """Return the name of an array that is not a tensor."""
+        return self._named(array, path)
+
+    def _named(self, array: Any, path: tuple[Any, ...]) -> str:
+        """Register ``array`` under a unique name made of the keys that lead to it."""
+        parts = (str(key).encode("utf-8", "replace").decode() for key in path)
+        wanted = "/".join(part.replace("/", "_") if part.strip(".") else "_" for part in parts)
+        wanted = name = re.sub(r"[\x00-\x1f\\]", "_", wanted)[:200] or "value"
+        number = 2
+        while name in self.members:
+            name, number = f"{wanted} ({number})", number + 1
+        self.members[name] = array
+        return name
+
+
+def _strides_of(shape: tuple[int, ...]) -> list[int]:
+    """Return the strides of a contiguous array, in elements."""
+    strides, step = [0] * len(shape), 1
+    for i in reversed(range(len(shape))):
+        strides[i], step = step, step * shape[i]
+    return strides
+
+
+def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[Any, Any]) -> Tensor:
+    """Return the tensor of ``entry`` on ``array`` and ``gpu``; ``storages`` caches the storages created so far.
+
+    Raises:
+        Unreadable: if a tensor cannot have this dtype, or if it would reach outside the array.
+    """
+    if array.dtype not in BY_NUMPY:
+        known = ", ".join(str(each) for each in BY_NUMPY)
+        raise Unreadable(f"the tensor {entry['array']!r} has dtype {array.dtype}, and one here holds {known}")
+    shape, strides, offset = tuple(entry["shape"]), tuple(entry["strides"]), entry["offset"]
+    key = entry["array"], id(gpu)
+    if key not in storages:
+        owned = np.ascontiguousarray(array).reshape(-1)
+        cells = owned if gpu is None else gpu.put(owned)
+        storages[key] = cells, new_storage(cells)
+    cells, storage = storages[key]
+    steps = [step * (length - 1) for step, length in zip(strides, shape, strict=True)]
+    first, last = offset + sum(min(step, 0) for step in steps), offset + sum(max(step, 0) for step in steps)
+    if any(n < 0 for n in shape) or (0 not in shape and not 0 <= first <= last < cells.size):
+        raise Unreadable(f"the tensor {entry['array']!r} does not lie within its storage; nothing was loaded")
+    size = array.itemsize
+    return Tensor._alias(strided(cells, offset, shape, tuple(step * size for step in strides)), storage)

@@ -1,0 +1,264 @@
+"""Read and write single elements along an axis: the index has as many dimensions as the array.
+
+With ``broadcast`` the index is broadcast to the other dimensions of the array; without, it covers as much of them as
+its own lengths. The indexed elements are represented by flat positions, in the order of the index's elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import writeable
+from minitensor.engine.device.arrays import add_at, beside
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.indexed import added_at, apart, assign, checked, from_front, whole
+
+Array = np.ndarray
+
+
+def take_arguments(axis: Any, broadcast: Any) -> tuple[Any, ...]:
+    """Check an axis and a bool."""
+    return whole("axis", axis), bool(broadcast)
+
+
+def reduce_arguments(axis: Any, include_self: Any, broadcast: Any) -> tuple[Any, ...]:
+    """Check an axis and two bools."""
+    return whole("axis", axis), bool(include_self), bool(broadcast)
+
+
+def dim_argument(dim: Any) -> tuple[Any, ...]:
+    """Check one dimension."""
+    return (whole("dim", dim),)
+
+
+def spread_index(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> Array:
+    """Check the index, broadcast it to the other dimensions of ``shape`` if requested, and count it from the front.
+
+    Raises:
+        IndexError, ValueError: if there is no such axis or element, or the shapes do not fit.
+    """
+    if index.ndim != len(shape):
+        raise ValueError(
+            f"the index has as many dimensions as the tensor; their shapes are {list(index.shape)} and {list(shape)}"
+        )
+    axis = from_front(axis, len(shape))
+    covered = (*shape[:axis], index.shape[axis], *shape[axis + 1 :])
+    if broadcast:
+        try:
+            index = np.broadcast_to(index, covered)
+        except ValueError:
+            raise ValueError(
+                f"an index of shape {list(index.shape)} cannot be spread to {list(covered)}: but for axis {axis} its "
+                f"lengths are 1 or those of the tensor"
+            ) from None
+    elif any(have > most for have, most in zip(index.shape, covered, strict=True)):
+        raise ValueError(
+            f"an index of shape {list(index.shape)} does not fit into a tensor of shape {list(shape)}: but for axis "
+            f"{axis} no length may be larger"
+        )
+    return checked(index, shape[axis], axis)
+
+
+def positions(index: Array, shape: tuple[int, ...], axis: int, broadcast: bool) -> tuple[Array, tuple[int, ...]]:
+    """Return the flat positions in ``shape`` that ``index`` lists, and the shape of the spread index."""
+    index = spread_index(index, shape, axis, broadcast)
+    axis = from_front(axis, len(shape))
+    flat = np.zeros_like(index)
+    step = 1
+    for d in range(len(shape) - 1, -1, -1):
+        along = [1] * len(shape)
+        along[d] = -1
+        flat += (index if d == axis else np.arange(index.shape[d], like=index).reshape(along)) * step
+        step *= shape[d]
+    return flat.reshape(-1), index.shape
+
+
+def lined_up(values: Array, wanted: tuple[int, ...], broadcast: bool) -> Array:
+    """Fit ``values`` to an index of shape ``wanted``: broadcast them, or without ``broadcast`` cut them off."""
+    if not broadcast and values.ndim == len(wanted) and values.size != 1:
+        if any(have < need for have, need in zip(values.shape, wanted, strict=True)):
+            raise ValueError(f"values of shape {list(values.shape)} are fewer than the index of shape {list(wanted)}")
+        return values[tuple(slice(0, n) for n in wanted)]
+    try:
+        return np.broadcast_to(values, wanted)
+    except ValueError:
+        raise ValueError(
+            f"values of shape {list(values.shape)} cannot be spread to the index of shape {list(wanted)}"
+        ) from None
+
+
+def cells(array: Array, flat: Array) -> tuple[Array, Any]:
+    """Return an array and an index into it that address the flat positions of ``array``."""
+    if array.flags.c_contiguous:
+        return array.reshape(-1), flat
+    return array, (np.unravel_index(flat, array.shape) if flat.size else np.zeros_like(flat))
+
+
+def take_along_axis(a: Array, index: Array, axis: int, broadcast: bool) -> Array:
+    """The elements of ``a`` that ``index`` lists along ``axis``, in the shape of the index."""
+    a = spread_array(a, index, axis) if broadcast and a.ndim == index.ndim else a
+    flat, shape = positions(index, a.shape, axis, broadcast)
+    return taken(a, flat).reshape(shape)
+
+
+def spread_array(a: Array, index: Array, axis: int) -> Array:
+    """Broadcast the dimensions of length 1 in ``a`` to the index, as reading with ``broadcast`` does."""
+    axis = from_front(axis, a.ndim)
+    wanted = [n if n != 1 else m for n, m in zip(a.shape, index.shape, strict=True)]
+    wanted[axis] = a.shape[axis]
+    return np.broadcast_to(a, tuple(wanted))
+
+
+def taken(a: Array, flat: Array) -> Array:
+    """Return the elements at flat positions, in one dimension."""
+    where, at = cells(a, flat)
+    return where[at].reshape(-1) if flat.size else np.zeros((0,), a.dtype, like=a)
+
+
+def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None) -> Any:
+    """Prepare a write: return the target, the flat positions, the values in one dimension."""
+    flat, shape = positions(index, a.shape, axis, broadcast)
+    values = lined_up(beside(values, a), shape, broadcast)
+    target = a.copy() if out is None else out
+    if not writeable(target):
+        raise ValueError("assignment destination is read-only")
+    return target, flat, apart(values, target).reshape(-1)
+
+
+def put_along_axis(
+    a: Array, index: Array, values: Array, axis: int, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with ``values`` at the elements that ``index`` lists; if one is listed twice, the last value counts."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    where, at = cells(out, flat)
+    if flat.size:
+        assign(where, at if isinstance(at, tuple) else (at,), values)
+    return out
+
+
+def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, include_self: bool) -> Array:
+    if not flat.size:
+        return out
+    where, at = cells(out, flat)
+    with np.errstate(all="ignore"):
+        if ufunc is not np.add and type(out) is not np.ndarray:
+            # Allocate all memory before the first write, because a device may be full.
+            last, combined = _combined(ufunc, flat, values)
+            here = tuple(each[last] for each in at) if isinstance(at, tuple) else at[last]
+            where[here] = ufunc(where[here], combined) if include_self else combined
+            return out
+        if not include_self:
+            where[at] = start
+        if ufunc is np.add:
+            added_at(where, at, values)
+        else:
+            ufunc.at(where, at, values)
+    return out
+
+
+def _combined(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
+    """Return the index of one entry for every position in ``flat``, and the combination of all its values by ``ufunc``.
+
+    For devices: CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and ignore nan. Sorted by
+    position, every value is combined with the one before it, then with the two before these, then with four, ...
+    """
+    order = np.argsort(flat, kind="stable")
+    position, so_far, stretch = flat[order], values[order], 1
+    while stretch < flat.size:
+        same = position[stretch:] == position[:-stretch]
+        so_far[stretch:] = np.where(same, ufunc(so_far[stretch:], so_far[:-stretch]), so_far[stretch:])
+        stretch *= 2
+    last = np.ones_like(flat, dtype=np.bool_)
+    last[:-1] = position[1:] != position[:-1]
+    return order[last], so_far[last]
+
+
+def turns_of(flat: Array) -> list[Array]:
+    """Group the entries of flat positions so that no group repeats a position; the first entries come first."""
+    order = np.argsort(flat, kind="stable")
+    in_order = flat[order]
+    new = np.ones_like(flat, dtype=np.bool_)
+    new[1:] = in_order[1:] != in_order[:-1]
+    turn = np.arange(flat.size, like=flat) - np.flatnonzero(new)[np.cumsum(new, dtype=np.int64) - 1]
+    return [order[turn == k] for k in range(int(turn.max()) + 1)] if flat.size else []
+
+
+def put_along_axis_add(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with ``values`` added at the elements that ``index`` lists."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.add, 0, out, flat, values, include_self)
+
+
+def put_along_axis_multiply(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the elements that ``index`` lists multiplied by ``values``."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.multiply, 1, out, flat, values, include_self)
+
+
+def _bound(dtype: np.dtype, lowest: bool) -> Any:
+    """Return the lower or the upper bound of the elements of ``dtype``."""
+    if dtype in FLOATS:
+        return -np.inf if lowest else np.inf
+    if dtype == np.bool_:
+        return not lowest
+    return np.iinfo(dtype).min if lowest else np.iinfo(dtype).max
+
+
+def put_along_axis_amax(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the largest of ``values`` (and of itself) at the elements that ``index`` lists."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.maximum, _bound(out.dtype, True), out, flat, values, include_self)
+
+
+def put_along_axis_amin(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the smallest of ``values`` (and of itself) at the elements that ``index`` lists."""
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    return _accumulated(np.minimum, _bound(out.dtype, False), out, flat, values, include_self)
+
+
+def counts(flat: Array, include_self: bool) -> Array:
+    """Return, for every entry of flat positions, the number of values at its position."""
+    number = np.zeros_like(flat, shape=(int(flat.max()) + 1,))
+    add_at(number, flat, np.ones_like(flat))
+    return number[flat] + int(include_self)
+
+
+def put_along_axis_mean(
+    a: Array, index: Array, values: Array, axis: int, include_self: bool, broadcast: bool, out: Array | None = None
+) -> Array:
+    """``a``, with the mean of ``values`` (and of itself) at the elements that ``index`` lists; integers as float32."""
+    if a.dtype not in FLOATS:
+        if out is not None:
+            raise TypeError(f"a mean is not of dtype {out.dtype.name}, and the dtype never changes in place")
+        a, values = a.astype(np.float32), values.astype(np.float32)
+    out, flat, values = _start(a, index, values, axis, broadcast, out)
+    # A device may run out of memory between the two writes, so the first one writes a copy.
+    mean = out if type(out) is np.ndarray else out.copy()
+    _accumulated(np.add, 0, mean, flat, values, include_self)
+    if flat.size:
+        where, at = cells(mean, flat)
+        with np.errstate(all="ignore"):
+            where[at] = where[at] / counts(flat, include_self).astype(out.dtype)
+    if mean is not out:
+        np.copyto(out, mean)
+    return out
+
+
+def scatter_add(a: Array, index: Array, src: Array, dim: int, out: Array | None = None) -> Array:
+    """``a``, with ``src``, as far as the index covers it, added at the elements that the index lists."""
+    if src.ndim != index.ndim:
+        raise ValueError(
+            f"index and src have as many dimensions as each other; their shapes are {list(index.shape)} and "
+            f"{list(src.shape)}"
+        )
+    return put_along_axis_add(a, index, src, dim, True, False, out)

@@ -1,0 +1,190 @@
+"""Elementwise operations on big arrays: in chunks that fit the cache, over threads, into a reused buffer.
+
+If an operation computes each element of its result from the elements at the same position, it can be computed in
+chunks. That pays for big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of the
+last step in the cache, not in memory; numpy lets another thread compute at the same time; and a new result is written
+into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
+
+* The result is bitwise the same: numpy's functions compute an element independently of its position in an array.
+* Other cases are left to numpy: layouts other than C order, GPU arrays, integers, and an operand that overlaps the
+  written array other than element by element.
+* An operation in place fails before anything is written, or not at all. Errors of shapes, dtypes and arguments are
+  raised by the first chunk, which is computed alone. After that, memory may run out for a temporary of one chunk; then
+  the only guarantee is that all threads have stopped writing. An interruption is delayed until all is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import same_layout
+from minitensor.engine.device import host_buffer_cache
+from minitensor.engine.device.arrays import may_share
+from minitensor.engine.device.interrupts import uninterrupted
+from minitensor.engine.device.threads import share_out, threads
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels import activations, elementwise
+
+Array = np.ndarray
+
+
+class Large:
+    """The sizes from which chunks pay.
+
+    Attributes:
+        nbytes: the size of the smallest result that is computed here. For smaller ones, starting a thread costs more
+            than it saves.
+        chunk: the bytes of the result in one chunk of an operation of several steps: with two operands and a temporary
+            they make 1 MiB. In smaller chunks, the calls of numpy cost more.
+        long: the same for an operation that numpy computes in one step.
+    """
+
+    __slots__ = ("nbytes", "chunk", "long")
+
+    def __init__(self) -> None:
+        self.nbytes = 16 << 20
+        self.chunk = 256 << 10
+        self.long = 4 << 20
+
+
+large = Large()
+
+#: Functions that take no ``out``, write only a part of it, or write it differently if it is not their operand.
+_NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
+
+_ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
+
+
+class Parts:
+    """Arrays that are broadcast against each other to ``shape``, cut into adjacent parts.
+
+    If every array has either all elements of ``shape`` in order or one for all, the flat sequence of elements is cut;
+    otherwise, the first dimension.
+
+    Attributes:
+        length: the length of the sequence or dimension that is cut.
+        step: the length of a part.
+    """
+
+    __slots__ = ("shape", "length", "step", "_lines", "_out", "_flat")
+
+    def __init__(self, arrays: tuple[Array, ...], shape: tuple[int, ...], chunk: int) -> None:
+        self.shape = shape
+        self._flat = all(array.size == 1 or array.shape == shape for array in arrays)
+        self._lines = [self._line(array) for array in arrays]
+        self._out: Array | None = None
+        self.length = math.prod(shape) if self._flat else shape[0]
+        each = arrays[0].itemsize * (1 if self._flat else math.prod(shape[1:]))
+        # In the flat sequence, a part consists of whole vectors of any processor.
+        self.step = max(chunk // each & -64, 64) if self._flat else max(chunk // each, 1)
+
+    def _line(self, array: Array) -> tuple[Array, bool]:
+        """Return ``array`` in the form to cut, and True if it is cut: otherwise, all of it is used with every part."""
+        if not self._flat:
+            return array, array.ndim == len(self.shape) and array.shape[0] > 1
+        if array.size > 1:
+            return array.reshape(-1), True
+        return (array if array.ndim == 0 else array.reshape(1)), False
+
+    def write_into(self, out: Array) -> None:
+        """Let ``out`` be cut by :meth:`at`, too."""
+        self._out = out.reshape(-1) if self._flat else out
+        # A function may test if its operand is the array that it writes.
+        self._lines = [(self._out, True) if same_layout(line, self._out) else (line, cut) for line, cut in self._lines]
+
+    def at(self, start: int) -> tuple[list[Any], Any]:
+        """Return the parts that begin at ``start``: of the arrays, and of the written array."""
+        stop = start + self.step
+        out = None if self._out is None else self._out[start:stop]
+        return [out if line is self._out else line[start:stop] if cut else line for line, cut in self._lines], out
+
+
+def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array | None) -> Parts | None:
+    """Return the parts in which to compute; None if numpy should compute the operation at once."""
+    for array in arrays:
+        if type(array) is not np.ndarray or (array.dtype not in FLOATS and array.dtype != np.bool_):
+            return None
+        if array.size > 1 and not array.flags.c_contiguous:
+            return None
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        return None
+    nbytes = math.prod(shape) * arrays[0].itemsize
+    one_step = isinstance(forward, np.ufunc) or forward in _ONE_STEP
+    if nbytes < large.nbytes:
+        return None
+    if threads.number == 1 and (one_step if out is not None else not host_buffer_cache.buffer_cache.serves(nbytes)):
+        return None  # no gain
+    if out is not None:
+        if out.shape != shape or out.dtype not in FLOATS or not out.flags.c_contiguous or not out.flags.writeable:
+            return None
+        if any(may_share(array, out) and not same_layout(array, out) for array in arrays):
+            return None
+    parts = Parts(arrays, shape, large.long if one_step else large.chunk)
+    return parts if parts.length > parts.step else None
+
+
+def in_chunks(
+    forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
+) -> Array:
+    """Return ``forward(*arrays, *arguments)``; or, if ``out``, one of ``arrays``, is given, write the result there."""
+    if out is not None:
+        with uninterrupted():
+            _written(forward, arrays, arguments, out)
+        return out
+    parts = _parts(forward, arrays, None)
+    if parts is None:
+        return forward(*arrays, *arguments)
+    return _made(forward, parts, arguments, copied=forward in _NEED_THEIR_OPERAND)
+
+
+def _written(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...], out: Array) -> None:
+    parts = _parts(forward, arrays, out)
+    if parts is None:
+        forward(*arrays, *arguments, out=out)
+        return
+    parts.write_into(out)
+    with np.errstate(all="ignore"):
+        operands, part = parts.at(0)
+        forward(*operands, *arguments, out=part)
+    _shared_out(forward, parts, arguments, copied=False)
+
+
+def copied(array: Array) -> Array:
+    """Return a contiguous copy."""
+    return in_chunks(elementwise.copy, (array,))
+
+
+def rule_in_chunks(rule: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = ()) -> Array:
+    """Return the result of ``rule(*arrays, *arguments)``, an elementwise expression."""
+    parts = _parts(rule, arrays, None)
+    return rule(*arrays, *arguments) if parts is None else _made(rule, parts, arguments, copied=True)
+
+
+def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> Array:
+    with np.errstate(all="ignore"):
+        first = forward(*parts.at(0)[0], *arguments)
+    out = host_buffer_cache.empty(parts.shape, first.dtype)
+    parts.write_into(out)
+    np.copyto(parts.at(0)[1], first)
+    with uninterrupted():  # the memory may belong to another tensor afterwards
+        _shared_out(forward, parts, arguments, copied)
+    return out
+
+
+def _shared_out(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
+    """Compute all parts but the first. ``copied``: ``forward`` makes new arrays, copied while in the cache."""
+
+    def compute(start: int) -> None:
+        operands, out = parts.at(start)
+        if copied:
+            np.copyto(out, forward(*operands, *arguments))
+        else:
+            forward(*operands, *arguments, out=out)
+
+    share_out(compute, range(parts.step, parts.length, parts.step), threads.number)

@@ -1,0 +1,118 @@
+"""Diagonals of matrices, and triangles on one side of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.kernels.indexed import apart, from_front, whole
+from minitensor.engine.kernels.numbers import number, stored
+
+Array = np.ndarray
+
+
+# ---------- triangles ----------
+
+
+def diagonal_argument(diagonal: Any) -> tuple[Any, ...]:
+    """Check an integer."""
+    return (whole("diagonal", diagonal),)
+
+
+def above(a: Array, diagonal: int) -> Array:
+    """True, in the last two dimensions of ``a``, where the column is above ``diagonal``."""
+    if a.ndim < 2:
+        raise ValueError(f"a matrix has at least two dimensions; the shape is {list(a.shape)}")
+    rows, columns = (np.arange(n, like=a) for n in a.shape[-2:])
+    diagonal = max(-a.shape[-2], min(diagonal, a.shape[-1]))  # beyond the corners, all diagonals are equivalent
+    return columns > rows[:, None] + diagonal
+
+
+def _without(a: Array, dropped: Array, out: Array | None) -> Array:
+    if out is None:
+        return np.where(dropped, a.dtype.type(0), a)
+    np.copyto(out, 0, where=dropped)
+    return out
+
+
+def tril(a: Array, diagonal: int, out: Array | None = None) -> Array:
+    """``a``, with 0 above the diagonal."""
+    return _without(a, above(a, diagonal), out)
+
+
+def triu(a: Array, diagonal: int, out: Array | None = None) -> Array:
+    """``a``, with 0 below the diagonal."""
+    return _without(a, ~above(a, diagonal - 1), out)
+
+
+# ---------- filling a diagonal ----------
+
+
+def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ...]:
+    """Check a number, an integer and a bool."""
+    return number("fill_diagonal", "value", value), whole("offset", offset), bool(wrap)
+
+
+def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:
+    """Index the main diagonal, with each cell moved ``offset`` columns within its row; skip those outside."""
+    shape = a.shape
+    if len(shape) < 2:
+        raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(shape)}")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ValueError(f"with more than two dimensions all must be equally long; the shape is {list(shape)}")
+    columns = shape[-1]
+    if len(shape) == 2:
+        rows = np.arange(shape[0], like=a)
+        # If it wraps, the diagonal restarts after one row is skipped.
+        column = rows % (columns + 1) if wrap else rows
+        keep = (column < columns) & (column + offset >= 0) & (column + offset < columns)
+        return rows[keep], column[keep] + offset
+    along = np.arange(columns, like=a)
+    along = along[(along + offset >= 0) & (along + offset < columns)]
+    return (*(along for _ in shape[1:]), along + offset)
+
+
+def fill_diagonal(a: Array, value: Any, offset: int, wrap: bool, out: Array | None = None) -> Array:
+    """``a``, with ``value`` on a diagonal."""
+    cells = main_diagonal(a, offset, wrap)
+    one = stored("value", value, a.dtype)[()]
+    out = a.copy() if out is None else out
+    out[cells] = one
+    return out
+
+
+def fill_diagonal_tensor_arguments(offset: Any, dim1: Any, dim2: Any) -> tuple[Any, ...]:
+    """Check three integers."""
+    return whole("offset", offset), whole("dim1", dim1), whole("dim2", dim2)
+
+
+def matrix_diagonal(a: Array, offset: int, dim1: int, dim2: int) -> tuple[Array, tuple[Any, ...]]:
+    """Return ``a`` with the two dimensions of its matrices last, and the index of their diagonal."""
+    if a.ndim < 2:
+        raise ValueError(f"a diagonal needs at least two dimensions; the shape is {list(a.shape)}")
+    dim1, dim2 = from_front(dim1, a.ndim), from_front(dim2, a.ndim)
+    if dim1 == dim2:
+        raise ValueError(f"dim1 and dim2 must be different dimensions; both are {dim1}")
+    matrices = np.moveaxis(a, (dim1, dim2), (-2, -1))
+    rows, columns = matrices.shape[-2:]
+    top, left = max(0, -offset), max(0, offset)
+    along = np.arange(max(0, min(rows - top, columns - left)), like=a)
+    return matrices, (..., along + top, along + left)
+
+
+def diagonal_of(a: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """The diagonal of the matrices in two dimensions of ``a``, as the last dimension of a new array."""
+    matrices, at = matrix_diagonal(a, offset, dim1, dim2)
+    return matrices[at].copy()
+
+
+def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, out: Array | None = None) -> Array:
+    """``a``, with ``b`` on the diagonal of its matrices in two dimensions, which is the last of ``b``."""
+    target = a.copy() if out is None else out
+    matrices, at = matrix_diagonal(target, offset, dim1, dim2)
+    wanted = (*matrices.shape[:-2], at[1].size)
+    if b.shape != wanted:
+        raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(wanted)}")
+    matrices[at] = apart(b, target)
+    return target

@@ -1,0 +1,39 @@
+"""Bitwise operations that are more than one numpy function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.device.arrays import as_array
+
+Array = np.ndarray
+
+
+def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
+    """Convert the argument to a bool."""
+    return (bool(is_arithmetic),)
+
+
+def _check(a: Array, b: Array) -> None:
+    if a.dtype.kind != "i" or b.dtype.kind != "i":
+        raise TypeError(f"ufunc: bits are shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
+    if b.size and b.min() < 0:
+        raise ValueError(f"bits are shifted by 0 or more places, not by {b.min().item()}")
+
+
+def left_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
+    """The bits of ``a`` shifted left by ``b``; arithmetic and logical shifts are the same."""
+    _check(a, b)
+    return np.left_shift(a, b, out=out)
+
+
+def right_shift(a: Array, b: Array, is_arithmetic: bool, out: Array | None = None) -> Array:
+    """The bits of ``a`` shifted right by ``b``; the sign bit is repeated on the left, or 0 if not arithmetic."""
+    _check(a, b)
+    if is_arithmetic:
+        return np.right_shift(a, b, out=out)
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    shifted = np.right_shift(a.view(unsigned), b.astype(unsigned), out=None if out is None else out.view(unsigned))
+    return as_array(shifted).view(a.dtype) if out is None else out

@@ -1,0 +1,53 @@
+"""Read and write the elements where a mask is true."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.engine.kernels.indexed import apart
+
+Array = np.ndarray
+
+
+def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -> Array:
+    """``value`` (one number) where ``mask``, else ``a``."""
+    if value.size != 1:
+        raise ValueError(f"value is one number; its shape is {list(value.shape)}")
+    one = value.reshape(()).copy() if value.ndim else value
+    if out is None:
+        return np.where(mask, one, a)
+    np.copyto(out, one, where=apart(mask, out))
+    return out
+
+
+def over(mask: Array, shape: tuple[int, ...]) -> Array:
+    """Broadcast ``mask`` to ``shape``.
+
+    Raises:
+        TypeError, ValueError: if it is no mask, or does not fit.
+    """
+    if mask.dtype != np.bool_:
+        raise TypeError(f"a mask holds bools, as `x > 0` gives, not {mask.dtype.name}")
+    try:
+        return np.broadcast_to(mask, shape)
+    except ValueError:
+        raise ValueError(
+            f"a mask of shape {list(mask.shape)} cannot be spread over a tensor of shape {list(shape)}"
+        ) from None
+
+
+def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None) -> Array:
+    """``a``, with the first elements of ``value`` where ``mask`` is true, in the order of the elements."""
+    mask = over(mask, a.shape)
+    needed = int(np.count_nonzero(mask))
+    if value.size < needed:
+        raise ValueError(f"the mask is true {needed} times, and value has only {value.size} elements")
+    target = a.copy() if out is None else out
+    numbers = apart(value, target).reshape(-1)[:needed]
+    target[apart(mask, target)] = numbers
+    return target
+
+
+def masked_select(a: Array, mask: Array) -> Array:
+    """The elements of ``a`` where ``mask`` is true, in one dimension."""
+    return a[over(mask, a.shape)].reshape(-1)

@@ -1,0 +1,75 @@
+"""Plain arguments of operations: check numbers, and convert them to the values that a dtype stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.device.arrays import may_share
+
+Array = np.ndarray
+
+
+def number(op: str, name: str, given: Any) -> int | float:
+    """Return ``given`` as a Python number.
+
+    Raises:
+        TypeError: if it is not one number.
+    """
+    if not getattr(given, "stop_gradient", True):
+        raise TypeError(f"{op}: {name} is a number without a gradient, but this tensor requires one. Use multiply.")
+    if not isinstance(given, (int, float)) or isinstance(given, np.generic):
+        if getattr(given, "size", None) != 1 or not hasattr(given, "item"):
+            raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
+        given = given.item()
+    if isinstance(given, (bool, int, float)):
+        return int(given) if isinstance(given, bool) else given
+    raise TypeError(f"{op}: {name} must be a number, not {type(given).__name__}")
+
+
+def without_fraction(n: int | float) -> int | float:
+    """Convert 2.0 to 2, because Paddle's default scale 1.0 must not turn integers into floats."""
+    return int(n) if isinstance(n, float) and n.is_integer() else n
+
+
+def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
+    """Return a number as an array of ``dtype``; an integer dtype cuts off the fraction.
+
+    Raises:
+        ValueError: if it does not fit.
+    """
+    try:
+        if dtype.kind == "i":
+            value = int(value)
+        return np.asarray(value, dtype)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{op}: {value} cannot be stored in a tensor of dtype {dtype.name}") from None
+
+
+def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
+    """Convert an array to ``dtype``; an integer dtype cuts off fractions.
+
+    Raises:
+        ValueError: if an element does not fit.
+    """
+    if dtype.kind == "i" and array.dtype != dtype and array.size and array.dtype.kind in "fiu":
+        lowest, highest = array.min().item(), array.max().item()
+        bounds = np.iinfo(dtype)
+        # In this form, the condition is false for nan.
+        if not (bounds.min <= lowest and highest <= bounds.max):
+            worst = lowest if not lowest >= bounds.min else highest
+            raise ValueError(f"{op}: {worst} cannot be stored in a tensor of dtype {dtype.name}")
+    # Compare by identity, as operations do: an unpickled array has another object for the same dtype.
+    return array if array.dtype is dtype else array.astype(dtype)
+
+
+def overwrite(target: Array, numbers: Array) -> None:
+    """Assign ``target[...] = numbers``, even if they share memory.
+
+    numpy copies first only if it detects the overlap, and misses some cases: a row overwritten with a column that
+    crosses it.
+    """
+    if may_share(numbers, target):
+        numbers = numbers.copy()
+    np.copyto(target, numbers, casting="unsafe")

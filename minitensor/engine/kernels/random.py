@@ -1,0 +1,227 @@
+"""Fill an array with random numbers, drawn in the order of its elements.
+
+They come from the generator that ``minitensor.seed`` restarts. If the array is dense, they are drawn into it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import writeable
+from minitensor.engine.device.arrays import like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.indexed import whole
+from minitensor.engine.kernels.numbers import number
+from minitensor.engine.random import source
+
+Array = np.ndarray
+
+
+def _generator(seed: int = 0) -> np.random.Generator:
+    """Return the program's generator, or a new one for a seed other than 0."""
+    return np.random.Generator(np.random.PCG64(seed)) if seed else source.generator
+
+
+def _writable(out: Array, only_floats: bool = True) -> None:
+    if only_floats and out.dtype not in FLOATS:
+        raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
+    if not writeable(out):
+        raise ValueError("assignment destination is read-only")
+
+
+def _drawn(draw: Callable[..., Array], out: Array) -> Array:
+    """Fill ``out`` by a method of a generator that takes a size, a dtype and an array to fill."""
+    if type(out) is np.ndarray and out.flags.c_contiguous:
+        draw(dtype=out.dtype, out=out)
+        return out
+    return _filled(out, draw(out.shape, dtype=out.dtype))
+
+
+def _filled(out: Array, numbers: Array) -> Array:
+    """Fill ``out`` with numbers from the host: all are drawn there, so that every device gets the same numbers."""
+    np.copyto(out, like(np.asarray(numbers), out), casting="unsafe")
+    return out
+
+
+def _stretched(out: Array, scale: float, shift: float) -> Array:
+    with np.errstate(all="ignore"):
+        np.multiply(out, out.dtype.type(scale), out=out)
+        return np.add(out, out.dtype.type(shift), out=out)
+
+
+def finite(op: str, name: str, given: Any) -> float:
+    """Return ``given`` as a number that is neither infinite nor nan."""
+    value = number(op, name, given)
+    if not math.isfinite(value):
+        raise ValueError(f"{op}: {name} is a finite number, not {value}")
+    return float(value)
+
+
+def _positive(op: str, name: str, given: Any) -> float:
+    value = finite(op, name, given)
+    if value <= 0:
+        raise ValueError(f"{op}: {name} is above 0, not {value}")
+    return value
+
+
+# ---------- uniform, normal and derived distributions ----------
+
+
+def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tuple[Any, ...]:
+    """Check two numbers, the smaller first, and a non-negative integer."""
+    low, high, seed = finite(op, "min", min), finite(op, "max", max), whole(f"{op}: seed", seed)
+    if low > high:
+        raise ValueError(f"{op}: min must not be above max; they are {low} and {high}")
+    if seed < 0:
+        raise ValueError(f"{op}: a seed is an integer, 0 or above, not {seed}")
+    return low, high, seed
+
+
+def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
+    """Uniform from ``min`` to ``max``."""
+    _writable(out)
+    return _stretched(_drawn(_generator(seed).random, out), max - min, min)
+
+
+def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
+    """Check a number, and one that is not negative."""
+    return mean_and_deviation("normal_", mean, std)
+
+
+def log_normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
+    """Check a number, and one that is not negative."""
+    return mean_and_deviation("log_normal_", mean, std)
+
+
+def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
+    """Check a number, and one that is not negative; errors name ``op``.
+
+    Raises:
+        TypeError, ValueError: for anything else.
+    """
+    middle, deviation = finite(op, "mean", mean), finite(op, "std", std)
+    if deviation < 0:
+        raise ValueError(f"{op}: std is not below 0; it is {deviation}")
+    return middle, deviation
+
+
+def normal(a: Array, mean: float, std: float, out: Array) -> Array:
+    """Normally distributed."""
+    _writable(out)
+    return _stretched(_drawn(_generator().standard_normal, out), std, mean)
+
+
+def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
+    """e to the power of normally distributed numbers."""
+    normal(a, mean, std, out)
+    with np.errstate(all="ignore"):
+        return np.exp(out, out=out)
+
+
+def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
+    """Check a number, and one above 0."""
+    return finite("cauchy_", "loc", loc), _positive("cauchy_", "scale", scale)
+
+
+def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
+    """Cauchy distributed: the tangent of a uniform angle."""
+    _writable(out)
+    _stretched(_drawn(_generator().random, out), math.pi, -math.pi / 2)
+    with np.errstate(all="ignore"):
+        np.tan(out, out=out)
+    return _stretched(out, scale, loc)
+
+
+def exponential_arguments(lam: Any) -> tuple[Any, ...]:
+    """Check a number above 0."""
+    return (_positive("exponential_", "lam", lam),)
+
+
+def exponential(a: Array, lam: float, out: Array) -> Array:
+    """Exponentially distributed, with rate ``lam``."""
+    _writable(out)
+    return np.divide(_drawn(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
+
+
+# ---------- whole numbers ----------
+
+
+def _probability(op: str, name: str, given: Any, above: bool) -> Any:
+    """Check a number, or an array of them, from 0 (excluded if ``above``) to 1."""
+    p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
+    if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
+        bounds = "above 0 and at most 1" if above else "from 0 to 1"
+        raise ValueError(f"{op}: {name} is a probability, {bounds}, not {given}")
+    return p
+
+
+def _probability_fits(name: str, p: Any, out: Array) -> None:
+    try:
+        np.broadcast_to(p, out.shape)
+    except ValueError:
+        raise ValueError(
+            f"{name} of shape {list(np.shape(p))} cannot be spread over a tensor of shape {list(out.shape)}"
+        ) from None
+
+
+def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
+    """Check a probability, or a tensor of them."""
+    return (_probability(op, "p", p, above=False),)
+
+
+def bernoulli(a: Array, p: Any, out: Array) -> Array:
+    """1 with probability ``p``, else 0."""
+    _writable(out, only_floats=False)
+    _probability_fits("p", p, out)
+    if type(out) is np.ndarray and out.dtype in FLOATS:
+        return np.less(_drawn(_generator().random, out), p, out=out)
+    drawn = _generator().random(out.shape, out.dtype if out.dtype in FLOATS else np.float32)
+    return _filled(out, np.less(drawn, p))
+
+
+def geometric_arguments(probs: Any) -> tuple[Any, ...]:
+    """Check a probability above 0, or a tensor of them."""
+    return (_probability("geometric_", "probs", probs, above=True),)
+
+
+def geometric(a: Array, probs: Any, out: Array) -> Array:
+    """The number of trials until one of probability ``probs`` succeeds: 1, 2, ..."""
+    _writable(out, only_floats=False)
+    if out.dtype == np.bool_:
+        raise TypeError("numbers of trials are not of dtype bool")
+    _probability_fits("probs", probs, out)
+    trials = _generator().geometric(probs, out.shape)
+    if out.dtype not in FLOATS:
+        trials = np.minimum(trials, np.iinfo(out.dtype).max)
+    return _filled(out, trials)
+
+
+def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
+    """Check two integers, or one (the end), or none; and that there is no generator."""
+    if generator is not None:
+        raise TypeError("random_: generator must be None; minitensor.seed restarts the random numbers")
+    start = whole("random_: from_", from_)
+    if to is None:
+        return (0, start or None, None)
+    return (start, whole("random_: to", to), None)
+
+
+def random(a: Array, from_: int, to: int | None, generator: None, out: Array) -> Array:
+    """Integers from ``from_`` up to, not including, ``to``; None is the end of the dtype's exact integers."""
+    _writable(out, only_floats=False)
+    if out.dtype in FLOATS:
+        least, end = -(2 ** (np.finfo(out.dtype).nmant + 1)), 2 ** (np.finfo(out.dtype).nmant + 1)
+    elif out.dtype == np.bool_:
+        least, end = 0, 2
+    else:
+        least, end = np.iinfo(out.dtype).min, np.iinfo(out.dtype).max
+    to = end if to is None else to
+    if from_ >= to:
+        raise ValueError(f"from_ must be below to; they are {from_} and {to}")
+    if from_ < least or to > end:
+        raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
+    return _filled(out, _generator().integers(from_, to, out.shape))

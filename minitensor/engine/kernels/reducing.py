@@ -1,0 +1,106 @@
+"""Reductions along axes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.device.arrays import as_array, normalize_axis_tuple
+from minitensor.engine.dtypes import FLOATS
+
+Array = np.ndarray
+
+
+def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """Return the axes that ``axis`` (None for all, a number, or several) names."""
+    if axis is None or (isinstance(axis, (list, tuple)) and not axis):
+        return tuple(range(len(shape)))
+    if type(axis) is int and -len(shape) <= axis < len(shape):
+        return (axis % len(shape),)
+    given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)
+    for i in given:
+        if not -len(shape) <= i < len(shape):  # integers may be of any size, but numpy accepts 32 bits
+            raise np.exceptions.AxisError(i, len(shape))
+    return normalize_axis_tuple(given, len(shape))
+
+
+def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
+    """Check None, an integer or a tuple of integers; and a bool."""
+    if hasattr(axis, "tolist"):
+        axis = axis.tolist()
+    if axis is not None:
+        try:
+            axis = tuple(map(operator.index, axis)) if isinstance(axis, (list, tuple)) else operator.index(axis)
+        except TypeError:
+            raise TypeError(f"axis is an integer, a list of integers or None, not {axis!r}") from None
+    return axis, bool(keepdim)
+
+
+def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
+    """Reduce by the method on devices, and by the ufunc on numpy's arrays, whose method would warn about inf."""
+    if type(a) is np.ndarray:
+        reduce: Callable[..., np.ndarray] = ufunc.reduce  # its types have no positional arguments
+        return reduce(a, axis, None, where_to.get("out"), keepdims)
+    return getattr(a, method)(axis=axis, keepdims=keepdims, **where_to)
+
+
+def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
+    """Return the sum over axes."""
+    return _reduced(np.add, "sum", a, axis, keepdims, out=out)
+
+
+def largest(a: Array, axis: Any, keepdims: bool) -> Array:
+    """Return the largest element over axes."""
+    return _reduced(np.maximum, "max", a, axis, keepdims)
+
+
+def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The sum; bools and integers are summed as int64."""
+    return total(_widened(a), axes(a.shape, axis), keepdim)
+
+
+def _widened(a: Array) -> Array:
+    """Convert bools and integers to int64: numpy would use ``intp``, which has 32 bits in a browser."""
+    return a if a.dtype in FLOATS else a.astype(np.int64)
+
+
+def mean(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The mean. For integers it is truncated towards zero; for bools it is true if any element is."""
+    over = axes(a.shape, axis)
+    if a.dtype not in FLOATS:
+        if a.dtype.kind == "b":
+            return as_array(a.any(axis=over, keepdims=keepdim))
+        summed = a.sum(axis=over, keepdims=keepdim, dtype=np.int64)
+        count = math.prod([a.shape[i] for i in over])
+        return (np.sign(summed) * (np.abs(summed) // count)).astype(a.dtype)
+    if type(a) is not np.ndarray:
+        return a.mean(axis=over, keepdims=keepdim)
+    summed = total(a, over, keepdim)
+    count = math.prod([a.shape[i] for i in over])
+    return np.divide(summed, count, out=summed) if summed.ndim and a.dtype in FLOATS else summed / count
+
+
+def prod(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The product; bools and integers are multiplied as int64."""
+    return _reduced(np.multiply, "prod", _widened(a), axes(a.shape, axis), keepdim)
+
+
+def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
+    over = axes(a.shape, axis)
+    if a.size == 0 and 0 in (a.shape[i] for i in over):
+        raise ValueError(f"there is no {word} element along a dimension of length 0; the shape is {list(a.shape)}")
+    return over
+
+
+def max_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The largest element."""
+    return largest(a, _no_void("largest", a, axis), keepdim)
+
+
+def min_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The smallest element."""
+    return _reduced(np.minimum, "min", a, _no_void("smallest", a, axis), keepdim)

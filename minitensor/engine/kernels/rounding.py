@@ -1,0 +1,151 @@
+"""Forward functions that round, and divisions with a remainder."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.functions import room
+
+Array = np.ndarray
+
+
+def no_bools(*arrays: Array) -> None:
+    """Raise TypeError for bools."""
+    if any(a.dtype == np.bool_ for a in arrays):
+        raise TypeError("bools have no arithmetic of their own; convert first: `x.astype('int64')`")
+
+
+# ---------- to whole numbers ----------
+
+
+def _unless_whole(ufunc: np.ufunc, a: Array, out: Array | None) -> Array:
+    no_bools(a)
+    return ufunc(a, out=out) if a.dtype in FLOATS else np.positive(a, out=out)
+
+
+def ceil(a: Array, out: Array | None = None) -> Array:
+    """The smallest integer that is not below ``a``."""
+    return _unless_whole(np.ceil, a, out)
+
+
+def floor(a: Array, out: Array | None = None) -> Array:
+    """The largest integer that is not above ``a``."""
+    return _unless_whole(np.floor, a, out)
+
+
+def trunc(a: Array, out: Array | None = None) -> Array:
+    """The integer part, without the fraction."""
+    return _unless_whole(np.trunc, a, out)
+
+
+def frac(a: Array, out: Array | None = None) -> Array:
+    """The fraction that ``trunc`` cuts off, with the sign of ``a``."""
+    no_bools(a)
+    with np.errstate(all="ignore"):
+        return np.fmod(a, a.dtype.type(1), out=out)
+
+
+def round_arguments(decimals: Any) -> tuple[Any, ...]:
+    """Check an integer; None, which Python's ``round(x, None)`` passes, is 0."""
+    if decimals is None:
+        return (0,)
+    try:
+        return (operator.index(decimals),)
+    except TypeError:
+        raise TypeError(f"round: decimals is an integer, not {decimals!r}") from None
+
+
+def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
+    """``a`` rounded to ``decimals`` places (hundreds for -2), halves away from zero; numpy rounds halves to even."""
+    no_bools(a)
+    if a.dtype not in FLOATS:
+        return _round_whole(a, decimals, out)
+    if decimals == 0:
+        return _to_nearest(a, room(a, out))
+    digits = np.finfo(a.dtype).maxexp * 3 // 10  # 10 ** digits is still a number of this dtype
+    if decimals > digits:
+        return np.positive(a, out=out)
+    if decimals < -digits:
+        finite = np.isfinite(a)
+        out = a.copy() if out is None else out
+        np.copyto(out, 0, where=finite)
+        return out
+    power = a.dtype.type(10 ** abs(decimals))
+    with np.errstate(all="ignore"):
+        move, back = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+        moved = move(a, power, out=np.empty_like(a))
+        # A number that overflows here is too large to have such decimals.
+        unmoved = ~np.isfinite(moved)
+        back(_to_nearest(moved, moved), power, out=moved)
+        np.copyto(moved, a, where=unmoved)
+        return np.positive(moved, out=out)
+
+
+def _to_nearest(a: Array, out: Array) -> Array:
+    """The nearest integer, halves away from zero.
+
+    It adds the number just below a half, not a half, because 0.49999997 plus a half gives 1 after rounding.
+    """
+    with np.errstate(all="ignore"):
+        np.add(a, np.copysign(np.nextafter(a.dtype.type(0.5), a.dtype.type(0)), a), out=out)
+        return np.trunc(out, out=out)
+
+
+def _round_whole(a: Array, decimals: int, out: Array | None) -> Array:
+    if decimals >= 0:
+        return np.positive(a, out=out)
+    if decimals < -np.iinfo(a.dtype).bits * 3 // 10:
+        return np.multiply(a, a.dtype.type(0), out=out)
+    power = a.dtype.type(10**-decimals)
+    rest = np.fmod(a, power)
+    up = np.abs(rest) >= power // 2
+    return np.add(a - rest, np.sign(a) * power * up, out=out)
+
+
+# ---------- division with a remainder ----------
+
+
+def _divisible(a: Array, b: Array) -> None:
+    no_bools(a, b)
+    if b.dtype not in FLOATS and not b.all():
+        raise ValueError("integers cannot be divided by 0, and the divisor has a 0")
+
+
+def floor_divide(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The quotient, rounded down.
+
+    Raises:
+        ValueError: if integers are divided by 0.
+    """
+    _divisible(a, b)
+    with np.errstate(all="ignore"):
+        return np.floor_divide(a, b, out=out)
+
+
+def trunc_divide(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The quotient, rounded towards zero.
+
+    Raises:
+        ValueError: if integers are divided by 0.
+    """
+    _divisible(a, b)
+    with np.errstate(all="ignore"):
+        if a.dtype in FLOATS:
+            return np.trunc(np.divide(a, b, out=out), out=out)
+        one_too_low = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0))
+        return np.add(np.floor_divide(a, b), one_too_low, out=out)
+
+
+def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The remainder of ``a`` after division by ``b`` rounded down; it has the sign of ``b``.
+
+    Raises:
+        ValueError: if integers are divided by 0.
+    """
+    _divisible(a, b)
+    with np.errstate(all="ignore"):
+        return np.remainder(a, b, out=out)

@@ -1,0 +1,91 @@
+"""Forward functions that scan along an axis: the result has an element for every element."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.kernels.functions import room
+
+Array = np.ndarray
+
+
+def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
+    """Return ``axis`` as an integer.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if getattr(axis, "ndim", 0) == 0 and hasattr(axis, "item"):
+        axis = axis.item()
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{op}: {name} is an integer, not {axis!r}") from None
+
+
+def cumsum_arguments(axis: Any) -> tuple[Any, ...]:
+    """Check an integer, or None for all elements in order."""
+    return (None if axis is None else axis_argument("cumsum", axis),)
+
+
+def cumprod_arguments(dim: Any) -> tuple[Any, ...]:
+    """Check an integer, or None for all elements in order."""
+    return (None if dim is None else axis_argument("cumprod", dim, "dim"),)
+
+
+def with_a_dimension(scan: Callable[..., Array]) -> Callable[..., Array]:
+    """Let ``scan`` accept an array without dimensions, as a vector of one element."""
+
+    @functools.wraps(scan)
+    def wrapped(a: Array, axis: int | None, out: Array | None = None) -> Array:
+        if a.ndim > 0 or axis is None:
+            return scan(a, axis, out)
+        return scan(a.reshape(1), axis, None if out is None else out.reshape(1)).reshape(())
+
+    return wrapped
+
+
+def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int, Array]:
+    """Return the array to scan, the axis, and the array for the result."""
+    if a.dtype == np.bool_:
+        if out is not None:
+            raise TypeError("the result is not of dtype bool")
+        a = a.astype(np.int64)
+    if axis is None:
+        if out is not None and a.ndim != 1:
+            raise ValueError(
+                f"without an axis the result has one dimension, and a tensor of shape {list(a.shape)} keeps its shape "
+                f"in place; name an axis"
+            )
+        a, axis = a.reshape(-1), 0
+    return a, axis, room(a, out)
+
+
+@with_a_dimension
+def cumsum(a: Array, axis: int | None, out: Array | None = None) -> Array:
+    """The sum of each element and those before it; over all elements in order if ``axis`` is None."""
+    a, axis, out = _prepared(a, axis, out)
+    with np.errstate(all="ignore"):
+        return np.cumsum(a, axis=axis, dtype=a.dtype, out=out)
+
+
+@with_a_dimension
+def cumsum_reversed(a: Array, axis: int | None, out: Array | None = None) -> Array:
+    """The sum of each element and those after it."""
+    a, axis, out = _prepared(a, axis, out)
+    with np.errstate(all="ignore"):
+        np.cumsum(np.flip(a, axis), axis=axis, dtype=a.dtype, out=np.flip(out, axis))
+    return out
+
+
+@with_a_dimension
+def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
+    """The product of each element and those before it; over all elements in order if ``axis`` is None."""
+    a, axis, out = _prepared(a, axis, out)
+    with np.errstate(all="ignore"):
+        return np.cumprod(a, axis=axis, dtype=a.dtype, out=out)

@@ -1,0 +1,184 @@
+"""Forward functions from scipy, which is imported when the first of them is called.
+
+scipy (the extra ``special``) can be installed wherever numpy can. Its functions of one number are ufuncs in float32 and
+float64, so they accept ``out`` and GPU arrays as numpy's do. Section numbers refer to the Digital Library of
+Mathematical Functions of the NIST (DLMF), https://dlmf.nist.gov.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.device.arrays import gpu_of, host_array, like
+from minitensor.engine.kernels.functions import floating
+from minitensor.engine.kernels.numbers import number
+
+Array = np.ndarray
+
+
+@functools.cache
+def _scipy(op: str, name: str) -> Callable[..., Array]:
+    """Return the function ``name`` of scipy.special.
+
+    Raises:
+        ImportError: if scipy is not installed.
+    """
+    try:
+        from scipy import special
+    except ImportError as missing:
+        raise ImportError(
+            f"{op} needs scipy, which is not installed: pip install scipy (Python in a page has none)"
+        ) from missing
+    return getattr(special, name)
+
+
+def _zeta(s: float, a: Array, out: Array | None = None) -> Array:
+    """Hurwitz' zeta. scipy's is no ufunc, so it does not dispatch arrays of a GPU."""
+    gpu = gpu_of(a)
+    zeta = _scipy("polygamma", "zeta")
+    return (zeta if gpu is None else gpu.special("zeta"))(s, a, out=out)
+
+
+def _order(op: str, name: str, given: Any, least: int) -> int:
+    n = number(op, name, given)
+    if not isinstance(n, int) or n < least:
+        raise ValueError(f"{op}: {name} must be an integer, {least} or above, not {n}")
+    return n
+
+
+def erf(a: Array, out: Array | None = None) -> Array:
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to ``a`` (DLMF 7.2)."""
+    return _scipy("erf", "erf")(a, out=out)
+
+
+def erfinv(a: Array, out: Array | None = None) -> Array:
+    """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
+    return _scipy("erfinv", "erfinv")(a, out=out)
+
+
+# ---------- the gamma function and its derivatives ----------
+
+
+def lgamma(a: Array, out: Array | None = None) -> Array:
+    """The logarithm of the absolute value of the gamma function (DLMF 5.2)."""
+    return _scipy("lgamma", "gammaln")(a, out=out)
+
+
+def digamma(a: Array, out: Array | None = None) -> Array:
+    """The slope of the logarithm of the gamma function (DLMF 5.2)."""
+    return _scipy("digamma", "psi")(a, out=out)
+
+
+def polygamma_arguments(n: Any) -> tuple[Any, ...]:
+    """Check an integer that is not negative."""
+    return (_order("polygamma", "n", n, 0),)
+
+
+def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
+    """The n-th derivative of digamma: ``(-1) ** (n + 1) * n! * zeta(n + 1, a)``, with Hurwitz' zeta (DLMF 25.11)."""
+    if n == 0:
+        return digamma(a, out)
+    a = floating(a, out)
+    far_below = a < -20
+    if far_below.any():
+        # For these, scipy adds one term for every integer between a and 0: 5 s for one element at -1e8.
+        mirrored = polygamma(np.where(far_below, 1 - a, a), n)
+        return np.positive(np.where(far_below, _reflected(a, n, mirrored), mirrored), out=out)
+    if n == 1:
+        return _zeta(2.0, a, out)
+    # One factor may overflow and the other underflow, although their product does not.
+    with np.errstate(all="ignore"):
+        values = _zeta(n + 1.0, a.astype(np.float64))
+        size = np.exp(math.lgamma(n + 1) + np.log(np.abs(values)))
+        return np.positive((np.copysign(size, values) * (-1) ** (n + 1)).astype(a.dtype), out=out)
+
+
+def _reflected(a: Array, n: int, mirrored: Array) -> Array:
+    """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)`` (DLMF 5.15).
+
+    With ``c = 1 / tan(pi a)``, the derivative of c is ``-pi (1 + c * c)``, so each derivative is a polynomial in c.
+    """
+    polynomial = np.polynomial.Polynomial([0.0, math.pi])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
+    with np.errstate(all="ignore"):
+        a = a.astype(np.float64)
+        c = 1 / np.tan(math.pi * (a - np.rint(a)))
+        *lower, highest = polynomial.coef.tolist()
+        value = c * 0.0 + highest
+        for coefficient in reversed(lower):
+            value = value * c + coefficient
+        derivative = np.where(np.isinf(c), math.inf * (-1) ** n, value)
+        return ((-1) ** n * mirrored - derivative).astype(mirrored.dtype)
+
+
+#: The limit for the dimensions of the multivariate gamma function.
+MOST_DIMENSIONS = 10_000
+
+
+def multigammaln_arguments(p: Any) -> tuple[Any, ...]:
+    """Check a positive integer."""
+    order = _order("multigammaln", "p", p, 1)
+    if order > MOST_DIMENSIONS:
+        raise ValueError(f"multigammaln: p is {MOST_DIMENSIONS:,} at most, not {order}: it adds up that many terms")
+    return (order,)
+
+
+def multigammaln(a: Array, p: int, out: Array | None = None) -> Array:
+    """The logarithm of the gamma function in p dimensions (DLMF 35.3)."""
+    a = floating(a, out)
+    with np.errstate(all="ignore"):
+        total = lgamma(a)
+        for i in range(1, p):
+            total = total + lgamma(a - i / 2)
+        return np.add(total, p * (p - 1) / 4 * math.log(math.pi), out=out)
+
+
+def multipolygamma(a: Array, n: int, p: int) -> Array:
+    """The (n + 1)-th derivative of ``multigammaln``."""
+    with np.errstate(all="ignore"):
+        total = polygamma(a, n)
+        for i in range(1, p):
+            total = total + polygamma(a - i / 2, n)
+        return total
+
+
+def gammainc(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The integral of the gamma function of ``a`` up to ``b``, as a share of the whole (DLMF 8.2)."""
+    return _scipy("gammainc", "gammainc")(a, b, out=out)
+
+
+def gammaincc(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The integral of the gamma function of ``a`` from ``b`` on, as a share of the whole (DLMF 8.2)."""
+    return _scipy("gammaincc", "gammaincc")(a, b, out=out)
+
+
+def gamma_density(a: Array, b: Array) -> Array:
+    """The slope of ``gammainc`` along ``b``: ``b ** (a - 1) * exp(-b) / gamma(a)`` (DLMF 8.8)."""
+    dtype = floating(a).dtype
+    a, b = a.astype(np.float64), b.astype(np.float64)  # the three terms nearly cancel
+    with np.errstate(all="ignore"):
+        power = _scipy("gammainc", "xlogy")(a - 1, b)
+        return np.exp(power - b - lgamma(a)).astype(dtype)
+
+
+# ---------- Bessel functions ----------
+
+
+def i0(a: Array, out: Array | None = None) -> Array:
+    """The modified Bessel function of the first kind, of order 0 (DLMF 10.25)."""
+    return _scipy("i0", "i0")(a, out=out)
+
+
+def bessel_i(a: Array, n: int) -> Array:
+    """The modified Bessel function of the first kind, of integer order ``n`` (DLMF 10.25)."""
+    n = abs(n)
+    if n < 2:
+        return _scipy("i0", f"i{n}")(a)
+    # CuPy has no higher orders, so these are computed on the host.
+    return like(_scipy("i0", "iv")(float(n), host_array(a)), a)

@@ -1,0 +1,56 @@
+"""The elements of its target that an operation writes: an array that views the target, and an advanced index into it.
+
+Computed only if somebody has saved the target or listens, so that only the written rows are preserved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.kernels.along_axis import positions
+from minitensor.engine.kernels.diagonals import above, main_diagonal, matrix_diagonal
+from minitensor.engine.kernels.indexed import checked, from_front, places_of
+from minitensor.engine.kernels.masked import over
+
+Array = np.ndarray
+Written = tuple[Array, Any]
+
+
+def rows_at(a: Array, index: Array, axis: int) -> Written:
+    """Return the parts along ``axis`` that ``index`` lists."""
+    axis = from_front(axis, a.ndim)
+    return a, (*(slice(None),) * axis, checked(index, a.shape[axis], axis).reshape(-1))
+
+
+def places_at(a: Array, rows: Array, depth: int) -> Written:
+    """Return the elements listed by ``rows``, which counts the leading ``depth`` dimensions as one."""
+    return a, places_of(rows, a.shape, depth)
+
+
+def elements_at(a: Array, index: Array, axis: int, broadcast: bool) -> Written:
+    """Return the single elements along ``axis`` that ``index`` lists."""
+    flat, _ = positions(index, a.shape, axis, broadcast)
+    return a, np.unravel_index(flat, a.shape) if flat.size else (np.zeros(0, np.int64, like=a),) * a.ndim
+
+
+def where_true(a: Array, mask: Array) -> Written:
+    """Return the elements where ``mask``, broadcast to the target, is true."""
+    return a, over(mask, a.shape)
+
+
+def side(a: Array, diagonal: int, upper: bool) -> Written:
+    """Return the elements above a diagonal, or those not above the one before it."""
+    dropped = above(a, diagonal) if upper else ~above(a, diagonal - 1)
+    return a, (..., dropped)
+
+
+def main(a: Array, offset: int, wrap: bool) -> Written:
+    """Return the main diagonal."""
+    return a, main_diagonal(a, offset, wrap)
+
+
+def diagonal(a: Array, offset: int, dim1: int, dim2: int) -> Written:
+    """Return a diagonal of the matrices in two dimensions."""
+    return matrix_diagonal(a, offset, dim1, dim2)

@@ -1,0 +1,69 @@
+"""Attention, and the lookup of embedding vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import arange, full
+from minitensor.engine.layers.activations import dropout
+from minitensor.engine.layers.custom_operation import floats_of
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.arguments import need_tensor
+
+
+def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: str | None = None) -> Tensor:
+    """Return row ``x[i]`` of ``weight`` for each index. The gradient of a row is the sum over all its uses.
+
+    Args:
+        x: integers, of any shape.
+        weight: shape [rows, length].
+        padding_idx: the row that receives no gradient.
+
+    Raises:
+        TypeError, IndexError: if ``x`` does not hold integers, or if one of them is not the index of a row.
+    """
+    need_tensor("embedding", x)
+    if x._array.dtype.kind != "i":
+        raise TypeError(f"embedding: x holds integers (int32 or int64), not {x.dtype.name}")
+    rows = weight
+    if padding_idx is not None:
+        numbers: Any = arange(weight.shape[0])
+        rows = FUNCTIONS["where"]((numbers == padding_idx).unsqueeze(1), weight.detach(), weight)
+    return FUNCTIONS["index_select"](rows, x.reshape([-1]), 0).reshape([*x.shape, weight.shape[1]])
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    training: bool = True,
+) -> Tensor:
+    """Return ``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
+
+    Args:
+        query: shape [..., queries, length]; key: [..., keys, length]; value: [..., keys, any].
+        mask: bools that mark the keys a query may use, or floats that are added to the scores.
+        is_causal: query i uses only the keys up to i.
+
+    Raises:
+        ValueError: if the shapes do not fit, or if both a mask and ``is_causal`` are given.
+    """
+    query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # one result per argument
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"attention: query [..., n, d], key [..., m, d] and value [..., m, e] do not fit; their "
+                         f"shapes are {query.shape}, {key.shape} and {value.shape}")  # fmt: skip
+    if mask is not None and is_causal:
+        raise ValueError("attention: give a mask or is_causal=True, not both")
+    scores: Any = FUNCTIONS["matmul"](query, key, False, True) * (1 / math.sqrt(query.shape[-1]))
+    if is_causal:
+        mask = FUNCTIONS["tril"](full([query.shape[-2], key.shape[-2]], 1.0)) > 0.0
+    if mask is not None:
+        is_truth = mask._array.dtype.kind == "b"
+        scores = FUNCTIONS["where"](mask, scores, scores * 0.0 - math.inf) if is_truth else scores + mask
+    weights = FUNCTIONS["softmax"](scores, -1)
+    return FUNCTIONS["matmul"](dropout(weights, dropout_p, training), value)

@@ -1,0 +1,284 @@
+"""Convolution in two dimensions as a matrix product: each window of the input is one column of a matrix.
+
+Convolution ``y`` of an input ``x`` with a kernel ``w`` is linear in both. With a third array ``g`` of the shape of
+``y``, the number ``sum(g * y)`` is a form ``T(x, w, g)`` that is linear in all three, and this module needs its slopes:
+
+    y = dT/dg, from x and w          the convolution
+    dT/dx, from w and g              the gradient of the input
+    dT/dw, from x and g              the gradient of the kernel
+
+So each of the three operations has the other two as gradients, to any order. Backward saves only ``x`` and ``w``; the
+columns are computed again, for as many images at a time as fit into the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minitensor.engine.core.history import Node
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import restrided
+from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.arguments import whole
+
+Array = Any
+
+#: Bytes of columns made at a time. A step of a small network (32 images of 28 x 28) took 11.8 ms with 64 KiB, 8.0 ms
+#: with 256 KiB, 9.3 ms with 1 MiB and 10.3 ms with all columns at once. On a GPU a few large blocks are faster.
+COLUMNS = {"host": 256 << 10, "gpu": 256 << 20}
+
+
+class Windows(NamedTuple):
+    """Layout of the windows: height and width of each setting, in elements; images and kernels are in ``groups``."""
+
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    dilation: tuple[int, int]
+    groups: int
+    x_shape: tuple[int, ...]
+    w_shape: tuple[int, ...]
+
+    @property
+    def out(self) -> tuple[int, int]:
+        """The height and width of the result."""
+        return tuple(  # type: ignore[return-value]  # a tuple of two
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, p, d in zip(
+                self.x_shape[2:], self.w_shape[2:], self.stride, self.padding, self.dilation, strict=True
+            )
+        )
+
+    @property
+    def y_shape(self) -> tuple[int, ...]:
+        """The shape of the result."""
+        return self.x_shape[0], self.w_shape[0], *self.out
+
+    @property
+    def column(self) -> int:
+        """The number of elements of one window, for the channels of one group."""
+        return self.w_shape[1] * self.w_shape[2] * self.w_shape[3]
+
+
+# ---------- columns ----------
+
+
+def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
+    """Yield ranges of images whose columns are made together."""
+    here = "host" if type(like) is np.ndarray else "gpu"
+    height, width = windows.out
+    each = max(1, windows.column * windows.groups * height * width * like.itemsize)
+    step = max(1, COLUMNS[here] // each)
+    for first in range(0, windows.x_shape[0], step):
+        yield first, min(first + step, windows.x_shape[0])
+
+
+def _padded(x: Array, windows: Windows) -> Array:
+    """Return ``x`` with zeros around each image, or ``x`` itself without padding."""
+    (top, left), (height, width) = windows.padding, x.shape[2:]
+    if top == left == 0:
+        return x
+    room = np.zeros_like(x, order="C", shape=(*x.shape[:2], height + 2 * top, width + 2 * left))
+    _inner(room, windows)[...] = x
+    return room
+
+
+def _inner(padded: Array, windows: Windows) -> Array:
+    """Return a view of the part inside the padding."""
+    (top, left), (height, width) = windows.padding, windows.x_shape[2:]
+    return padded[:, :, top : top + height, left : left + width]
+
+
+def _tiles(padded: Array, windows: Windows) -> Array:
+    """Return a view of all windows, of shape [images, channels, kernel height, kernel width, height, width]."""
+    down, right = padded.strides[2:]
+    (rows, columns), (apart_down, apart_right) = windows.stride, windows.dilation
+    shape = (*padded.shape[:2], *windows.w_shape[2:], *windows.out)
+    strides = (*padded.strides[:2], down * apart_down, right * apart_right, down * rows, right * columns)
+    return restrided(padded, shape, strides)
+
+
+def _columns(x: Array, windows: Windows) -> Array:
+    """Return a copy of all windows, of shape [images, groups, elements of a window, windows]."""
+    height, width = windows.out
+    tiles = _tiles(_padded(x, windows), windows).copy()
+    return tiles.reshape(len(x), windows.groups, windows.column, height * width)
+
+
+def _kernels(w: Array, windows: Windows) -> Array:
+    """Return the kernels as matrices, of shape [groups, kernels of a group, elements of a window]."""
+    return w.reshape(windows.groups, windows.w_shape[0] // windows.groups, windows.column)
+
+
+def _by_group(g: Array, windows: Windows) -> Array:
+    """Return an array of the result's shape as matrices, of shape [images, groups, kernels of a group, windows]."""
+    return g.reshape(len(g), windows.groups, windows.w_shape[0] // windows.groups, -1)
+
+
+# ---------- the three slopes, on arrays ----------
+
+
+def _result(x: Array, w: Array, windows: Windows) -> Array:
+    y = np.empty_like(x, order="C", shape=windows.y_shape)
+    kernels = _kernels(w, windows)
+    for first, last in _blocks(windows, x):
+        np.matmul(kernels, _columns(x[first:last], windows), out=_by_group(y[first:last], windows))
+    return y
+
+
+def _input_slope(w: Array, g: Array, windows: Windows) -> Array:
+    gx = np.empty_like(g, order="C", shape=windows.x_shape)
+    turned = np.swapaxes(_kernels(w, windows), -1, -2)
+    (rows, columns), (apart_down, apart_right), (height, width) = windows.stride, windows.dilation, windows.out
+    top, left = windows.padding
+    room = None
+    for first, last in _blocks(windows, g):
+        parts = np.matmul(turned, _by_group(g[first:last], windows))
+        parts = parts.reshape(last - first, windows.x_shape[1], *windows.w_shape[2:], height, width)
+        shape = (last - first, windows.x_shape[1], windows.x_shape[2] + 2 * top, windows.x_shape[3] + 2 * left)
+        if room is None or room.shape != shape:
+            room = np.empty_like(g, order="C", shape=shape)
+        room.fill(0)
+        for i in range(windows.w_shape[2]):
+            for j in range(windows.w_shape[3]):
+                down, right = i * apart_down, j * apart_right
+                seen = room[:, :, down : down + rows * height : rows, right : right + columns * width : columns]
+                np.add(seen, parts[:, :, i, j], out=seen)
+        gx[first:last] = _inner(room, windows)
+    return gx
+
+
+def _kernel_slope(x: Array, g: Array, windows: Windows) -> Array:
+    gw = np.zeros_like(g, order="C", shape=windows.w_shape)
+    kernels = _kernels(gw, windows)
+    for first, last in _blocks(windows, x):
+        turned = np.swapaxes(_columns(x[first:last], windows), -1, -2)
+        np.add(kernels, np.matmul(_by_group(g[first:last], windows), turned).sum(axis=0), out=kernels)
+    return gw
+
+
+# ---------- as operations ----------
+
+_ON_ARRAYS = {"g": _result, "x": _input_slope, "w": _kernel_slope}
+
+
+def _slopes(inputs: tuple[str, str]) -> tuple[Any, Any]:
+    """Return the gradient rules of the operation of two of x, w and g; its incoming gradient is the third."""
+    third = next(name for name in "xwg" if name not in inputs)
+
+    def others(kind: str, arrived: Any, saved: tuple[Any, ...]) -> tuple[Any, Any]:
+        known = {third: arrived, **dict(zip(inputs, saved, strict=True))}
+        first, second = (known[name] for name in "xwg" if name != kind)
+        return first, second
+
+    def on_arrays(node: Node, arrived: Array, *saved: Array) -> Any:
+        (windows,) = arguments_of(node)
+        slopes = [lambda kind=kind: _ON_ARRAYS[kind](*others(kind, arrived, saved), windows) for kind in inputs]
+        bias = [lambda: arrived.sum(axis=(0, 2, 3))] * (len(node.inputs) - 2)
+        return wanted_gradients(node, slopes + bias)
+
+    def on_tensors(node: Node, arrived: Tensor, *saved: Tensor) -> Any:
+        (windows,) = arguments_of(node)
+        slopes = [lambda kind=kind: _slope(kind, *others(kind, arrived, saved), windows) for kind in inputs]
+        bias = [lambda: FUNCTIONS["sum"](arrived, [0, 2, 3])] * (len(node.inputs) - 2)
+        return wanted_gradients(node, slopes + bias)
+
+    return on_arrays, on_tensors
+
+
+#: The operation for each slope. Its inputs are the other two of x, w and g, in this order.
+_OPERATIONS = {
+    kind: operation(name, inputs, *_slopes(inputs))
+    for kind, name, inputs in (
+        ("g", "conv2d", ("x", "w")),
+        ("x", "conv2d_input_gradient", ("w", "g")),
+        ("w", "conv2d_weight_gradient", ("x", "g")),
+    )
+}
+
+
+def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Tensor | None = None) -> Tensor:
+    with np.errstate(all="ignore"):
+        out = _ON_ARRAYS[kind](first._array, second._array, windows)
+        if bias is not None:
+            np.add(out, bias._array.reshape(-1, 1, 1), out=out)
+    inputs = (first, second) if bias is None else (first, second, bias)
+    return recorded(out, _OPERATIONS[kind], inputs, ((1,), (0,)), windows)
+
+
+# ---------- the function ----------
+
+
+def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
+    """Return two integers for height and width, given as one or two.
+
+    Raises:
+        TypeError, ValueError: for anything else, and for an integer below ``least``.
+    """
+    numbers = list(given) if isinstance(given, (list, tuple)) else [given, given]
+    if len(numbers) != 2:
+        raise ValueError(f"{op}: {name} is one integer or two (height, width), not {given!r}")
+    first, second = (whole(f"{op}: {name}", number) for number in numbers)
+    if min(first, second) < least:
+        raise ValueError(f"{op}: {name} is at least {least}, not {given!r}")
+    return first, second
+
+
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    name: str | None = None,
+) -> Tensor:
+    """Slide each kernel of ``weight`` over each image of ``x`` and sum the products.
+
+    Args:
+        x: images, of shape [images, channels, height, width].
+        weight: kernels, of shape [kernels, channels / groups, height, width].
+        bias: one number for each kernel.
+        stride, padding, dilation: one integer, or two for height and width. The padding is of zeros.
+        groups: the number of groups of channels; each has its own kernels.
+
+    Raises:
+        ValueError: if the shapes do not fit, or if no window fits into an image.
+        TypeError: unless all are tensors of floats on one device.
+    """
+    x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    windows = Windows(
+        pair("conv2d", "stride", stride, 1),
+        pair("conv2d", "padding", padding, 0),
+        pair("conv2d", "dilation", dilation, 1),
+        whole("conv2d: groups", groups),
+        x._array.shape,
+        weight._array.shape,
+    )
+    _check(x, weight, bias, windows)
+    return _slope("g", x, weight, windows, bias)
+
+
+def _check(x: Tensor, weight: Tensor, bias: Tensor | None, windows: Windows) -> None:
+    if x.ndim != 4 or weight.ndim != 4:
+        raise ValueError(
+            f"conv2d: x is [images, channels, height, width] and weight [kernels, channels, height, width]; their "
+            f"shapes are {x.shape} and {weight.shape}"
+        )
+    kernels, channels, groups = weight.shape[0], x.shape[1], windows.groups
+    if groups < 1 or channels % groups or kernels % groups or weight.shape[1] * groups != channels:
+        raise ValueError(
+            f"conv2d: weight of shape {weight.shape} in {groups} groups is for images of {weight.shape[1] * groups} "
+            f"channels; x has shape {x.shape}"
+        )
+    if bias is not None and list(bias.shape) != [kernels]:
+        raise ValueError(f"conv2d: bias has shape {bias.shape}; with {kernels} kernels it is [{kernels}]")
+    if min(windows.out) < 1:
+        raise ValueError(
+            f"conv2d: a kernel of shape {weight.shape[2:]} with dilation {list(windows.dilation)} does not fit into "
+            f"images of shape {x.shape[2:]} with padding {list(windows.padding)}"
+        )

@@ -1,0 +1,154 @@
+"""Hand-written operations and how they are recorded.
+
+An operation that is not one row of the derivative table is defined by three functions: forward on arrays, gradients on
+arrays, and gradients on tensors for ``create_graph``. Everything else works as for the rows of the table: tensors are
+saved by reference with their version, a write notifies the nodes that saved, and backward gets the saved array with
+its old values, or raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.autograd.higher_order import revived
+from minitensor.engine.core.errors import devices_differ, freed
+from minitensor.engine.core.history import Node, Operation
+from minitensor.engine.core.storage import caller, placed
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.core.tensor_type import blanks
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.events import watch
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.operations.operands import promote
+from minitensor.engine.saved.saved import FREED, recovered, remember
+
+_blank = blanks(Tensor)
+
+#: ``gradients(node, g, *saved)``: one gradient, or None, per input; ``saved`` are arrays, or tensors.
+Gradients = Callable[..., Sequence[Any]]
+
+
+def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_tensors: Gradients) -> Operation:
+    """Return an operation that saves the inputs with these names and has these two gradient functions."""
+
+    def backward(node: Node, g: np.ndarray) -> Sequence[Any]:
+        entries = node.saved
+        if entries is FREED:
+            raise freed(node)
+        arrays = []
+        for what, saved in zip(saved_names, entries, strict=False):
+            if saved is not None:
+                array, storage, version = saved
+                saved = array if storage.version == version else recovered(node, what, saved)
+            arrays.append(saved)
+        return on_arrays(node, g, *arrays)
+
+    def backward_on_tensors(node: Node, g: Tensor) -> Sequence[Any]:
+        if node.saved is FREED:
+            raise freed(node)
+        sources = dict(zip(saved_names, node.inputs, strict=False))
+        tensors = [None if saved is None else revived(node, what, saved, sources[what]) for what, saved in _named(node)]
+        return on_tensors(node, g, *tensors)
+
+    made = Operation(name, backward, saved_names)
+    made.later = lambda: backward_on_tensors
+    return made
+
+
+def _named(node: Node) -> Any:
+    return zip(node.op.saved_names, node.saved, strict=False)
+
+
+def arguments_of(node: Node) -> tuple[Any, ...]:
+    """Return the plain values that a node keeps besides its saved tensors."""
+    return node.saved[len(node.op.saved_names) :]
+
+
+def recorded(
+    out: np.ndarray, op: Operation, inputs: Sequence[Tensor | None], needed_by: Sequence[Sequence[int]], *arguments: Any
+) -> Tensor:
+    """Return a tensor of ``out``, with a node if some input wants a gradient.
+
+    Args:
+        inputs: the tensors, or None for an optional one that was not given; those named in ``op.saved_names`` first.
+        needed_by: for each saved name, the positions of the inputs whose gradient needs it.
+        arguments: plain values that the gradients need.
+    """
+    made = _blank()
+    made._array, made._storage = array, storage = placed(out)
+    made._node = made._history = None
+    listener = watch.listener
+    if listener is not None:
+        listener("alloc", storage)
+        listener("make", made, op.name, tuple(x for x in inputs if x is not None))
+    if paused.threads and not modes.grad:
+        return made
+    nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]
+    if not any(nodes):
+        return made
+    made._node = node = Node()
+    saved: list[Any] = []
+    for x, by in zip(inputs, needed_by, strict=False):
+        entry = None
+        if x is not None:
+            for i in by:
+                if nodes[i] is not None:
+                    storage = x._storage
+                    entry = x._array, storage, storage.version
+                    break
+        saved.append(entry)
+    node.op, node.inputs, node.saved = op, tuple(nodes), (*saved, *arguments)
+    node.shape, node.hooks = array.shape, None
+    node.code, node.instruction = caller()
+    for entry in saved:
+        if entry is not None:
+            remember(entry[1], node)
+    return made
+
+
+def computed(function: Callable[..., Any], *given: Any) -> Any:
+    """Call ``function`` on arrays, again without errors if numpy is set to raise for inf and nan: both are values."""
+    try:
+        return function(*given)
+    except (FloatingPointError, RuntimeWarning):
+        with np.errstate(all="ignore"):
+            return function(*given)
+
+
+def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
+    """Return the tensors of an operation, converted to one floating dtype; None is kept.
+
+    Raises:
+        TypeError: if one is not a tensor of floats, or if they are on different devices.
+    """
+    first, alike = None, True
+    for name, x in given.items():
+        if x is None:
+            continue
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{op}: {name} must be a Tensor, not {type(x).__name__}")
+        array = x._array
+        if first is None:
+            first, dtype = array, array.dtype
+        elif array.dtype is dtype and type(array) is np.ndarray is type(first):
+            continue
+        else:
+            alike = False  # not certain yet: arrays on GPUs are compared below
+        if array.dtype not in FLOATS:
+            raise TypeError(f"{op}: {name} holds floats (float32 or float64), not {x.dtype.name}")
+    if alike:
+        return tuple(given.values())
+    there = [x for x in given.values() if x is not None]
+    if any(gpu_of(x._array) is not gpu_of(first) for x in there):
+        raise devices_differ(op, tuple(x._array for x in there))
+    turns = iter(promote(*there))
+    return tuple(None if x is None else next(turns) for x in given.values())
+
+
+def wanted_gradients(node: Node, values: Sequence[Callable[[], Any]]) -> tuple[Any, ...]:
+    """Compute the gradient of each input that wants one, and return None for the others."""
+    return tuple(None if parent is None else value() for parent, value in zip(node.inputs, values, strict=True))

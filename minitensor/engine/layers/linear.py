@@ -1,0 +1,82 @@
+"""The linear layer: ``x @ weight + bias`` as one operation, without an array between the product and the sum."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.history import Node
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.kernels.reducing import total
+from minitensor.engine.layers.custom_operation import computed, floats_of, operation, recorded, wanted_gradients
+from minitensor.engine.operations import FUNCTIONS
+
+
+def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
+    to_x, to_weight, to_bias = node.inputs
+    rows = _rows(g)
+    gx = gw = None
+    if to_x is not None:
+        gx = np.matmul(rows, weight.T)
+        gx = gx if gx.shape == to_x.shape else gx.reshape(to_x.shape)
+    if to_weight is not None:
+        gw = np.matmul(_rows(x).T, rows)
+    return gx, gw, None if to_bias is None else total(rows, 0, False)
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """Return ``x`` as a matrix: ``x`` itself if it is one, so that no check for shared memory is needed."""
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def _on_tensors(node: Node, g: Tensor, x: Tensor | None, weight: Tensor | None) -> Any:
+    matmul, added_up = FUNCTIONS["matmul"], FUNCTIONS["sum"]
+    rows: Any = g.reshape([-1, g.shape[-1]])
+    return wanted_gradients(
+        node,
+        (
+            lambda: matmul(g, weight, False, True),
+            lambda: matmul(x.reshape([-1, x.shape[-1]]), rows, True, False),  # type: ignore[union-attr]  # only called if x was saved
+            lambda: added_up(rows, 0),
+        ),
+    )
+
+
+LINEAR = operation("linear", ("x", "weight"), _on_arrays, _on_tensors)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
+    """Return ``x @ weight + bias``: a row of shape (..., out) for each row (..., in) of ``x``.
+
+    Backward keeps ``x`` and ``weight`` by reference, each only if the other wants a gradient.
+
+    Args:
+        x: shape [..., in].
+        weight: shape [in, out], as in Paddle; PyTorch uses [out, in].
+        bias: shape [out].
+
+    Raises:
+        ValueError: if the shapes do not fit.
+        TypeError: unless all are tensors of floats on one device.
+    """
+    x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    a, b = x._array, weight._array
+    if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:
+        raise ValueError(
+            f"linear: x of shape {x.shape} and weight of shape {weight.shape} do not fit; weight has the shape "
+            f"[in, out], and in is the last dimension of x"
+        )
+    if bias is not None and bias._array.shape != b.shape[1:]:
+        raise ValueError(
+            f"linear: bias has shape {bias.shape}; with a weight of shape {weight.shape} it is [{b.shape[1]}]"
+        )
+    return recorded(computed(_product, a, b, bias), LINEAR, (x, weight, bias), ((1,), (0,)))
+
+
+def _product(a: np.ndarray, b: np.ndarray, bias: Tensor | None) -> np.ndarray:
+    out = np.matmul(_rows(a), b)
+    if bias is not None:
+        np.add(out, bias._array, out)
+    return out if a.ndim == 2 else out.reshape((*a.shape[:-1], b.shape[1]))

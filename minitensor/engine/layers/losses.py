@@ -1,0 +1,221 @@
+"""Loss functions of a prediction and its label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.history import Node
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.layers.cross_entropy import REDUCTIONS
+from minitensor.engine.layers.custom_operation import floats_of, operation, recorded, wanted_gradients
+from minitensor.engine.operations import FUNCTIONS
+
+
+def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
+    """Return ``distance`` of the difference, reduced."""
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
+    if input.shape != label.shape:
+        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    losses = FUNCTIONS[distance](FUNCTIONS["subtract"](input, label))
+    return losses if reduction == "none" else FUNCTIONS[reduction](losses)
+
+
+def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
+    """Return the squares of ``input - label``, their mean or their sum.
+
+    Raises:
+        ValueError: if the shapes differ, because an accidentally broadcast loss is hard to notice.
+    """
+    return _reduced("mse_loss", "square", input, label, reduction)
+
+
+def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
+    """Return the absolute values of ``input - label``, their mean or their sum.
+
+    Raises:
+        ValueError: if the shapes differ.
+    """
+    return _reduced("l1_loss", "abs", input, label, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    logit: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Return the negative log-probability of ``label`` (from 0 to 1), if ``sigmoid(logit)`` is the probability of 1.
+
+    It is computed as ``max(x, 0) - x * y + log(1 + exp(-|x|))``, which does not overflow.
+
+    Args:
+        weight: a factor for each loss.
+        pos_weight: a factor for positive labels.
+
+    Raises:
+        ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
+    """
+    op = "binary_cross_entropy_with_logits"
+    logit, label, weight, pos_weight = floats_of(op, logit=logit, label=label, weight=weight, pos_weight=pos_weight)  # type: ignore[assignment]  # one result per argument
+    if logit.shape != label.shape:
+        raise ValueError(f"{op}: logit and label have one shape; theirs are {logit.shape} and {label.shape}")
+    x: Any = logit
+    soft = FUNCTIONS["log1p"](FUNCTIONS["exp"](-FUNCTIONS["abs"](x)))  # log(1 + exp(-|x|))
+    below = soft + FUNCTIONS["relu"](-x)  # minus log(sigmoid(x))
+    positive: Any = label if pos_weight is None else label * pos_weight
+    losses = (below + x) * (1.0 - label) + below * positive
+    return _mean_or(op, losses if weight is None else losses * weight, reduction)
+
+
+def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
+    spread = np.maximum(x * (1 - x), 1e-12)  # the bound of PyTorch and Paddle
+    return wanted_gradients(
+        node, (lambda: g * (x - label) / spread, lambda: g * (_log_bounded(1 - x) - _log_bounded(x)))
+    )
+
+
+def _bce_on_tensors(node: Node, g: Any, x: Any, label: Any) -> Any:
+    log, bounded = FUNCTIONS["log"], FUNCTIONS["clip"]
+    spread = bounded(x * (1.0 - x), 1e-12)
+    return wanted_gradients(
+        node,
+        (lambda: g * (x - label) / spread, lambda: g * (bounded(log(1.0 - x), -100.0) - bounded(log(x), -100.0))),
+    )
+
+
+def _log_bounded(x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return np.maximum(np.log(x), -100)
+
+
+BINARY_CROSS_ENTROPY = operation("binary_cross_entropy", ("input", "label"), _bce_on_arrays, _bce_on_tensors)
+
+
+def binary_cross_entropy(
+    input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
+) -> Tensor:
+    """Return the negative log-probability of ``label`` (from 0 to 1), if ``input`` is the probability of 1.
+
+    Logarithms are at least -100, so a certain and wrong prediction has a large loss instead of an infinite one.
+
+    Args:
+        weight: a factor for each loss.
+
+    Raises:
+        ValueError: if the shapes differ, ``reduction`` is not one of the three, or an input is not a probability.
+    """
+    op = "binary_cross_entropy"
+    input, label, weight = floats_of(op, input=input, label=label, weight=weight)  # type: ignore[assignment]  # one result per argument
+    if input.shape != label.shape:
+        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    x, y = input._array, label._array
+    if x.size and not (x.min() >= 0 and x.max() <= 1):
+        raise ValueError(
+            f"{op}: all elements of input should be between 0 and 1; they go from {float(x.min()):g} to "
+            f"{float(x.max()):g}. For scores, take binary_cross_entropy_with_logits."
+        )
+    out = -(y * _log_bounded(x) + (1 - y) * _log_bounded(1 - x))
+    losses: Any = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
+    return _mean_or(op, losses if weight is None else losses * weight, reduction)
+
+
+def smooth_l1_loss(
+    input: Tensor, label: Tensor, reduction: str = "mean", delta: float = 1.0, name: str | None = None
+) -> Tensor:
+    """Return Huber's loss (1964): quadratic for differences below ``delta``, linear for others.
+
+    For a difference of size d it is ``d * d / 2`` below ``delta``, and ``delta * d - delta**2 / 2`` above, as in
+    Paddle; PyTorch's loss of this name divides that by ``delta``.
+
+    Raises:
+        ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
+    """
+    op = "smooth_l1_loss"
+    input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
+    if input.shape != label.shape:
+        raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    size: Any = FUNCTIONS["abs"](FUNCTIONS["subtract"](input, label))
+    return _mean_or(op, FUNCTIONS["where"](size < delta, size * size * 0.5, size * delta - 0.5 * delta**2), reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    label: Tensor,
+    weight: Tensor | None = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    name: str | None = None,
+) -> Tensor:
+    """Return the negative log-probability of each row's class.
+
+    Args:
+        input: log-probabilities, of shape [rows, classes].
+        label: the class of each row (integers), of shape [rows].
+        weight: a weight for each class, also in the mean.
+        ignore_index: rows of this class do not count.
+
+    Raises:
+        ValueError, IndexError, TypeError: if the shapes do not fit, or if a label is not a class.
+    """
+    input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # one result per argument
+    if input.ndim != 2 or label.shape != input.shape[:1]:
+        raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
+                         f"{label.shape}")  # fmt: skip
+    if label._array.dtype.kind != "i":
+        raise TypeError(f"nll_loss: labels are classes (int32 or int64), not {label.dtype.name}")
+    named = host_array(label._array)
+    counts = named != ignore_index
+    wrong = named[counts & ((named < 0) | (named >= input.shape[1]))]
+    if wrong.size:
+        raise IndexError(f"nll_loss: label {int(wrong[0])} is no class; they go from 0 to {input.shape[1] - 1}")
+    classes = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), label, FUNCTIONS["multiply"](label, 0))
+    share: Any = Tensor._made(like(counts.astype(input._array.dtype), input._array))
+    if weight is not None:
+        share = share * FUNCTIONS["index_select"](weight, classes, 0)
+    right = FUNCTIONS["take_along_axis"](input, classes.unsqueeze(1), 1).squeeze(1)
+    losses = -right * share
+    if reduction == "mean":
+        return FUNCTIONS["sum"](losses) / FUNCTIONS["sum"](share)
+    return _mean_or("nll_loss", losses, reduction)
+
+
+def kl_div(
+    input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
+) -> Tensor:
+    """Return ``label * (log(label) - input)``: the divergence of probabilities ``label`` from logarithms ``input``
+    (Kullback and Leibler 1951).
+
+    Args:
+        reduction: also ``"batchmean"``, the sum divided by the number of rows, which is the mathematical definition.
+        log_target: True if ``label`` holds logarithms, too.
+
+    Raises:
+        ValueError: if the shapes differ, or if ``reduction`` is not one of the four.
+    """
+    input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # one result per argument
+    if input.shape != label.shape:
+        raise ValueError(f"kl_div: input and label have one shape; theirs are {input.shape} and {label.shape}")
+    x: Any = input
+    y: Any = label
+    if log_target:
+        losses = FUNCTIONS["exp"](y) * (y - x)
+    else:
+        positive = y > 0
+        one = FUNCTIONS["multiply"](y, 0.0) + 1.0
+        losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](FUNCTIONS["where"](positive, y, one)) - x), y * 0.0)
+    if reduction == "batchmean":
+        return FUNCTIONS["sum"](losses) / input.shape[0]
+    return _mean_or("kl_div", losses, reduction)
+
+
+def _mean_or(op: str, losses: Any, reduction: Any) -> Tensor:
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    return losses if reduction == "none" else FUNCTIONS[reduction](losses)

@@ -1,0 +1,141 @@
+"""Pooling: the windows of an image are a view of it, and each is reduced to one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.layers.convolution import pair
+from minitensor.engine.layers.custom_operation import floats_of
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.extreme_positions import argmax
+from minitensor.engine.views.joining import stack
+from minitensor.engine.views.parts import as_strided
+
+
+def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: Any, fill: float) -> Any:
+    """Return a view of all windows, of shape [images, channels, rows, columns, kernel height, kernel width].
+
+    Raises:
+        ValueError: if no window fits into an image.
+    """
+    down, right = kernel if stride is None else pair(op, "stride", stride, 1)
+    top, left = pair(op, "padding", padding, 0)
+    if x.ndim != 4:
+        raise ValueError(f"{op}: x is [images, channels, height, width]; its shape is {x.shape}")
+    if 2 * top > kernel[0] or 2 * left > kernel[1]:
+        raise ValueError(f"{op}: a padding of {[top, left]} is more than half of the kernel {list(kernel)}")
+    x = _padded(x, top, left, fill)
+    images, channels, height, width = x._array.shape
+    rows, columns = (height - kernel[0]) // down + 1, (width - kernel[1]) // right + 1
+    if min(rows, columns) < 1:
+        raise ValueError(f"{op}: a window of {list(kernel)} does not fit into images of {[height, width]}")
+    size = x._array.itemsize
+    of_image, of_channel, of_row, of_column = (step // size for step in x._array.strides)
+    return as_strided(
+        x,
+        [images, channels, rows, columns, *kernel],
+        [of_image, of_channel, down * of_row, right * of_column, of_row, of_column],
+        x.offset,
+    )
+
+
+def _padded(x: Tensor, top: int, left: int, fill: float) -> Tensor:
+    """Return ``x`` with a border of ``fill``, or ``x`` itself without padding."""
+    if top == left == 0:
+        return x
+    images, channels, height, width = x._array.shape
+    room: Any = Tensor._made(
+        np.full_like(x._array, fill, order="C", shape=(images, channels, height + 2 * top, width + 2 * left))
+    )
+    room[:, :, top : top + height, left : left + width] = x
+    return room
+
+
+def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> Tensor:
+    """Return the maximum of each window. If several elements are the maximum, the first receives the gradient.
+
+    Args:
+        x: images, of shape [images, channels, height, width].
+        kernel_size, stride, padding: one integer, or two for height and width; by default the stride is the kernel.
+
+    Returns:
+        A tensor of shape [images, channels, rows, columns].
+
+    Raises:
+        ValueError: if no window fits, or if the padding is more than half of the kernel.
+        TypeError: if ``x`` is not a tensor of floats.
+    """
+    (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
+    windows = _windows("max_pool2d", x, pair("max_pool2d", "kernel_size", kernel_size, 1), stride, padding, -np.inf)
+    each = windows.reshape([*windows.shape[:4], -1])
+    place = argmax(each.detach(), -1, True)
+    return FUNCTIONS["take_along_axis"](each, place, -1).squeeze(-1)
+
+
+def avg_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    exclusive: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Return the mean of each window.
+
+    Args:
+        x: images, of shape [images, channels, height, width].
+        exclusive: True if the padding does not count (Paddle's default; PyTorch's ``count_include_pad=True`` is the
+            opposite).
+
+    Returns:
+        A tensor of shape [images, channels, rows, columns].
+
+    Raises:
+        ValueError: if no window fits, or if the padding is more than half of the kernel.
+        TypeError: if ``x`` is not a tensor of floats.
+    """
+    (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
+    kernel = pair("avg_pool2d", "kernel_size", kernel_size, 1)
+    means = FUNCTIONS["mean"](_windows("avg_pool2d", x, kernel, stride, padding, 0.0), [4, 5])
+    if not exclusive or max(pair("avg_pool2d", "padding", padding, 0)) == 0:
+        return means
+    inside = Tensor._made(np.ones_like(x._array[:1, :1]))
+    return means / FUNCTIONS["mean"](_windows("avg_pool2d", inside, kernel, stride, padding, 0.0), [4, 5])
+
+
+def adaptive_avg_pool2d(x: Tensor, output_size: Any, name: str | None = None) -> Tensor:
+    """Return the means of ``output_size`` parts of each image, of nearly equal size.
+
+    Part i of n is from ``floor(i * length / n)`` to ``ceil((i + 1) * length / n)``, so parts may overlap.
+
+    Args:
+        x: images, of shape [images, channels, height, width].
+        output_size: one integer, or two for height and width.
+
+    Returns:
+        A tensor of shape [images, channels, *output_size].
+
+    Raises:
+        ValueError: if ``x`` has another shape, or if a size is below 1.
+        TypeError: if ``x`` is not a tensor of floats.
+    """
+    (x,) = floats_of("adaptive_avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
+    if x.ndim != 4:
+        raise ValueError(f"adaptive_avg_pool2d: x is [images, channels, height, width]; its shape is {x.shape}")
+    rows, columns = pair("adaptive_avg_pool2d", "output_size", output_size, 1)
+    height, width = x.shape[2:]
+    if height % rows == 0 and width % columns == 0:
+        return avg_pool2d(x, (height // rows, width // columns))
+    mean = FUNCTIONS["mean"]
+    parts = [
+        stack([mean(x[:, :, down, right], [2, 3]) for right in _parts(width, columns)], -1)
+        for down in _parts(height, rows)
+    ]
+    return stack(parts, 2)
+
+
+def _parts(length: int, count: int) -> list[slice]:
+    return [slice(i * length // count, -((-(i + 1) * length) // count)) for i in range(count)]

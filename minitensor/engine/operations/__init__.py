@@ -1,0 +1,9 @@
+"""Functions generated from the derivative table: normal, in place and backward, each compiled on first use.
+
+May import: the ground files, ``device``, ``core``, ``kernels``, ``table``, ``creation``, ``saving``.
+"""
+
+from minitensor.engine.operations.compiling import FUNCTIONS, source
+from minitensor.engine.operations.methods import Method, found_in
+
+__all__ = ["FUNCTIONS", "Method", "found_in", "source"]

@@ -1,0 +1,349 @@
+"""Compile rows of the derivative table into the functions of a vocabulary.
+
+For every row, functions are written as Python source and compiled on first use: the normal operation, its in-place
+twin, and backward, on arrays and (when ``create_graph`` first asks for it) on tensors. A generic dispatcher that looks
+up the row at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")`` returns the
+text of any of them; tracebacks show it.
+
+A :class:`Compiler` makes the functions of one vocabulary. It is given the vocabulary's forms of the rows
+(:class:`Form`), its tensor class and its error functions; the rest is the same for all. So every vocabulary runs the
+same code at the same cost, and no operation checks at run time which vocabulary it belongs to.
+
+The row alone determines the generated text: a value is saved, copied or checked before a write only if some rule of
+the row names it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import re
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core import errors
+from minitensor.engine.core.history import Leaf, Node, Operation, current, set_node
+from minitensor.engine.core.storage import Storage, calling_frame, outside, outside_engine, placed
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.core.tensor_type import blanks
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.events import watch
+from minitensor.engine.kernels import chunks, written
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.operations import indices, operands, variants
+from minitensor.engine.operations.describing import Wording, described
+from minitensor.engine.operations.rules import namespaces
+from minitensor.engine.operations.templates import backward_name, backward_source, in_place_source, normal_source
+from minitensor.engine.saved import in_place_inputs
+from minitensor.engine.saved.saved import FREED, recovered, remember, tidy
+from minitensor.engine.saved.writing import (
+    after_write,
+    before_write,
+    before_write_of_part,
+    index_written,
+    unless_written,
+)
+from minitensor.engine.table import ROWS, Row
+
+# ---------- a vocabulary ----------
+
+PADDLES = Wording("ValueError", "TypeError")
+
+#: The functions that create errors, for operations that broadcast their operands and for the others.
+EXPLAINED = ("explain", "explain_in_place", "explain_other", "explain_other_in_place")
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """One function of a vocabulary.
+
+    Attributes:
+        name: its name in the vocabulary.
+        row: the row that it computes.
+        in_place: true for the in-place form of the row.
+        signature: its parameters, as source text.
+        is_strict: true if parameters after ``*`` are refused by position. Otherwise, the signature shows them as
+            keyword-only, but they are accepted by position, too, because CPython takes 10 ns of 300 longer to call a
+            function with keyword-only parameters.
+        prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
+        parameters: the vocabulary's names for the row's operands and arguments, if they differ.
+        grad_name: the name of its node, if that differs from ``name``.
+    """
+
+    name: str
+    row: Row
+    in_place: bool
+    signature: str
+    prologue: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    grad_name: Any = None
+    is_strict: bool = True
+
+    @property
+    def own(self) -> str:
+        """The engine's name for it, which nodes and errors use."""
+        return self.row.name + ("_" if self.in_place else "")
+
+    @property
+    def ruled(self) -> bool:
+        """True if it has a gradient."""
+        return bool(self.row.rules_in_place if self.in_place else self.row.rules)
+
+    def text(self, called: str, placed: bool = False) -> str:
+        """Return its source as a function named ``called``; for ``placed``, see :meth:`Compiler.redirect`."""
+        signature = self.signature if self.is_strict else self.signature.replace("*, ", "")
+        row = replace(self.row, signature=signature, prologue=self.prologue)
+        text = in_place_source(row) if self.in_place else normal_source(row)
+        place = "place, " if placed else ""
+        text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
+        if row.floats:
+            # The function calls itself by keyword, with integers converted to floats.
+            again = rf"(?<=return ){row.name}\((.*)\)"
+            text = re.sub(again, lambda found: f"{called}({place}{self._keywords(found[1])})", text)
+        return text.replace("getframe(1)", "place") if placed else text
+
+    def _keywords(self, arguments: str) -> str:
+        return re.sub(r"(\w+)=", lambda found: f"{self.parameters.get(found[1], found[1])}=", arguments)
+
+
+class Compiler(Mapping[str, Callable[..., Any]]):
+    """Every operation of a vocabulary by name: ``add``, ``add_``, ``subtract``, ``sub``, ...
+
+    A function is compiled on first use, because compiling all of them would take most of the import time.
+
+    Attributes:
+        module: the ``__module__`` of the functions.
+        forms: each name of the vocabulary and its form; several names may share one.
+        namespaces: for each compiled function, the globals that it uses.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        forms: Mapping[str, Form],
+        calls: Mapping[str, Any],
+        on_arrays: Callable[[], Mapping[str, Any]],
+        on_tensors: Callable[[], Mapping[str, Any]] | None = None,
+        operation: Callable[[Form, Callable[..., Any]], Operation] | None = None,
+        wording: Wording = PADDLES,
+    ) -> None:
+        """Create a vocabulary.
+
+        Args:
+            module: the ``__module__`` of the functions.
+            forms: each name of the vocabulary and its form.
+            calls: the globals of the generated code, including the vocabulary's tensors and errors.
+            on_arrays, on_tensors: return the meaning of the names in a rule, on arrays and on tensors. The second may
+                be set later, as :attr:`on_tensors`.
+            operation: creates the :class:`Operation` of a form from its backward.
+            wording: the vocabulary's texts in docstrings.
+        """
+        self.module, self.forms = module, forms
+        self.calls = {**calls, "redirect": self.redirect}
+        self.on_arrays = on_arrays
+        if on_tensors is not None:
+            self.on_tensors: Callable[[], Mapping[str, Any]] = on_tensors
+        self.namespaces: dict[str, dict[str, Any]] = {}
+        self._new_operation = operation or _operation
+        self._wording = wording
+        self._made: dict[Form, Callable[..., Any]] = {}
+        self._placed: dict[Form, Callable[..., Any]] = {}
+        self._backward: dict[tuple[Row, bool, bool], Callable[..., Any]] = {}
+        self._sources: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        form = self.forms[name]
+        made = self._made.get(form)
+        if made is None:
+            made = self._made[form] = self.function(form, form.own)
+            made.__name__ = made.__qualname__ = form.name
+            made.__doc__ = described(form.row, form.in_place, form.signature, form.parameters, self._wording)
+            if not form.is_strict and "*, " in form.signature:
+                made.__signature__ = _with_keywords(made, form.signature)  # type: ignore[attr-defined]  # for inspect
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.forms)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.forms
+
+    def function(self, form: Form, called: str) -> Callable[..., Any]:
+        """Return the function of ``form``, compiled under the name ``called``."""
+        row = form.row
+        namespace = {**(self.on_arrays() if row.marks else {}), **self.calls}
+        namespace.update(forward=row.forward, prepare=row.prepare)
+        if not row.elementwise:
+            namespace.update(explain=namespace["explain_other"], explain_in_place=namespace["explain_other_in_place"])
+        if form.ruled:
+            namespace["OPERATION"] = self._operation(form)
+        self.namespaces[form.name if called == form.own else called] = namespace
+        self._sources[form.name if called == form.own else called] = text = form.text(called)
+        return self._compiled(called, text, namespace)
+
+    def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
+        """Return the result of the operation ``name``, to which another operation redirects its call.
+
+        Nodes, errors and the log of writes still name the line of the program: the calling frame is passed, in front of
+        the operands, to a version of the function that does not search for it.
+        """
+        form = self.forms[name]
+        placed = self._placed.get(form)
+        if placed is None:
+            self[name]  # creates its namespace
+            namespace = dict(self.namespaces[form.name])
+            placed = self._placed[form] = self._compiled(form.own, form.text(form.own, placed=True), namespace)
+        return placed(calling_frame(), *operands, **arguments)
+
+    def source(self, name: str) -> str:
+        """Return the generated text of an operation (``"sin_"``) or of its backward (``"sin_backward"``), to print it.
+
+        Raises:
+            KeyError: if no operation of that name is generated.
+        """
+        if name in self:
+            self[name]
+            return self._sources[self.forms[name].name]
+        for form in self.forms.values():
+            if form.ruled and backward_name(form.row, form.in_place, False) == name:
+                self.backward(form.row, form.in_place and form.row.in_place_differs, on_tensors=False)
+        if name not in self._sources:
+            raise KeyError(f"no generated operation is called {name!r}; there are {', '.join(sorted(self))}")
+        return self._sources[name]
+
+    def backward(self, row: Row, in_place: bool, on_tensors: bool) -> Callable[..., Any]:
+        """Return the backward of ``row`` as a function of its node and the gradient, on arrays or on tensors."""
+        key = row, in_place, on_tensors
+        if key not in self._backward:
+            name = backward_name(row, in_place, on_tensors)
+            namespace = {**(self.on_tensors() if on_tensors else self.on_arrays()), **self.calls}
+            self._sources[name] = text = backward_source(row, in_place, on_tensors)
+            self._backward[key] = self._compiled(name, text, namespace)
+        return self._backward[key]
+
+    def _operation(self, form: Form) -> Operation:
+        """Return the operation of its nodes; its backward is compiled on the first call."""
+        row, differs = form.row, form.in_place and form.row.in_place_differs
+
+        def first(node: Node, g: np.ndarray) -> Any:
+            node.op.backward = self.backward(row, differs, on_tensors=False)
+            return node.op.backward(node, g)
+
+        operation = self._new_operation(form, first)
+        operation.later = lambda: self.backward(row, differs, on_tensors=True)
+        return operation
+
+    def _compiled(self, name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
+        file = f"<{self.module} {name}>"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec"), namespace)  # the text of a template, with names from the table
+        function: Callable[..., Any] = namespace[name]
+        function.__module__ = self.module
+        return function
+
+
+def _with_keywords(function: Callable[..., Any], signature: str) -> inspect.Signature:
+    """Return the signature of ``function`` in which the parameters after ``*`` in ``signature`` are keyword-only."""
+    only = {each.partition("=")[0].strip() for each in signature.partition("*, ")[2].split(",")}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    given = inspect.signature(function).parameters.values()
+    return inspect.Signature([each.replace(kind=kind) if each.name in only else each for each in given])
+
+
+def _operation(form: Form, backward: Callable[..., Any]) -> Operation:
+    return Operation(form.own, backward, form.row.saved_in_place if form.in_place else form.row.saved_names)
+
+
+# ---------- Paddle's ----------
+
+
+def quietly(forward: Callable[..., Any], *given: Any) -> Any:
+    """Compute the result even if numpy is set to raise for inf and nan, which are valid values here."""
+    with np.errstate(all="ignore"):
+        return forward(*given)
+
+
+#: The globals of generated code. Rules use others: see :mod:`minitensor.engine.operations.rules.namespaces`.
+CALLS: dict[str, Any] = {
+    "FLOATS": FLOATS,
+    "FREED": FREED,
+    "Leaf": Leaf,
+    "Node": Node,
+    "ONE": 1,  # small integers are cached objects: an identity test usually suffices, in half the time
+    "Storage": Storage,
+    "Tensor": Tensor,
+    "after_write": after_write,
+    "before_write": before_write,
+    "before_write_of_part": before_write_of_part,
+    "empty_tensor": blanks(Tensor),
+    "current": current,
+    **{name: getattr(errors, name) for name in EXPLAINED},
+    "freed": errors.freed,
+    "getframe": sys._getframe,
+    "outside": outside,
+    "outside_engine": outside_engine,
+    "in_chunks": chunks.in_chunks,
+    "index_written": index_written,
+    "large": chunks.large,
+    "meter": cpu_meter,
+    "modes": modes,
+    "named": errors.named,
+    "paused": paused,
+    "ndarray": np.ndarray,
+    "placed": placed,
+    "quietly": quietly,
+    "recovered": recovered,
+    "ref": weakref.ref,
+    "set_node": set_node,
+    "remember": remember,
+    "rule_in_chunks": chunks.rule_in_chunks,
+    "tidy": tidy,
+    "unless_written": unless_written,
+    "unsuitable": errors.unsuitable,
+    "unpacked": in_place_inputs.unpacked,
+    "watch": watch,
+    # Called by rows in their first statements, and to describe the part that they write.
+    **namespaces.public(written),
+    **namespaces.public(variants),
+    **namespaces.public(indices),
+    **{name: getattr(in_place_inputs, name) for name in ("own_input", "alias_input", "kept_marks")},
+    **{
+        name: getattr(operands, name)
+        for name in (
+            "as_operands",
+            "as_operands_in_place",
+            "promote",
+            "into",
+            "as_float",
+            "check_target",
+            "check_on_device",
+        )
+    },
+    "__name__": __name__,
+    "__package__": __package__,
+}
+
+
+def _forms() -> dict[str, Form]:
+    """Return every row under its own name and its aliases, as the table spells them."""
+    found: dict[str, Form] = {}
+    for row in ROWS.values():
+        for in_place in (False, True):
+            if row.in_place if in_place else row.normal:
+                last = "_" if in_place else ""
+                form = Form(row.name + last, row, in_place, row.parameters, row.prologue, is_strict=False)
+                found.update({name + last: form for name in (row.name, *row.aliases)})
+    return found
+
+
+FUNCTIONS = Compiler("minitensor", _forms(), CALLS, namespaces.on_arrays)
+source = FUNCTIONS.source

@@ -1,0 +1,125 @@
+"""Docstrings of operations, generated from a row in the words of a vocabulary.
+
+The first line is the row's own, with the vocabulary's names for its operands and arguments. The other fields of the row
+determine the rest, as they determine the code: shapes, promotion, errors and gradients. Only shapes that are not
+broadcast are described by a text in the row (``Row.takes``, ``Row.gives``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from minitensor.engine.table import Row
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The parts of docstrings that differ between vocabularies.
+
+    Attributes:
+        shape: the error class for wrong shapes, and for a write to a leaf.
+        dtype: the error class for a result that its target cannot hold.
+        weak: the operands that are promoted by kind only, not by width.
+    """
+
+    shape: str
+    dtype: str
+    weak: str = "A number"
+
+
+def described(row: Row, in_place: bool, signature: str, renamed: Mapping[str, str], wording: Wording) -> str:
+    """Return the docstring of a form of ``row``.
+
+    Args:
+        signature: its parameters in the vocabulary, as source text.
+        renamed: the vocabulary's names for the row's operands and arguments, if they differ.
+        wording: the vocabulary's own texts.
+
+    Returns:
+        A docstring in Google's style, in lines of any length.
+    """
+    names = parameters_of(signature)
+
+    def called(text: str) -> str:
+        return re.sub(r"\b[a-z]\w*\b(?!\()", lambda found: renamed.get(found[0], found[0]), text)
+
+    given = [x for x in row.operands if called(x) in names]
+    target = called(row.target)
+    parts = [called(row.doc) + (f" In place: {target} is overwritten and returned." if in_place else "")]
+    if given:
+        what = _operands(row, in_place, target, called(row.takes), len(given), wording.weak)
+        parts.append(f"Args:\n    {', '.join(map(called, given))}: {what}")
+    parts.append(f"Returns:\n    {_result(row, in_place, target, called(row.gives))}")
+    axes = [axis for name in row.argument_names if name in ("axis", "dim") and (axis := called(name)) in names]
+    refuses = [called(line).replace("ValueError", wording.shape, 1) for line in row.refuses]
+    parts.append(f"Raises:\n{_errors(row, in_place, target, [*_axes(target, axes), *refuses], wording)}")
+    rules = row.rules_in_place if in_place else row.rules
+    shown = [(called(x), called(rule)) for x, rule in rules.items() if called(x) in names]
+    lines = [f"    {x}: {rule}" for x, rule in shown] + [
+        f"    where {mark} is {called(expression)}"
+        for mark, expression in row.marks.items()
+        if any(re.search(rf"\b{mark}\b", rule) for _, rule in shown)
+    ]
+    if lines:
+        parts.append("\n".join(["Gradient, for g of the result (as in the derivative table):", *lines]))
+    return "\n\n".join(parts)
+
+
+def parameters_of(signature: str) -> list[str]:
+    """Return the names of parameters written as source text."""
+    return re.findall(r"(?:^|,)\s*\**(\w+)", re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", signature))
+
+
+def _operands(row: Row, in_place: bool, target: str, takes: str, count: int, weak: str) -> str:
+    dtypes = _promoted(in_place, target, weak) if len(row.promote) > 1 else ""
+    if takes:
+        return f"{'a tensor' if count == 1 else 'tensors'}. Shapes: {takes}.{dtypes}"
+    if count == 1:
+        return "a tensor of any shape."
+    shapes = f"to the shape of {target}" if in_place else "against each other"
+    return f"tensors, arrays or numbers, at least one a tensor. Shapes are broadcast {shapes}.{dtypes}"
+
+
+def _promoted(in_place: bool, target: str, weak: str) -> str:
+    if in_place:
+        return f" They are converted to the dtype of {target}, which never changes."
+    return (
+        " Two dtypes are promoted to one: floats win over integers, integers over bools, then the wider one. "
+        f"{weak} counts by its kind, not by its width."
+    )
+
+
+def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
+    if in_place:
+        return f"{target} itself: its shape and dtype do not change, its version rises by one."
+    shape = "the broadcast shape" if row.elementwise and len(row.operands) > 1 else f"the shape of {target}"
+    dtype = "; of integers, a float32 one" if row.floats else ""
+    return f"A new tensor of {gives or shape}, on a new storage{dtype}."
+
+
+def _axes(target: str, axes: list[str]) -> list[str]:
+    return [f"IndexError: for {axis} that is no dimension of {target}." for axis in axes]
+
+
+def _errors(row: Row, in_place: bool, target: str, arguments: list[str], wording: Wording) -> str:
+    found = ["TypeError: for an operand that is no tensor, array or number."]
+    if row.takes:
+        found.append(f"{wording.shape}: for other shapes.")
+    elif row.elementwise and len(row.operands) > 1:
+        fit = f"cannot be broadcast to that of {target}" if in_place else "cannot be broadcast against each other"
+        found.append(f"{wording.shape}: for shapes that {fit}.")
+    found += arguments
+    if {"index", "indices", "rows"}.intersection(row.operands):
+        found.append("IndexError: for an index out of range.")
+    if in_place:
+        if row.rules_in_place:
+            found.append(f"{wording.shape}: for a leaf that wants a gradient, in grad mode.")
+        if {row.target, *row.marks} & {*row.saved_in_place}:
+            found.append(f'{wording.shape}: under the policy "2.5", if backward needs the overwritten values.')
+        if row.floats or len(row.promote) > 1:
+            found.append(f"{wording.dtype}: for a result that the dtype of {target} cannot hold.")
+        found.append(f"RuntimeError: if elements of {target} share memory, or it is read-only.")
+        found.append("In all these cases, nothing is written.")
+    return "\n".join(f"    {line}" for line in found)

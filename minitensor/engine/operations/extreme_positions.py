@@ -1,0 +1,57 @@
+"""Find the largest or the smallest element: ``argmax`` and ``argmin``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import as_array
+from minitensor.engine.operations.arguments import as_axis, need_tensor
+
+
+def argmax(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    """Return the position of the largest element along ``axis``, the first if several are equal.
+
+    Without ``axis`` it is the position in the flattened tensor.
+
+    Returns:
+        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if there is no element.
+        TypeError: if ``x`` is not a tensor.
+    """
+    return _extreme("argmax", x, axis, keepdim)
+
+
+def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    """Return the position of the smallest element along ``axis``, the first if several are equal.
+
+    Without ``axis`` it is the position in the flattened tensor.
+
+    Returns:
+        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if there is no element.
+        TypeError: if ``x`` is not a tensor.
+    """
+    return _extreme("argmin", x, axis, keepdim)
+
+
+def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
+    need_tensor(op, x)
+    where = None if axis is None else as_axis(op, axis, x.ndim)
+    if x.size == 0:
+        raise ValueError(
+            f"{op}: a tensor without elements has none that is largest or smallest; its shape is {x.shape}"
+        )
+    found = getattr(x._array, op)(axis=where)
+    shape = [1 if where is None or d == where else n for d, n in enumerate(x.shape)] if keepdim else None
+    found = as_array(found)
+    positions = found if shape is None else found.reshape(shape)
+    return Tensor._made(as_array(positions.astype(np.int64)), op, (x,))

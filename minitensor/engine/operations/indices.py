@@ -1,0 +1,150 @@
+"""Convert indices, masks and stored values; resolve parameters that choose among rows of the table.
+
+A stored value takes the dtype of the tensor that it is stored in, as in ``x[index] = value``: if that holds integers,
+the fraction is cut off. Values that are added follow the rules of sums.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import to_tensor
+from minitensor.engine.device.arrays import as_array, gpu_of
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.indexed import checked
+from minitensor.engine.kernels.numbers import stored_array
+from minitensor.engine.operations.operands import NUMBERS, cast, constant, storable_number
+
+_ARRAYS = (np.ndarray, list, tuple)
+_BOOL = np.dtype(np.bool_)
+
+
+def as_index(op: str, index: Any, name: str = "index") -> Tensor:
+    """Return ``index`` as a tensor of integers.
+
+    Raises:
+        TypeError: if it does not hold integers.
+    """
+    if type(index) is Tensor and index._array.dtype.kind == "i":
+        return index
+    if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+        return to_tensor(index, "int64")
+    if isinstance(index, _ARRAYS):
+        index = to_tensor(index)
+        if not index.size:  # an empty list has no dtype
+            index = Tensor._made(np.zeros(index._array.shape, np.int64, like=index._array))
+    if not isinstance(index, Tensor) or index._array.dtype.kind != "i":
+        given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
+        raise TypeError(f"{op}: {name} is a tensor of int32 or int64, not {given}")
+    return index
+
+
+def as_mask(op: str, mask: Any, name: str = "mask") -> Tensor:
+    """Return ``mask`` as a tensor of bools.
+
+    Raises:
+        TypeError: if it does not hold bools.
+    """
+    if type(mask) is Tensor and mask._array.dtype is _BOOL:
+        return mask
+    if isinstance(mask, (bool, np.bool_, *_ARRAYS)):
+        mask = to_tensor(mask)
+    if not isinstance(mask, Tensor) or mask._array.dtype != _BOOL:
+        given = mask.dtype.name if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"{op}: {name} must be a bool tensor, as `x > 0` gives, not {given}")
+    return mask
+
+
+def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
+    """Return ``x`` as a tensor, if the operation is a normal one, and ``value`` in its dtype.
+
+    Raises:
+        ValueError: if a number does not fit into the dtype.
+    """
+    if not op.endswith("_") and isinstance(x, _ARRAYS):
+        x = to_tensor(x)
+    if not isinstance(x, Tensor):
+        return x, value  # the operation will refuse it
+    dtype = x._array.dtype
+    if isinstance(value, NUMBERS):
+        return x, constant(op, storable_number(op, value, dtype), dtype, gpu_of(x._array))
+    if isinstance(value, _ARRAYS):
+        value = to_tensor(value, dtype if dtype in FLOATS else None)
+    if isinstance(value, Tensor) and value._array.dtype is not dtype:
+        both_float = dtype in FLOATS and value._array.dtype in FLOATS
+        value = cast(value, dtype) if both_float else Tensor._made(stored_array(op, value._array, dtype))
+    return x, value
+
+
+def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
+    """Combine the indices of ``index_put`` into one flat index; return it and the number of indexed dimensions.
+
+    A single index of integers is returned unchanged. Several are broadcast together, and a mask is replaced by the
+    indices of its true elements.
+
+    Raises:
+        TypeError, IndexError: if they are no indices, or do not fit the tensor.
+    """
+    if isinstance(indices, Tensor):
+        indices = (indices,)
+    if not isinstance(indices, (tuple, list)) or not indices:
+        raise TypeError(f"{op}: indices is a tuple of one index tensor or more, not {indices!r}")
+    shape = x._array.shape if isinstance(x, Tensor) else np.shape(x)
+    if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype.kind == "i":
+        if not shape:
+            raise IndexError(f"{op}: a tensor without dimensions cannot be indexed")
+        return indices[0], 1
+    arrays: list[np.ndarray] = []
+    for index in indices:
+        index = to_tensor(index) if isinstance(index, _ARRAYS) and len(index) else index
+        if isinstance(index, Tensor) and index._array.dtype == _BOOL:
+            mask, at = index._array, shape[len(arrays) : len(arrays) + index.ndim]
+            if mask.shape != at or not at:
+                raise IndexError(f"{op}: a mask of shape {list(mask.shape)} does not fit dimensions of {list(at)}")
+            arrays += np.nonzero(mask)
+        else:
+            arrays.append(as_index(op, index, "an index")._array)
+    depth = len(arrays)
+    if depth > len(shape):
+        raise IndexError(f"{op}: {depth} indices are too many for a tensor of shape {list(shape)}")
+    try:
+        spread = np.broadcast_shapes(*(index.shape for index in arrays))
+        arrays = [checked(np.broadcast_to(index, spread), shape[d], d) for d, index in enumerate(arrays)]
+    except (ValueError, IndexError) as error:
+        raise IndexError(f"{op}: {error}") from None
+    if arrays[0].size == 0:
+        return Tensor._made(np.zeros(arrays[0].shape, np.int64, like=arrays[0])), depth
+    return Tensor._made(as_array(np.ravel_multi_index(tuple(arrays), shape[:depth]))), depth
+
+
+# ---------- choosing among rows ----------
+
+#: The modes in which ``put_along_axis`` combines values with existing elements, and the row of the table for each.
+REDUCTIONS = {"add": "add", "mul": "multiply", "multiply": "multiply", "mean": "mean", "amin": "amin", "amax": "amax"}
+
+
+def reducing(op: str, reduce: Any) -> str:
+    """Return the operation for ``put_along_axis`` with a ``reduce`` other than "assign".
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if not isinstance(reduce, str) or reduce not in REDUCTIONS:
+        known = ", ".join(repr(name) for name in ("assign", *REDUCTIONS))
+        raise ValueError(f"{op}: reduce is one of {known}, not {reduce!r}")
+    return f"put_along_axis_{REDUCTIONS[reduce]}" + ("_" if op.endswith("_") else "")
+
+
+def as_out(op: str, out: Any) -> Any:
+    """Check ``out``, a tensor that a result is copied into.
+
+    Raises:
+        TypeError: if it is no tensor, or ``op`` works in place.
+    """
+    if op.endswith("_") or not isinstance(out, Tensor):
+        what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"
+        raise TypeError(f"{op}: out must be {what}")
+    return out

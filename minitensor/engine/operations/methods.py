@@ -1,0 +1,110 @@
+"""The operations of the derivative table as functions, as methods of Tensor, and as Python's operators.
+
+``x + y`` makes a new tensor. So does ``x += y``, which binds the name ``x`` to it, as in Paddle. Only the functions
+whose name ends in an underscore, and assignment to an index, work in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import as_array
+from minitensor.engine.operations.compiling import FUNCTIONS
+from minitensor.engine.operations.operands import NUMBERS
+from minitensor.engine.table import ROWS
+
+
+def found_in(namespace: str) -> list[str]:
+    """List the operations of a namespace: ``T`` Tensor's methods, ``m`` minitensor, ``F`` nn.functional."""
+    return [
+        name
+        for row in ROWS.values()
+        if namespace in row.namespaces
+        for each in (row.name, *row.aliases)
+        for name in (each, each + "_")
+        if name in FUNCTIONS
+    ]
+
+
+class Method:
+    """A placeholder for a method of ``owner``, which the function replaces in the class on first use."""
+
+    __slots__ = ("owner", "functions", "name")
+
+    def __init__(self, owner: type, functions: Mapping[str, Any], name: str) -> None:
+        self.owner, self.functions, self.name = owner, functions, name
+
+    def __get__(self, x: Tensor | None, kind: type) -> Any:
+        function = self.functions[self.name]
+        setattr(self.owner, self.name, function)
+        return function.__get__(x, kind)
+
+
+for _name in found_in("T"):
+    setattr(Tensor, _name, Method(Tensor, FUNCTIONS, _name))
+
+
+def _reflected(name: str) -> Any:
+    """Return the normal operation with its two operands swapped, for Python's reflected operators."""
+    form = FUNCTIONS.forms[name]
+    swapped = replace(form, signature=re.sub("^x, y", "y, x", form.signature))
+    return FUNCTIONS.function(swapped, f"reflected_{name}")
+
+
+def _compared(name: str) -> Any:
+    function, ufunc = FUNCTIONS[name], ROWS[name].forward
+
+    def compare(x: Tensor, y: Any) -> Any:
+        if isinstance(y, NUMBERS):
+            # A number may be compared with elements even if it does not fit into their dtype.
+            result = ufunc(x._array, y)
+            return Tensor._made(as_array(result), name, (x,))
+        # After NotImplemented, Python asks the other operand, and uses identity for == and !=.
+        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
+
+    return compare
+
+
+_OPERATORS = {
+    "__add__": FUNCTIONS["add"],
+    "__sub__": FUNCTIONS["subtract"],
+    "__mul__": FUNCTIONS["multiply"],
+    "__truediv__": FUNCTIONS["divide"],
+    "__pow__": FUNCTIONS["pow"],
+    "__matmul__": FUNCTIONS["matmul"],
+    "__floordiv__": FUNCTIONS["floor_divide"],
+    "__mod__": FUNCTIONS["remainder"],
+    "__and__": FUNCTIONS["bitwise_and"],
+    "__or__": FUNCTIONS["bitwise_or"],
+    "__xor__": FUNCTIONS["bitwise_xor"],
+    "__invert__": FUNCTIONS["bitwise_not"],
+    "__radd__": _reflected("add"),
+    "__rand__": _reflected("bitwise_and"),
+    "__ror__": _reflected("bitwise_or"),
+    "__rxor__": _reflected("bitwise_xor"),
+    "__rsub__": _reflected("subtract"),
+    "__rmul__": _reflected("multiply"),
+    "__rtruediv__": _reflected("divide"),
+    "__rpow__": _reflected("pow"),
+    "__rmatmul__": _reflected("matmul"),
+    "__rfloordiv__": _reflected("floor_divide"),
+    "__rmod__": _reflected("remainder"),
+    "__neg__": FUNCTIONS["neg"],
+    "__abs__": FUNCTIONS["abs"],
+    "__round__": FUNCTIONS["round"],
+    "__eq__": _compared("equal"),
+    "__ne__": _compared("not_equal"),
+    "__lt__": _compared("less_than"),
+    "__le__": _compared("less_equal"),
+    "__gt__": _compared("greater_than"),
+    "__ge__": _compared("greater_equal"),
+}
+
+for _name, _function in _OPERATORS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,239 @@
+"""Convert operands: numbers, arrays and lists become tensors, and operands get one dtype."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from minitensor.engine.core.errors import (
+    devices_differ,
+    leaf_written,
+    not_a_tensor,
+    on_several_devices,
+    overlapping_group,
+    overlapping_target,
+    result_does_not_fit,
+    unsuitable,
+)
+from minitensor.engine.core.history import Leaf, Operation, is_protected, new_node
+from minitensor.engine.core.regions import overlaps_itself, writeable
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import to_tensor
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.places import current, using
+from minitensor.engine.dtypes import FLOATS, promoted
+from minitensor.engine.kernels.numbers import stored
+from minitensor.engine.modes import modes, paused
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _uncounted() -> Storage:
+    storage = Storage.__new__(Storage)
+    # It is never written, so its savers need not be registered.
+    storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
+    savers: Any = deque(maxlen=0)
+    storage.savers = savers
+    return storage
+
+
+#: The storage of all constants: never written, not counted.
+CONSTANT = _uncounted()
+
+_constants: dict[tuple[Any, ...], Tensor] = {}
+#: The same for numbers as operands beside GPU arrays.
+_numbers: dict[tuple[Any, ...], Tensor] = {}
+
+
+def constant(op: str, value: Any, partner: np.dtype | None, gpu: Any = None) -> Tensor:
+    """Return a tensor without dimensions for a number, in the dtype that it takes beside a tensor of dtype ``partner``.
+
+    The tensor is cached, because creating it costs more than the operation.
+    """
+    key = value, type(value), partner
+    dtype = _dtype_for(value, partner)
+    if isinstance(value, np.generic):
+        value = value.item()  # numpy would let its own integers wrap around
+    try:
+        made = Tensor._alias(np.asarray(value, dtype), CONSTANT)
+    except OverflowError:
+        raise ValueError(f"{op}: {value} does not fit into dtype {dtype.name}") from None
+    made._array.flags.writeable = False
+    if gpu is not None:
+        made._array = made._array[()]
+    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key
+        kept = _constants if gpu is None else _numbers
+        if len(kept) >= 256:
+            kept.clear()
+        kept[key] = made
+    return made
+
+
+def _dtype_for(value: Any, partner: np.dtype | None) -> np.dtype:
+    """Return the dtype of a number beside a tensor of dtype ``partner``, which it never widens."""
+    if isinstance(value, (float, np.floating)):
+        return partner if partner in FLOATS else np.dtype(np.float32)
+    if isinstance(value, (bool, np.bool_)):
+        return np.dtype(np.bool_)
+    return np.dtype(np.int64) if partner is None or partner == np.bool_ else partner
+
+
+def as_operands(op: str, *given: Any) -> tuple[Tensor, ...]:
+    """Convert the operands of a normal operation (tensors, numbers, arrays, lists) to tensors.
+
+    Raises:
+        TypeError: for anything else, or if there is no tensor or array among them.
+    """
+    if len(given) == 2 and type(given[0]) is Tensor:
+        x, y = given
+        try:
+            return x, (_constants if type(x._array) is ndarray else _numbers)[y, type(y), x._array.dtype]
+        except (KeyError, TypeError):
+            pass  # not a number, or one that is not cached yet
+    known = [value._array.dtype for value in given if isinstance(value, Tensor)]
+    tensors = _tensors_or_numbers(op, given, known)
+    dtypes = [t._array.dtype for t in tensors if isinstance(t, Tensor)]
+    if not dtypes:
+        raise TypeError(f"{op}: at least one operand must be a Tensor or an array; there is {given[0]!r} only")
+    partner = dtypes[0] if len(dtypes) == 1 else promoted(dtypes[-2], dtypes[-1])
+    gpu = next((gpu for t in tensors if isinstance(t, Tensor) and (gpu := gpu_of(t._array)) is not None), None)
+    return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu) for t in tensors)
+
+
+def _tensors_or_numbers(op: str, given: tuple[Any, ...], partners: list[np.dtype]) -> list[Any]:
+    """Convert arrays and lists to tensors on the device of the first tensor among ``given``."""
+    first = next((value for value in given if isinstance(value, Tensor)), None)
+    with using(current.gpu if first is None else gpu_of(first._array)):
+        return [_tensor_or_number(op, i, value, partners) for i, value in enumerate(given)]
+
+
+def _tensor_or_number(op: str, position: int, value: Any, partners: list[np.dtype]) -> Any:
+    """Return a tensor or a number. A list of numbers beside a float64 tensor becomes float64, as a number does."""
+    if isinstance(value, (Tensor, *NUMBERS)):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)):
+        made = to_tensor(value)
+        if not isinstance(value, np.ndarray) and np.dtype(np.float64) in partners and made._array.dtype in FLOATS:
+            made = to_tensor(value, np.float64)
+        return made
+    raise not_a_tensor(op, f"operand {position + 1}", value)
+
+
+def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...]:
+    """Convert the operands of an in-place operation that writes the one at position ``target``.
+
+    Raises:
+        TypeError: if that is no tensor, or if it holds integers and a number is not whole.
+    """
+    x = given[target]
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}: only a tensor can be written in place")
+    partner = x._array.dtype
+    if len(given) == 2 and target == 0:
+        try:
+            return x, (_constants if type(x._array) is ndarray else _numbers)[given[1], type(given[1]), partner]
+        except (KeyError, TypeError):
+            pass
+    try:
+        tensors = _tensors_or_numbers(op, given, [partner])
+        return tuple(t if isinstance(t, Tensor) else constant(op, t, partner, gpu_of(x._array)) for t in tensors)
+    except (TypeError, ValueError) as error:
+        raise unsuitable(op, x, error) from None
+
+
+# ---------- dtypes ----------
+
+
+def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
+    """Convert a number to its value in ``dtype``: storing truncates, unlike arithmetic in place. Others are unchanged.
+
+    Raises:
+        ValueError: if it does not fit.
+    """
+    if dtype in FLOATS or not isinstance(value, NUMBERS):
+        return value
+    fraction = isinstance(value, (float, np.floating))
+    number: Any = value
+    return stored(op, number, dtype).item() if fraction or dtype == np.bool_ else value
+
+
+def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
+    (source,) = node.saved
+    return (g.astype(source),)
+
+
+def _cast_jvp(node: Any, _: int, u: np.ndarray) -> np.ndarray:
+    return u  # the caller converts it to the gradient's dtype
+
+
+CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
+
+
+def cast(x: Tensor, dtype: np.dtype) -> Tensor:
+    """Return ``x`` in another dtype, on a new storage; recorded between floating dtypes."""
+    out = Tensor._made(x._array.astype(dtype), "cast", (x,))
+    if dtype in FLOATS and (not paused.threads or modes.grad):
+        node = x._current()
+        if node is not None:
+            out._node = new_node(CAST, (node,), (x._array.dtype,), x._array.shape)
+    return out
+
+
+def promote(*operands: Tensor) -> tuple[Tensor, ...]:
+    """Return the operands in the dtype that they are promoted to."""
+    dtype = operands[0]._array.dtype
+    for other in operands[1:]:
+        dtype = promoted(dtype, other._array.dtype)
+    return tuple(x if x._array.dtype == dtype else cast(x, dtype) for x in operands)
+
+
+def into(op: str, target: Tensor, other: Tensor) -> Tensor:
+    """Convert ``other`` to the dtype of ``target``, which an in-place operation will write.
+
+    Raises:
+        TypeError: if the result would be floating and the target holds integers, or numeric and it holds bools.
+    """
+    have, want = other._array.dtype, target._array.dtype
+    if (have in FLOATS and want not in FLOATS) or want == np.bool_:
+        raise result_does_not_fit(op, target)
+    return cast(other, want)
+
+
+def as_float(x: Tensor) -> Tensor:
+    """Return ``x``, or its float32 copy if it holds integers or bools."""
+    if x._storage is CONSTANT and x._array.dtype not in FLOATS:
+        return Tensor._alias(x._array.astype(np.float32), CONSTANT)  # a number needs no device and no counted storage
+    return x if x._array.dtype in FLOATS else cast(x, np.dtype(np.float32))
+
+
+# ---------- before a write ----------
+
+
+def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
+    """Check ``x``, which is on a GPU, before an in-place operation writes it; on the host, numpy checks this.
+
+    Raises:
+        RuntimeError: if its elements share memory, or it is lent read-only.
+        TypeError: if another operand is on another device.
+    """
+    if not writeable(x._array):
+        raise overlapping_target(op, x)
+    if on_several_devices(arrays):
+        raise devices_differ(op, arrays)
+
+
+def check_target(x: Tensor, op: str) -> None:
+    """Check ``x``, a leaf or a member of a group, before a recorded in-place operation writes it.
+
+    Raises:
+        ValueError: if it is a leaf that requires a gradient, or a view of one.
+        RuntimeError: if the base of its group has elements that share memory.
+    """
+    if is_protected(x):
+        raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
+    if x._history is not None and overlaps_itself(x._history.base):
+        raise overlapping_group(op, x)

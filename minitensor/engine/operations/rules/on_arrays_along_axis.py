@@ -1,0 +1,167 @@
+"""Helpers of the rules for reading and writing along an axis, on arrays.
+
+``flat`` positions are in the order of the index's elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.device.arrays import add_at, beside
+from minitensor.engine.kernels.along_axis import (
+    cells,
+    counts,
+    lined_up,
+    positions,
+    put_along_axis,
+    put_along_axis_multiply,
+    taken,
+    turns_of,
+)
+from minitensor.engine.kernels.indexed import added_at, last_of_each
+
+Array = Any  # numpy's, or a device's
+Shape = tuple[int, ...]
+
+
+def fitted_to(taken_g: Array, shape: Shape, broadcast: bool) -> Array:
+    """Return the gradient for values of ``shape``, of which the index may have used only a part."""
+    if broadcast or taken_g.ndim != len(shape) or np.prod(shape) == 1 or taken_g.shape == shape:
+        return taken_g
+    whole = np.zeros(shape, taken_g.dtype, like=taken_g)
+    whole[tuple(slice(0, n) for n in taken_g.shape)] = taken_g
+    return whole
+
+
+def emptied_along(g: Array, indices: Array, axis: int, broadcast: bool) -> Array:
+    """Return ``g`` with 0 at the indexed elements."""
+    return put_along_axis(g, indices, np.zeros((), g.dtype, like=g), axis, broadcast)
+
+
+def taken_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
+    """Return the gradient for added values."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    return fitted_to(taken(g, flat).reshape(spread), shape, broadcast)
+
+
+def last_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
+    """Return the gradient for assigned values: only the last value assigned to an element has one."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))
+    return fitted_to(stayed.reshape(spread), shape, broadcast)
+
+
+def added_along(g: Array, indices: Array, axis: int, broadcast: bool, shape: Shape) -> Array:
+    """Return the gradient for the input of ``take_along_axis``: an element that was read twice gets both."""
+    read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g.shape))
+    whole = np.zeros(read if broadcast else shape, g.dtype, like=g)
+    flat, _ = positions(indices, whole.shape, axis, broadcast)
+    if flat.size:
+        added_at(*cells(whole, flat), g.reshape(-1))
+    return whole
+
+
+# ---------- means ----------
+
+
+def shares_along(g: Array, indices: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
+    """Return for every element of ``g`` one over the number of values averaged into it."""
+    flat, _ = positions(indices, g.shape, axis, broadcast)
+    whole = np.ones_like(g, order="C")
+    if flat.size:
+        whole.reshape(-1)[flat] = 1 / counts(flat, include_self)
+    return whole
+
+
+# ---------- products ----------
+
+
+def multiplied_ones(g: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
+    """Return, in the shape of ``g``, the factor by which every element was multiplied."""
+    return put_along_axis_multiply(np.ones_like(g), indices, values, axis, True, broadcast)
+
+
+def factors_along(arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool) -> Array:
+    """Return for every value the product of the other factors of its element, without division, so that zeros work."""
+    flat, spread = positions(indices, arr.shape, axis, broadcast)
+    factors = lined_up(beside(values, arr), spread, broadcast).reshape(-1)
+    turns = turns_of(flat)
+    before, after = np.ones_like(factors), np.ones_like(factors)
+    running = np.empty_like(factors, shape=(int(flat.max()) + 1 if flat.size else 0,))
+    with np.errstate(all="ignore"):
+        running[flat] = taken(arr, flat) if include_self else 1
+        for turn in turns:
+            before[turn] = running[flat[turn]]
+            running[flat[turn]] *= factors[turn]
+        running[flat] = 1
+        for turn in reversed(turns):
+            after[turn] = running[flat[turn]]
+            running[flat[turn]] *= factors[turn]
+        return (before * after).reshape(spread)
+
+
+def multiplied_along(
+    g: Array, arr: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool, shape: Shape
+) -> Array:
+    """Return the gradient for values that were factors."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    with np.errstate(all="ignore"):
+        slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
+        return fitted_to(taken(g, flat).reshape(spread) * slopes, shape, broadcast)
+
+
+# ---------- extremes ----------
+
+
+def winners_along(out: Array, indices: Array, values: Array, axis: int, broadcast: bool) -> Array:
+    """Return for every value True if it equals the resulting extreme."""
+    flat, spread = positions(indices, out.shape, axis, broadcast)
+    return lined_up(beside(values, out), spread, broadcast) == taken(out, flat).reshape(spread)
+
+
+def ties_along(
+    kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
+) -> Array:
+    """Return the number of ties for each element of the result (at least 1, because it is a divisor)."""
+    flat, _ = positions(indices, out.shape, axis, broadcast)
+    number = kept.astype(out.dtype, order="C")
+    if flat.size:
+        line = number.reshape(-1)
+        if not include_self:
+            line[flat] = 0
+        add_at(line, flat, winners_along(out, indices, values, axis, broadcast).reshape(-1).astype(out.dtype))
+    return np.maximum(number, 1)
+
+
+def extreme_self(
+    g: Array, kept: Array, out: Array, indices: Array, values: Array, axis: int, include_self: bool, broadcast: bool
+) -> Array:
+    """Return the gradient for the elements that were compared with the values; ties share it."""
+    with np.errstate(all="ignore"):
+        rest = np.where(
+            kept, g / ties_along(kept, out, indices, values, axis, include_self, broadcast), g.dtype.type(0)
+        )
+    return rest if include_self else emptied_along(rest, indices, axis, broadcast)
+
+
+def extreme_along(
+    g: Array,
+    kept: Array,
+    out: Array,
+    indices: Array,
+    values: Array,
+    axis: int,
+    include_self: bool,
+    broadcast: bool,
+    shape: Shape,
+) -> Array:
+    """Return the gradient for the values; ties share it."""
+    flat, spread = positions(indices, g.shape, axis, broadcast)
+    with np.errstate(all="ignore"):
+        part = g / ties_along(kept, out, indices, values, axis, include_self, broadcast)
+    part = taken(part, flat).reshape(spread)
+    return fitted_to(
+        np.where(winners_along(out, indices, values, axis, broadcast), part, g.dtype.type(0)), shape, broadcast
+    )

@@ -1,0 +1,79 @@
+"""Helpers of the rules for functions, scans and activations, on arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from minitensor.engine.kernels.activations import blocks
+from minitensor.engine.kernels.reducing import total
+
+Array = Any  # numpy's, or a device's
+
+#: sin(u) / u has the slope -u / 3 + u**3 / 30 - ...: the coefficients of u, u**3 and so on. Further terms would change
+#: no bit of a float64 for u below 1.
+SINC_SERIES = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))
+
+
+def sinc_slope(x: Array) -> Array:
+    """Return the slope of sinc; near 0 by its series, because the closed form would lose all digits by cancellation."""
+    u = x * math.pi
+    near = abs(u) < 1
+    small, large = np.where(near, u, 0), np.where(near, 1, u)
+    square, series = small * small, 0.0
+    for coefficient in reversed(SINC_SERIES):
+        series = series * square + coefficient
+    return math.pi * np.where(near, series * small, (np.cos(large) - np.sin(large) / large) / large)
+
+
+def no_slope(op: str) -> NoReturn:
+    """Refuse the gradient for x of an incomplete gamma function."""
+    raise RuntimeError(
+        f"{op} has a gradient for y only: its slope along x is not a known function, but this x requires a gradient. "
+        f"Give {op} an x with stop_gradient=True, or its `detach()`."
+    )
+
+
+def softmax_gradient(g: Array, out: Array, axis: int) -> Array:
+    """The gradient of softmax from its result: ``out * (g - s)``, where s sums ``g * out`` along ``axis``."""
+    if out.ndim == 0:
+        return out * (g - g * out)
+    gx = np.empty_like(out, order="C")
+    for part in blocks(out, axis):
+        here, probabilities = gx[part], out[part]
+        np.multiply(g[part], probabilities, out=here)
+        np.subtract(g[part], total(here, axis, True), out=here)
+        np.multiply(here, probabilities, out=here)
+    return gx
+
+
+def shaped(g: Array, shape: tuple[int, ...]) -> Array:
+    """Return the same elements in another shape."""
+    return g.reshape(shape)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Return ``a * b``, but 0 where one is 0, even if the other is inf or nan."""
+    return np.where((a == 0) | (b == 0), 0, a * b)
+
+
+def cumprod_gradient(g: Array, x: Array, axis: int | None) -> Array:
+    """The gradient of cumprod: ``g[k] + x[k + 1] * (g[k + 1] + x[k + 2] * (...))`` times the product of ``x[:k]``.
+
+    There is no division, so zeros work. The bracket is computed by doubling: for stretches of 1, 2, 4, ... elements,
+    the sum of the stretch's terms and the product of its factors; each pass joins neighbouring stretches.
+    """
+    shape = x.shape
+    if axis is None or not shape:
+        x, g, axis = x.reshape(-1), g.reshape(-1), 0
+    x, total = np.moveaxis(x, axis, -1), np.moveaxis(g, axis, -1).copy()
+    length, stretch, factors = x.shape[-1], 1, x[..., 1:]
+    while stretch < length:
+        total[..., :-stretch] = total[..., :-stretch] + _product(factors, total[..., stretch:])
+        factors = factors[..., :-stretch] * factors[..., stretch:]
+        stretch *= 2
+    before = np.ones_like(x)
+    np.cumprod(x[..., :-1], axis=-1, out=before[..., 1:])
+    return np.moveaxis(_product(before, total), -1, axis).reshape(shape)

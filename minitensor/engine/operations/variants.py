@@ -1,0 +1,66 @@
+"""Optional parameters that redirect one operation to another: ``alpha``, ``rounding_mode``, ``dtype``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import to_tensor
+from minitensor.engine.dtypes import dtype_of
+from minitensor.engine.kernels.numbers import number
+from minitensor.engine.operations.operands import cast
+
+#: Returns the result of another operation of the vocabulary, given its name and its arguments.
+Redirect = Callable[..., Any]
+
+#: The rounding modes of a quotient, and the row of the table for each.
+ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
+
+
+def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
+    """Return ``alpha * y``, recorded if ``y`` is a tensor. A number, or a list of them, is promoted as usual."""
+    factor = number(op, "alpha", alpha)
+    if isinstance(y, (list, tuple)):
+        return (factor * np.asarray(y)).tolist()
+    if isinstance(y, np.ndarray):
+        y = to_tensor(y)
+    if isinstance(y, Tensor) and y.dtype != "bool":
+        return redirect("scale", y, factor)
+    return factor * (y.item() if isinstance(y, np.generic) else y)
+
+
+def rounded(op: str, mode: Any) -> str:
+    """Return the name of the operation for a rounded quotient; in place if ``op`` ends with an underscore.
+
+    Raises:
+        ValueError: if ``mode`` is neither "floor" nor "trunc".
+    """
+    if mode not in ROUNDED:
+        raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
+    return ROUNDED[mode] + ("_" if op.endswith("_") else "")
+
+
+def in_dtype(op: str, x: Any, dtype: Any) -> Any:
+    """Convert ``x`` to the dtype of the requested result; recorded.
+
+    Raises:
+        TypeError: if ``op`` works in place and ``x`` has another dtype, which never changes in place.
+    """
+    wanted = dtype_of(dtype)
+    if op.endswith("_"):
+        if isinstance(x, Tensor) and x.dtype != wanted:
+            raise TypeError(
+                f"`{op}` cannot give a result of dtype {wanted.name}: x has dtype {x.dtype.name}, and the dtype never "
+                f"changes in place. Nothing was written. Use the normal operation `{op[:-1]}`."
+            )
+        return x
+    x = x if isinstance(x, Tensor) else to_tensor(x)
+    return x if x.dtype == wanted else cast(x, wanted.numpy)
+
+
+def no_activation(op: str, act: Any) -> ValueError:
+    """Error: Paddle's ``act`` names an activation to apply to the result; here, call the activation."""
+    return ValueError(f"{op}: act must be None, not {act!r}; apply the activation to the result")

@@ -1,0 +1,85 @@
+"""Save an operand for the backward of the in-place operation that is about to overwrite it.
+
+Usually that is a copy. If the rules need only a yes or no for each element, those marks are saved: one bit each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minitensor.engine.core.errors import needs_own_input
+from minitensor.engine.core.history import Saved
+from minitensor.engine.core.regions import same_layout
+from minitensor.engine.core.storage import new_storage
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.kernels.chunks import copied, large
+from minitensor.engine.modes import modes
+from minitensor.engine.saved.cells import Cells, touch
+from minitensor.engine.saved.patches import Patch
+
+if TYPE_CHECKING:
+    from minitensor.engine.core.history import Node
+    from minitensor.engine.core.tensor import Tensor
+
+
+def own_input(op: str, x: Tensor, *wanted: Node | None) -> Saved:
+    """Copy ``x``, which ``op`` is about to overwrite.
+
+    Args:
+        wanted: the nodes of the operands, for the error.
+
+    Raises:
+        ValueError: under the policy "2.5".
+    """
+    if modes.policy == "2.5":
+        raise needs_own_input(op, x, *wanted)
+    return copy_of(x._array)
+
+
+def copy_of(a: np.ndarray) -> Saved:
+    """Copy ``a`` to a new storage."""
+    kept = a.copy() if cpu_meter.allocated < large.nbytes else copied(a)
+    return kept, new_storage(kept), 0
+
+
+def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: Node | None) -> Saved:
+    """Save an operand ``b`` on the storage of ``x``, which is about to be overwritten.
+
+    Raises:
+        ValueError: under the policy "2.5", if the write overwrites some of it.
+    """
+    a = x._array
+    if own is not None:
+        if same_layout(a, b):
+            return own
+        shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b)
+        if shown is not None:  # a view of the overwritten operand is saved as the same view of the copy
+            return shown, own[1], 0
+    # `b` is not overwritten, so it is still right after the write, which raises the version by one.
+    if not touch(a, b):
+        return b, x._storage, x._storage.version + 1
+    if modes.policy == "2.5":
+        raise needs_own_input(op, x, *wanted)
+    return copy_of(b)
+
+
+def kept_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
+    """Save marks, packed: 1/32 of the bytes of a float32 tensor.
+
+    ``op`` and ``x`` are given if ``op`` is about to overwrite the operand that the marks describe.
+
+    Raises:
+        ValueError: in that case, under the policy "2.5".
+    """
+    if x is not None and modes.policy == "2.5":
+        raise needs_own_input(op, x, *wanted)
+    packed = np.packbits(marks)
+    return packed, new_storage(packed), 0
+
+
+def unpacked(saved: Saved, shape: tuple[int, ...]) -> np.ndarray:
+    """Unpack the marks to bools of ``shape``."""
+    bits = np.unpackbits(saved[0])
+    return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

@@ -1,0 +1,228 @@
+"""Patches: bytes that were copied just before a write, and the saved tensors that are restored from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import overlaps_itself
+from minitensor.engine.core.storage import Storage, new_storage
+from minitensor.engine.device.arrays import like
+from minitensor.engine.saved.cells import Cells
+
+if TYPE_CHECKING:
+    from minitensor.engine.core.history import Node
+
+#: Join small patches from this many per saved tensor on, because a loop that writes element by element makes many.
+MANY = 32
+
+
+class Patch:
+    """The values of some cells just before a write.
+
+    Attributes:
+        cells: the cells.
+        values: their values, in the order of ``cells``.
+        holders: the number of saved tensors that share it and need all of it; 0 if it holds more than they need.
+        storages: the storages that count its bytes: those of the values, then those of the index arrays of ``cells``.
+    """
+
+    __slots__ = ("cells", "values", "holders", "storages")
+
+    def __init__(self, cells: Cells, values: np.ndarray, holders: int = 0, storage: Storage | None = None) -> None:
+        self.cells, self.values, self.holders = cells, values, holders
+        self.storages = [new_storage(values) if storage is None else storage]
+        self.storages += [new_storage(note) for note in cells.notes]
+
+    @property
+    def nbytes(self) -> int:
+        """The size of this patch in bytes."""
+        return sum(storage.nbytes for storage in self.storages)
+
+    def shown(self, array: np.ndarray) -> np.ndarray | None:
+        """Return the old ``array`` as a view of this patch; None unless the patch is one stretch that covers it."""
+        wanted = Cells.of(array)
+        if not self.cells.is_stretch or wanted.begin < self.cells.begin or wanted.end > self.cells.end:
+            return None
+        begin = wanted.begin - self.cells.begin
+        stretch = self.values.reshape(-1)[begin : begin + wanted.extent]
+        return stretch.reshape(array.shape) if wanted.layout is None else wanted.layout.of(stretch)
+
+    def put(self, memory: np.ndarray, begin: int) -> None:
+        """Write the values into ``memory``, which has one entry for each cell of a stretch that begins at ``begin``."""
+        cells = self.cells
+        shift = cells.begin - begin
+        if shift >= memory.size or shift + cells.extent <= 0:
+            return
+        if cells.is_stretch:
+            first, last = max(shift, 0), min(shift + cells.extent, memory.size)
+            memory[first:last] = self.values.reshape(-1)[first - shift : last - shift]
+        elif cells.layout is not None and shift >= 0 and shift + cells.extent <= memory.size:
+            cells.layout.of(memory[shift : shift + cells.extent])[...] = self.values
+        else:
+            at = cells.numbers() - begin
+            inside = (at >= 0) & (at < memory.size)
+            memory[like(at[inside], memory)] = self.values.ravel()[like(inside, memory)]
+
+    def scatter_into(self, array: np.ndarray, numbers: np.ndarray) -> None:
+        """Write the values into ``array``, whose elements are the cells ``numbers``."""
+        mine = self.cells.numbers()
+        order = np.argsort(mine, kind="stable")
+        place = order[np.minimum(np.searchsorted(mine, numbers, sorter=order), mine.size - 1)]
+        hit = mine[place] == numbers
+        array[like(hit, array)] = self.values.ravel()[like(place[hit], array)]
+
+
+def joined(patches: Sequence[Patch]) -> Patch:
+    """Join several patches that have the same holders and no cell in common."""
+    numbers = np.concatenate([patch.cells.numbers() for patch in patches])
+    order = np.argsort(numbers, kind="stable")
+    cells = Cells.at(numbers[order], patches[0].cells.itemsize)
+    values = np.concatenate([patch.values.ravel() for patch in patches])
+    values = values[like(order, values)]
+    return Patch(cells, values if cells.layout is None else values.reshape(cells.layout.shape), patches[0].holders)
+
+
+def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
+    """Return a copy of ``array`` with the values before the writes of ``patches``, the oldest of which comes first."""
+    cells = Cells.of(array)
+    if cells.extent <= 2 * array.size:
+        memory = np.empty_like(array, shape=(cells.extent,))
+        shown = memory.reshape(array.shape) if cells.layout is None else cells.layout.of(memory)
+        shown[...] = array
+        for patch in reversed(patches):
+            patch.put(memory, cells.begin)
+        return shown
+    # For example, a column of a large matrix: the cells in between are not needed.
+    shown = array.copy()
+    numbers = cells.numbers().reshape(array.shape)
+    for patch in reversed(patches):
+        patch.scatter_into(shown, numbers)
+    return shown
+
+
+# ---------- the bytes that a write overwrites, and their savers ----------
+
+
+class Group:
+    """Saved tensors that show the same cells and have the same patches.
+
+    Attributes:
+        members: pairs of a node and a position in its ``saved``.
+        cells: the cells that each of them shows.
+        patches: the patches that preserve some of them already.
+        left: the number of cells that are not preserved.
+        taken: the number of those that the write overwrites.
+    """
+
+    __slots__ = ("members", "cells", "patches", "left", "taken")
+
+    def __init__(self, array: np.ndarray, patches: tuple[Patch, ...], left: int | None) -> None:
+        self.members: list[tuple[Node, int]] = []
+        self.cells = Cells.reached(array)
+        if left is None:
+            left = np.unique(self.cells.numbers()).size if overlaps_itself(array) else array.size
+        self.patches, self.left, self.taken = patches, left, 0
+
+    def needs_all(self, written: Cells) -> bool:
+        """True if all written cells are certainly needed; a quick test that may miss some cases."""
+        cells = self.cells
+        return not self.patches and cells.is_stretch and cells.begin <= written.begin and written.end <= cells.end
+
+    def needed(self, written: Cells) -> tuple[int, np.ndarray]:
+        """Return the first cell of a stretch, and one bool for each of its cells: is it written and still needed?"""
+        begin, end = max(self.cells.begin, written.begin), min(self.cells.end, written.end)
+        marks = self.cells.marked(begin, end)
+        for patch in self.patches:
+            patch.cells.mark(marks, begin, False)
+        if not written.is_stretch:
+            marks &= written.marked(begin, end)
+        return begin, marks
+
+
+def preserved(
+    groups: list[Group], storage: Storage, array: np.ndarray | None, written: Cells, own: Any
+) -> list[tuple[Patch, list[Group]]]:
+    """Return patches of the cells that are written and needed, each cell once.
+
+    Args:
+        array: the array that the write goes through; None for an advanced index of it.
+        own: a saved copy of all of ``array`` that the operation has made anyway.
+    """
+    if all(group.needs_all(written) for group in groups):
+        for group in groups:
+            group.taken = written.count
+        pieces = [written] if array is not None else Cells.pieces(written.numbers(), written.itemsize)
+        needing, parts = groups, [(cells, groups) for cells in pieces]
+    else:
+        needing, parts = _parts(groups, written)
+    if not needing:
+        return []
+    if own is not None:
+        return [(Patch(written, own[0], storage=own[1]), needing)]
+    needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
+    if array is not None and needed > array.nbytes:  # scattered cells need index arrays: a copy of all is smaller
+        return [(Patch(written, array.copy()), needing)]
+    return [
+        (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
+        for cells, part in parts
+    ]
+
+
+def _parts(groups: list[Group], written: Cells) -> tuple[list[Group], list[tuple[Cells, list[Group]]]]:
+    """Return the groups that need any of the written cells, and these cells divided by the groups that need them."""
+    parts: list[tuple[int, np.ndarray, list[Group]]] = []
+    for group in groups:
+        begin, marks = group.needed(written)
+        group.taken = int(np.count_nonzero(marks))
+        if group.taken:
+            parts = _divided(parts, begin, marks, group)
+    pieces = [
+        (cells, part)
+        for begin, marks, part in parts
+        for cells in Cells.pieces(np.flatnonzero(marks) + begin, written.itemsize)
+    ]
+    return [group for group in groups if group.taken], pieces
+
+
+def _divided(
+    parts: list[tuple[int, np.ndarray, list[Group]]], begin: int, marks: np.ndarray, group: Group
+) -> list[tuple[int, np.ndarray, list[Group]]]:
+    """Divide cells, which are separated by the groups that need them, once more: ``group`` needs those in ``marks``."""
+    divided = []
+    for start, theirs, others in parts:
+        low, high = max(start, begin), min(start + theirs.size, begin + marks.size)
+        both = theirs[low - start : high - start] & marks[low - begin : high - begin] if low < high else None
+        if both is None or not both.any():
+            divided.append((start, theirs, others))
+            continue
+        divided.append((low, both, [*others, group]))
+        theirs[low - start : high - start] &= ~both
+        marks[low - begin : high - begin] &= ~both
+        if theirs.any():
+            divided.append((start, theirs, others))
+    if marks.any():
+        divided.append((begin, marks, [group]))
+    return divided
+
+
+def add(patch: Patch, groups: list[Group]) -> None:
+    """Add a patch to ``groups``. If they have many, join it with small ones that only these groups hold."""
+    small: list[Patch] = []
+    if patch.holders and any(len(group.patches) >= MANY for group in groups):
+        shared = set.intersection(*({id(each) for each in group.patches} for group in groups))
+        alike = [p for p in groups[0].patches if p.holders == patch.holders and id(p) in shared]
+        total = patch.values.size
+        for each in sorted(alike, key=lambda p: p.values.size):
+            if each.values.size <= total:
+                small.append(each)
+                total += each.values.size
+    if small:
+        patch = joined([*small, patch])
+    replaced = {id(each) for each in small}
+    for group in groups:
+        # The joined patch goes first: it is older than some, and no older patch has a cell of it.
+        rest = tuple(each for each in group.patches if id(each) not in replaced)
+        group.patches = (patch, *rest) if small else (*rest, patch)

@@ -1,0 +1,129 @@
+"""Values that a node saved for backward, and their state after writes.
+
+A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to its savers
+by weak references, so a saver that dies first costs nothing. A write (:mod:`minitensor.engine.saved.writing`) that
+overwrites
+saved bytes replaces the saved version: by :class:`Preserved` if the bytes were copied first, or by :class:`Lost`.
+Backward calls :func:`recovered`, which returns the saved array with its old values or raises an error that explains
+why it cannot.
+"""
+
+from __future__ import annotations
+
+import weakref
+from threading import RLock
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minitensor.engine.core.errors import stale
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.saved.patches import Patch, restored
+
+if TYPE_CHECKING:
+    from minitensor.engine.core.history import Node, Saved
+
+#: A node and the position of a saved tensor in its ``saved``.
+Member = tuple["Node", int]
+
+#: The value of ``Node.saved`` after a backward without ``retain_graph`` has used it.
+FREED: Any = "freed"
+
+
+def remember(storage: Storage, node: Node, ref: Any = weakref.ref) -> None:
+    """Register ``node`` as a saver of ``storage``, so that later writes check it."""
+    savers = storage.savers
+    if savers is None:
+        storage.savers = [ref(node)]
+        return
+    savers.append(ref(node))
+    if len(savers) & 63 == 63:
+        tidy(savers)
+
+
+def tidy(savers: list[Any]) -> None:
+    """Drop dead savers, so that the list of a storage that is read a million times stays small.
+
+    It is called at every 64th entry, scans the list only at each doubling, and copies it only if that shrinks it. The
+    cost per entry is constant, however long the savers live.
+    """
+    count = len(savers) + 1  # called with 63, 127, ... entries, so that the empty list of a constant never is
+    if count & (count - 1) == 0:
+        with _tidying:  # another thread may read the same storage meanwhile: it appends behind these
+            looked_at = len(savers)
+            living = [link for link in savers[:looked_at] if link() is not None]
+            if len(living) <= count * 3 // 4:
+                savers[:looked_at] = living
+
+
+_tidying = RLock()
+
+
+# ---------- the state of a saved tensor after writes ----------
+
+
+class Preserved:
+    """Replaces the version of a saved tensor after some of its bytes were preserved.
+
+    Attributes:
+        version: the version at which it was saved.
+        patches: the preserved bytes. The oldest patch comes first, and takes precedence if two share a cell.
+        left: the number of its cells that are not preserved, because no write has overwritten them.
+        noted: all of its values, under ``check_foreign_writes``; then there may be no patches.
+    """
+
+    __slots__ = ("version", "patches", "left", "noted")
+
+    def __init__(self, version: int, patches: tuple[Patch, ...], left: int, noted: Any = None) -> None:
+        self.version, self.patches, self.left, self.noted = version, patches, left, noted
+
+
+class Lost:
+    """Replaces the version of a saved tensor whose bytes were overwritten by ``op``, which made version ``made``."""
+
+    __slots__ = ("version", "made", "op", "code", "instruction")
+
+    def __init__(self, version: int, made: int, op: str, code: CodeType, instruction: int) -> None:
+        self.version, self.made, self.op, self.code, self.instruction = version, made, op, code, instruction
+
+
+def version_saved(saved: Saved) -> int:
+    """Return the version at which a tensor was saved."""
+    version = saved[2]
+    return version if type(version) is int else version.version
+
+
+def is_right(saved: Saved) -> bool:
+    """True if backward can still read the saved values."""
+    _, storage, version = saved
+    if type(version) is not int:
+        if type(version) is Lost:
+            return False
+        if version.left == 0:
+            return True  # all of it is preserved: it no longer depends on the storage
+        version = version.version
+    if storage.version == version:
+        return True
+    # A "copy_on_write" write preserves the bytes it overwrites. The values are right if all writes since then were
+    # such.
+    first, last = getattr(storage, "preserving", (0, -1))
+    return last == storage.version and first <= version
+
+
+def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
+    """Return the saved array with the values it had when ``node`` saved it, even if its storage was written since.
+
+    Raises:
+        RuntimeError: if it is lost, or may be; or, under ``check_foreign_writes``, if a write came from outside.
+    """
+    if not is_right(saved):
+        raise stale(node, what, saved)
+    array, _, version = saved
+    if type(version) is int:
+        return array
+    if version.patches:
+        array = restored(array, version.patches)
+    if version.noted is not None:
+        version.noted.check(node, what, saved, array)
+    return array

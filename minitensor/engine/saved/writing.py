@@ -1,0 +1,271 @@
+"""One write: the four steps that every write into a storage takes.
+
+1. :func:`before_write` finds the savers of the bytes that are about to be overwritten, if anybody saved at all.
+2. The bytes are written.
+3. The version rises, even if the write was interrupted (:func:`write_failed`).
+4. :func:`after_write` logs the line of the write and updates the savers.
+
+:func:`write` performs these steps. The operations of the table contain them in their generated code, in which a write
+to memory that nobody saved costs one test (``print(minitensor.source("add_"))``); the rarer parts are here.
+
+The policy "copy_on_write" preserves the bytes that somebody needs, and no others, in a
+:class:`~minitensor.engine.saved.patches.Patch`. Under the others ("2.6", the default, and "2.5"), the savers' tensors
+become
+:class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write. Preserved bytes are freed with the
+last
+node that needs them, so cells that are needed by different nodes are in different patches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from minitensor.engine.core.regions import address
+from minitensor.engine.core.storage import Storage, calling_frame, outside_engine, write_log
+from minitensor.engine.events import watch
+from minitensor.engine.modes import modes
+from minitensor.engine.saved.cells import Cells, touch
+from minitensor.engine.saved.patches import Group, Patch, add, joined, preserved
+from minitensor.engine.saved.saved import FREED, Lost, Member, Preserved, is_right, remember, version_saved
+
+if TYPE_CHECKING:
+    from minitensor.engine.core.history import Node, Saved
+    from minitensor.engine.core.tensor import Tensor
+
+
+def write(
+    storage: Storage,
+    array: np.ndarray,
+    op: str,
+    frame: FrameType | None,
+    store: Callable[..., Any],
+    *given: Any,
+    index: Any = None,
+) -> None:
+    """Call ``store(*given)``, which overwrites ``array`` (or ``array[index]``, an advanced index), as one write.
+
+    Args:
+        storage: the storage of ``array``.
+        op: the name of the write in errors.
+        frame: the frame that called for it; None for the innermost one outside the engine.
+    """
+    plan = None if storage.savers is None else before_write(storage, array, None, index)
+    try:
+        store(*given)
+    except BaseException as error:
+        write_failed(storage, error)
+        raise
+    storage.version += 1
+    if plan is not None:
+        after_write(plan, storage, op, frame or calling_frame())
+
+
+# ---------- a write that raises ----------
+
+
+def write_failed(storage: Storage, error: BaseException) -> None:
+    """Raise the version of ``storage`` if ``error`` may have interrupted a write.
+
+    Invalid operands raise before anything is written. An interruption comes at any time, so an unknown part may be
+    written, and values saved from the storage may be wrong.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        storage.version += 1
+
+
+def unless_written(
+    error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
+) -> None:
+    """Handle ``error`` of a table operation that writes ``x``: raise an explained error, unless ``x`` was written.
+
+    numpy raises errors about inf and nan after it has written. They are valid values here, so this returns normally.
+    """
+    if isinstance(error, (FloatingPointError, RuntimeWarning)):
+        return
+    if isinstance(error, (ValueError, TypeError, OverflowError, IndexError)):
+        raise explain(op, x, error, arrays) from None
+    write_failed(x._storage, error)
+    try:
+        raise error
+    finally:
+        del error  # it refers to this frame, and the frame to it
+
+
+# ---------- before a write ----------
+
+
+class Plan:
+    """The effect of a write on saved bytes, computed before it happens.
+
+    Attributes:
+        preserves: true if the policy is "copy_on_write".
+        groups: under it, the savers whose bytes the write overwrites, or whose overwritten bytes are preserved already.
+        patches: the patches that will preserve these bytes, each with the groups that need it.
+        lost: pairs of a node and a position in its ``saved``, for which nothing is preserved.
+        spoiled: savers with patches whose bytes this write does not overwrite. It raises the version all the same,
+            which makes them stale, so their patches are freed.
+    """
+
+    __slots__ = ("preserves", "groups", "patches", "lost", "spoiled")
+
+    def __init__(self, preserves: bool, lost: list[Member], spoiled: Sequence[Member] = ()) -> None:
+        self.preserves, self.lost, self.spoiled = preserves, lost, spoiled
+        self.groups: list[Group] = []
+        self.patches: list[tuple[Patch, list[Group]]] = []
+
+
+#: Plans of writes whose bytes nobody needs: only the line is logged; under "copy_on_write", also the run of writes
+#: (``Storage.preserving``).
+NOTHING_LOST, NOTHING_TO_PRESERVE = Plan(False, []), Plan(True, [])
+
+
+def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, index: Any = None) -> Plan:
+    """Find the savers of the bytes that a write through ``array`` (at an advanced ``index``) is about to overwrite.
+
+    Called only if ``storage.savers`` is not None. It changes nothing, because the write may still fail. ``own`` is a
+    copy of all of ``array`` that the operation has made anyway.
+    """
+    preserves = modes.policy == "copy_on_write"
+    if not storage.savers:  # all saved values are lost already; their errors may name this line, too
+        return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
+    savers, patched = _touched(storage, array)
+    if not savers and (preserves or not patched):
+        return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
+    written = Cells.of(array)
+    if index is not None:
+        written, own = Cells.picked(array, index), None
+        savers = [(node, k) for node, k in savers if Cells.reached(node.saved[k][0]).overlaps(written)]
+    if not preserves:
+        return Plan(False, savers, [saver for saver in patched if saver not in savers])
+    # From here on, the policy is "copy_on_write". A saver that an earlier write under another policy made stale gets no
+    # patch.
+    plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
+    groups: dict[Any, Group] = {}
+    for node, k in savers:
+        saved = node.saved[k]
+        if is_right(saved):
+            array_saved, _, version = saved
+            patches, left = (version.patches, version.left) if type(version) is Preserved else ((), None)
+            key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)
+            if key not in groups:
+                groups[key] = Group(array_saved, patches, left)
+            groups[key].members.append((node, k))
+    plan.groups = list(groups.values())
+    plan.patches = preserved(plan.groups, storage, array if index is None else None, written, own)
+    return plan
+
+
+def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
+    """Return the savers of bytes of ``array`` that may still need them, and those with some bytes preserved.
+
+    Savers that no longer depend on the storage are removed from its list.
+    """
+    found, patched = [], []
+    living: dict[Any, None] = {}
+    lost = False
+    for link in storage.savers:  # type: ignore[union-attr]  # called only if there are savers
+        node = link()
+        if node is None or node.saved is FREED or link in living:
+            continue
+        stays = False
+        for k, entry in enumerate(node.saved):
+            if type(entry) is tuple and len(entry) == 3 and entry[1] is storage:
+                version = entry[2]
+                if type(version) is Lost:
+                    lost = True
+                    continue
+                if type(version) is Preserved and version.left == 0:
+                    continue
+                stays = True
+                if type(version) is Preserved:
+                    patched.append((node, k))
+                if touch(entry[0], array):
+                    found.append((node, k))
+        if stays:
+            living[link] = None
+    if type(storage.savers) is list:
+        # An error about a lost value may name later writes, too: they are logged as long as there is a list.
+        storage.savers = list(living) if living or lost else None
+    else:
+        storage.savers[:] = living  # type: ignore[index]  # a list of ``sharing.foreign_writes``
+    return found, patched
+
+
+def before_write_of_part(
+    storage: Storage, array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]], own: Saved | None = None
+) -> Plan:
+    """Like :func:`before_write`, if only a part is written: ``part()`` returns an array on this memory and an index."""
+    try:
+        shown, index = part()
+    except (ValueError, IndexError, TypeError):
+        shown, index = array, None  # the operation itself will raise the error
+    return before_write(storage, shown, own, index)
+
+
+def index_written(array: np.ndarray, part: Callable[[], tuple[np.ndarray, Any]]) -> Any:
+    """Return the advanced index, a tuple, that an operation wrote in ``array``; None if no index describes it."""
+    shown, index = part()
+    if shown is not array:
+        return None
+    return index if isinstance(index, tuple) else (index,)
+
+
+# ---------- after a write ----------
+
+
+def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None:
+    """Log the line of the write that ``frame`` called for, after its version was counted, and update the savers."""
+    frame = outside_engine(frame)
+    version, code, instruction = storage.version, frame.f_code, frame.f_lasti
+    write_log.append((ref(storage), version, op, code, instruction))
+    if plan is NOTHING_LOST:
+        return
+    for node, k in plan.lost:
+        array, _, _ = saved = node.saved[k]
+        _replace(node, k, (array, storage, Lost(version_saved(saved), version, op, code, instruction)))
+    for node, k in plan.spoiled:
+        array, _, saved_at = node.saved[k]
+        _replace(node, k, (array, storage, saved_at.version))
+    if plan.preserves:
+        first, last = getattr(storage, "preserving", (0, -1))
+        storage.preserving = (first if last == version - 1 else version - 1), version
+        for patch, needing in plan.patches:
+            add(patch, needing)
+        for group in plan.groups:
+            if group.taken:
+                _settle(group)
+    listener = watch.listener
+    if listener is not None:
+        idle = [member for group in plan.groups if not group.taken for member in group.members]
+        for patch, needing in plan.patches:
+            listener("taken", storage, [member for group in needing for member in group.members], patch)
+        if idle or plan.lost:
+            listener("taken", storage, idle + plan.lost, None)
+
+
+def _settle(group: Group) -> None:
+    """Store the preserved bytes in the members of ``group``; if all are preserved, detach them from the storage."""
+    left = group.left - group.taken
+    if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):
+        group.patches = (joined(group.patches),)
+    for node, k in group.members:
+        array, storage, _ = saved = node.saved[k]
+        shown = group.patches[0].shown(array) if left == 0 and len(group.patches) == 1 else None
+        noted = getattr(saved[2], "noted", None)
+        if shown is None or (noted is not None and noted.changed(shown).any()):
+            _replace(node, k, (array, storage, Preserved(version_saved(saved), group.patches, left, noted)))
+        else:
+            kept = group.patches[0].storages[0]
+            _replace(node, k, (shown, kept, kept.version))
+            remember(kept, node)
+
+
+def _replace(node: Node, k: int, saved: Saved) -> None:
+    entries = list(node.saved)
+    entries[k] = saved
+    node.saved = tuple(entries)

@@ -1,0 +1,157 @@
+"""DLPack and the CUDA array interface: protocols by which libraries share memory without depending on each other.
+
+``np.from_dlpack(x)``, ``torch.from_dlpack(x)`` and similar functions use the memory of a tensor; :func:`from_dlpack`
+returns a tensor on theirs. No byte is copied. On the host numpy creates and reads the capsules. Lifetimes, counting
+and versions follow :mod:`minitensor.engine.sharing.numpy_memory`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.places import place_of
+from minitensor.engine.sharing.numpy_memory import borrowed, entry_of, lent, plain
+
+#: Device types of the DLPack protocol.
+CPU, CUDA = 1, 2
+
+#: numpy 2.0 supports only the first version of the protocol, which cannot mark memory as read-only.
+_SPEAKS_VERSIONS = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+
+def _refuse_gradient(x: Tensor, what: str) -> None:
+    if not x.stop_gradient:
+        raise BufferError(
+            f"{what}: this tensor wants a gradient, and autograd would not notice outside writes. Use `x.detach()`."
+        )
+
+
+def _refuse_simulated(x: Tensor, what: str) -> None:
+    gpu = gpu_of(x._array)
+    if gpu is not None and gpu.name.endswith(":sim"):
+        raise BufferError(
+            f"{what}: this tensor lies on a simulated GPU, {place_of(gpu)}, which no other library "
+            f"knows. Use `x.cpu()`."
+        )
+
+
+def dlpack_device(x: Tensor) -> tuple[int, int]:
+    """Return the device's type and number in DLPack: (1, 0) for the host.
+
+    Raises:
+        BufferError: if the tensor is on a simulated GPU.
+    """
+    _refuse_simulated(x, "__dlpack_device__")
+    return (CPU, 0) if gpu_of(x._array) is None else x._array.__dlpack_device__()
+
+
+def dlpack(
+    x: Tensor,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Return a DLPack capsule of the memory of ``x``, with a version and flags if ``max_version`` allows them.
+
+    It is called by ``np.from_dlpack(x)`` and ``torch.from_dlpack(x)``, not by hand. The storage is kept alive by the
+    capsule and by the arrays made of it.
+
+    Args:
+        stream: None on the host; passed to CuPy on a CUDA device.
+        dl_device: the device that the consumer wants; must be the tensor's.
+        copy: True for a copy, which shares nothing.
+
+    Raises:
+        BufferError: if the tensor wants a gradient, is on a simulated GPU, or is read-only while the capsule has no
+            flag for that.
+    """
+    _refuse_gradient(x, "__dlpack__")
+    _refuse_simulated(x, "__dlpack__")
+    if gpu_of(x._array) is not None:
+        entry_of(x._storage).for_good = True
+        return x._array.__dlpack__(stream=stream)
+    if stream is not None:
+        raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {stream!r}")
+    if dl_device is not None and tuple(dl_device) != (CPU, 0):
+        raise BufferError(f"__dlpack__: the tensor lies on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
+    array = x._array.copy() if copy else lent(x)
+    told = _SPEAKS_VERSIONS and max_version is not None and max_version[0] >= 1
+    if not told and not array.flags.writeable:
+        raise BufferError(
+            "__dlpack__: this tensor is read-only, and a capsule without a version cannot say so. Use `x.clone()`, or "
+            "a consumer that asks for max_version (1, 0)."
+        )
+    return array.__dlpack__(max_version=max_version) if told else array.__dlpack__()
+
+
+class _Capsule:
+    """Source object for a capsule that exists already."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU, 0  # numpy reads the actual device from the capsule
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """Return a tensor that shares the memory of ``source``, which has ``__dlpack__`` or is a capsule.
+
+    The tensor wants no gradient. It is read-only if the producer marks the memory as read-only. A capsule without a
+    version has no such mark, and is treated as numpy treats it.
+
+    Raises:
+        TypeError: for any other object, and for dtypes that tensors do not support.
+        BufferError: if the memory is not on the host, or the producer refuses.
+        ValueError: as in :func:`from_numpy`.
+    """
+    if isinstance(source, np.ndarray):
+        return borrowed("from_dlpack", plain("from_dlpack", source))
+    if type(source).__name__ == "PyCapsule":
+        source = _Capsule(source)
+    if not hasattr(source, "__dlpack__") or not hasattr(source, "__dlpack_device__"):
+        raise TypeError(
+            f"from_dlpack takes an object with __dlpack__ and __dlpack_device__, or a DLPack capsule, not "
+            f"{type(source).__name__}"
+        )
+    device = int(source.__dlpack_device__()[0])
+    if device == CUDA:
+        raise BufferError("from_dlpack: this memory lies on a CUDA device. Bring it to the host first, as by `.cpu()`.")
+    try:
+        array = np.from_dlpack(source)
+    except (BufferError, RuntimeError) as error:
+        raise BufferError(f"from_dlpack: {error}") from error
+    return borrowed("from_dlpack", plain("from_dlpack", array))
+
+
+# ---------- CUDA ----------
+
+
+def cuda_array_interface(x: Tensor) -> dict[str, Any]:
+    """Return a description of the tensor's memory on a CUDA device, for CuPy, Numba and torch.
+
+    Raises:
+        AttributeError: if the tensor is not on a CUDA device.
+        RuntimeError: if it wants a gradient.
+    """
+    found = getattr(x._array, "__cuda_array_interface__", None)
+    if found is None:
+        raise AttributeError(f"only a tensor on a CUDA device has __cuda_array_interface__; this one is on {x.place}")
+    if not x.stop_gradient:
+        raise RuntimeError("__cuda_array_interface__: this tensor wants a gradient; use `x.detach()`")
+    entry_of(x._storage).for_good = True  # a reader of the address does not report when it is done
+    return dict(found)
+
+
+Tensor.__dlpack__ = dlpack
+Tensor.__dlpack_device__ = dlpack_device
+Tensor.__cuda_array_interface__ = property(cuda_array_interface)

@@ -1,0 +1,200 @@
+"""Detect writes from outside the engine before backward uses the overwritten values.
+
+Shared memory (:mod:`minitensor.engine.sharing.numpy_memory`) can be written by numpy or another library without
+changing a
+version. A backward that needs the old values would then be silently wrong. With :class:`check_foreign_writes`, saved
+tensors on shared memory are also copied, and backward compares them before it uses them. If they differ, it raises an
+error that names the operation that saved, and the elements that changed.
+
+The check uses copies instead of checksums, because a copy takes no longer than reading, misses nothing, and can show
+the old value. The price is memory, for shared storages only. It is not counted, so that the meter shows the same values
+as without the check. If the check is off, nothing is copied and no operation does any more work.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minitensor.engine.core.history import Saved
+from minitensor.engine.core.regions import address, overlaps_itself
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.device.arrays import byte_bounds, gpu_of
+from minitensor.engine.saved.cells import Cells
+from minitensor.engine.saved.saved import Preserved
+from minitensor.engine.sharing import numpy_memory
+
+if TYPE_CHECKING:
+    from minitensor.engine.core.history import Node
+
+
+class Checking:
+    """``on``: True if saved tensors on shared memory are copied."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = False
+
+
+checking = Checking()
+
+
+# ---------- saved and present values ----------
+
+
+class SavedCopy:
+    """Copy of a saved tensor from the time when it was saved."""
+
+    __slots__ = ("array", "__weakref__")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array.copy()
+
+    def changed(self, now: np.ndarray) -> np.ndarray:
+        """Return a mask of the elements whose bytes differ ``now``."""
+        bits = np.dtype(f"u{now.itemsize}")
+        return now.view(bits) != self.array.view(bits)
+
+    def check(self, node: Node, what: str, saved: Saved, now: np.ndarray) -> None:
+        """Compare the copy with ``now`` before backward uses it.
+
+        Raises:
+            RuntimeError: if an element differs.
+        """
+        changed = self.changed(now)
+        if changed.any():
+            raise written_outside(node, what, saved, self.array, now, changed)
+
+
+def written_outside(
+    node: Node, what: str, saved: Saved, then: np.ndarray, now: np.ndarray, changed: np.ndarray
+) -> RuntimeError:
+    """Return the error for a saved value that was overwritten from outside the engine."""
+    array, storage, version = saved
+    which = {"out": "output", "x": "first input", "y": "second input"}.get(what, what)
+    if what == "x" and len(node.inputs) == 1:
+        which = "input"
+    count = int(np.count_nonzero(changed))
+    first = tuple(int(i) for i in np.argwhere(changed)[0])
+    name = f"element {list(first)}" if first else "its element"
+    at = address(array) + sum(i * stride for i, stride in zip(first, array.strides, strict=True))
+    byte = at - byte_bounds(storage.buffer)[0]
+    others = f"; {count - 1} more of its {array.size} elements changed" if count > 1 else ""
+    return RuntimeError(
+        f"A tensor of shape {list(array.shape)} that backward needs was overwritten from outside the engine, by "
+        f"another user of its memory, so its version did not change.\n"
+        f"  saved:   {node.op.name} saved its {which} at version {version.version} ({node.place})\n"
+        f"  changed: {name} (bytes {byte} to {byte + array.itemsize - 1} of the storage) was {then[first].item()} and "
+        f"is {now[first].item()}{others}\n"
+        f"Ways out: let numpy or the other library write before the operation, or after backward; write through a "
+        f"tensor, as in `x[...] = value`, so that the version changes; or compute with a copy (`to_tensor`, `clone()`)."
+    )
+
+
+# ---------- copying saved tensors ----------
+
+
+class CopyingSavers(list[Any]):
+    """Replacement for a storage's list of savers that copies the saved tensors of every node appended to it."""
+
+    def __init__(self, storage: Storage) -> None:
+        super().__init__(storage.savers or ())
+        self.storage = weakref.ref(storage)
+        #: The copies by address and layout, because many operations save the same tensor.
+        self.copies: weakref.WeakValueDictionary[Any, SavedCopy] = weakref.WeakValueDictionary()
+        for link in self:
+            self._copy_saved(link())
+
+    def append(self, link: Any) -> None:
+        """Append a node, and copy the tensors that it saved."""
+        super().append(link)
+        self._copy_saved(link())
+
+    def _copy_saved(self, node: Node | None) -> None:
+        storage = self.storage()
+        # The guard of a layer's call saves only to be notified of writes; no backward reads it.
+        if node is None or type(node.saved) is not tuple or node.op.name == "guard":
+            return
+        if storage is None or not numpy_memory.is_shared(storage):
+            return
+        entries = list(node.saved)
+        for k, entry in enumerate(entries):
+            if type(entry) is not tuple or len(entry) != 3 or entry[1] is not storage or not entry[0].size:
+                continue
+            array, _, version = entry
+            if type(version) is int:
+                cells = np.unique(Cells.reached(array).numbers()).size if overlaps_itself(array) else array.size
+                entries[k] = array, storage, Preserved(version, (), cells, self._copy_of(array))
+        node.saved = tuple(entries)
+
+    def _copy_of(self, array: np.ndarray) -> SavedCopy:
+        key = address(array), array.shape, array.strides
+        copy = self.copies.get(key)
+        if copy is None or copy.changed(array).any():
+            self.copies[key] = copy = SavedCopy(array)
+        return copy
+
+
+# ---------- switching on and off ----------
+
+_copying: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
+def _copy_from_now(storage: Storage) -> None:
+    """Copy tensors saved from the shared ``storage`` from now on, if the check is on."""
+    if checking.on and gpu_of(storage.buffer) is None:
+        # Also if it was registered before, because tensors saved while it was not shared have no copy.
+        storage.savers = CopyingSavers(storage)
+        _copying.add(storage)
+
+
+def _switch(on: bool) -> None:
+    checking.on = on
+    if on:
+        for storage in numpy_memory.shared_storages():
+            _copy_from_now(storage)
+        return
+    for storage in list(_copying):
+        if type(storage.savers) is CopyingSavers:
+            storage.savers = list(storage.savers) or None
+    _copying.clear()
+
+
+numpy_memory.when_shared.append(_copy_from_now)
+
+
+class check_foreign_writes:
+    """Make backward raise if it would use a value that was overwritten from outside since it was saved.
+
+    The check starts with the call; used as a context manager, it restores the former state at the end. It covers
+    tensors on shared memory that are saved while it is on. Tensors saved earlier are covered from the time when the
+    check began or their memory was first shared. Copies are kept when the check ends, because their backward may run
+    later.
+
+    The error is a RuntimeError. It names the operation and the line that saved, the first element that changed, its
+    bytes in the storage, and the values before and after. Values that backward does not need may be written at any
+    time, and all values may be written after it has run.
+
+    Args:
+        on: False to stop copying.
+
+    Raises:
+        TypeError: if ``on`` is not a bool.
+    """
+
+    __slots__ = ("_before", "_on")
+
+    def __init__(self, on: bool = True) -> None:
+        if not isinstance(on, bool):
+            raise TypeError(f"check_foreign_writes: on is True or False, not {on!r}")
+        self._on, self._before = on, checking.on
+        _switch(on)
+
+    def __enter__(self) -> None:
+        _switch(self._on)
+
+    def __exit__(self, *_: object) -> None:
+        _switch(self._before)

@@ -1,0 +1,319 @@
+"""Memory shared with numpy, and with every library that supports DLPack.
+
+Sharing is always explicit: :func:`from_numpy`, :func:`from_dlpack`, ``x.numpy(share=True)``, ``x.__dlpack__()``. They
+copy no byte. Everything else (``to_tensor``, ``x.numpy()``, ``np.asarray(x)``) copies.
+
+* Lent memory stays allocated, and is counted, as long as an outside object refers to it.
+* Borrowed memory is not counted, because somebody else allocated it. It is kept alive as long as a tensor uses it.
+* A range of memory is one storage. If it is shared again, in whole or in part, the new tensor uses the same storage, so
+  that the version counts every write by the engine. If this is impossible, sharing is refused.
+* Memory that is read-only outside is read-only in the engine, and the other way round.
+* The engine does not see writes from outside: see :mod:`minitensor.engine.sharing.foreign_writes`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import address, overlaps_itself
+from minitensor.engine.core.storage import Storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array
+from minitensor.engine.device.places import place_of
+from minitensor.engine.dtypes import BY_NUMPY, DTYPES
+from minitensor.engine.events import watch
+
+
+class Window:
+    """Owner of an array's memory for numpy: the array and its views keep it alive, and it keeps ``keeps`` alive."""
+
+    __slots__ = ("__array_interface__", "keeps", "__weakref__")
+
+    def __init__(
+        self, at: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, writeable: bool, keeps: Any
+    ) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": dtype.str,
+            "shape": shape,
+            "strides": strides,
+            "data": (at, not writeable),
+        }
+        self.keeps = keeps
+
+    @classmethod
+    def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
+        """Return a window onto the elements of ``array``."""
+        return cls(address(array), array.shape, array.strides, array.dtype, writeable, keeps)
+
+
+# ---------- registry of shared storages ----------
+
+
+class _Shared:
+    """State of a storage that is or was shared.
+
+    Attributes:
+        storage: a weak reference to it.
+        begin, end: the address range of its memory; equal if it has no bytes, or is on a GPU.
+        for_good: True if the outside has its address and no window that would report the end of its use.
+        windows: the windows through which the outside uses it.
+    """
+
+    __slots__ = ("storage", "begin", "end", "for_good", "windows")
+
+    def __init__(self, storage: Storage) -> None:
+        key = id(storage)
+        self.storage = weakref.ref(storage, lambda _: _forget(key))
+        on_host = gpu_of(storage.buffer) is None
+        self.begin, self.end = byte_bounds(storage.buffer) if on_host else (0, 0)
+        self.for_good = False
+        self.windows: weakref.WeakSet[Window] = weakref.WeakSet()
+
+
+_by_id: dict[int, _Shared] = {}
+#: Those with bytes on the host, by address. They never overlap: each is an allocation, or was separated when created.
+_by_address: list[_Shared] = []
+
+#: Called with a storage when it is shared for the first time.
+when_shared: list[Callable[[Storage], None]] = []
+
+
+def _begin(shared: _Shared) -> int:
+    return shared.begin
+
+
+def entry_of(storage: Storage) -> _Shared:
+    """Return the entry of ``storage``, which is about to be shared."""
+    shared = _by_id.get(id(storage))
+    if shared is None:
+        shared = _by_id[id(storage)] = _Shared(storage)
+        if shared.begin < shared.end:
+            _by_address.insert(bisect_left(_by_address, shared.begin, key=_begin), shared)
+    return shared
+
+
+def _forget(key: int) -> None:
+    """Remove the entry of a freed storage."""
+    shared = _by_id.pop(key)
+    if shared.begin < shared.end:
+        del _by_address[bisect_left(_by_address, shared.begin, key=_begin)]
+
+
+def _overlapping(begin: int, end: int) -> list[_Shared]:
+    """Return the entries with a byte between two addresses."""
+    first = bisect_right(_by_address, begin, key=_begin)
+    if first and _by_address[first - 1].end > begin:
+        first -= 1
+    return _by_address[first : bisect_left(_by_address, end, key=_begin)]
+
+
+def storage_around(begin: int, end: int) -> Storage | None:
+    """Return the shared storage that has all memory between two addresses, or None."""
+    for shared in _overlapping(begin, end):
+        storage = shared.storage()
+        if storage is not None and shared.begin <= begin and end <= shared.end:
+            return storage
+    return None
+
+
+def is_shared(storage: Storage) -> bool:
+    """True if the outside may read or write ``storage`` now, so that its memory must not be reused."""
+    shared = _by_id.get(id(storage))
+    return shared is not None and (shared.for_good or len(shared.windows) > 0)
+
+
+def shared_storages() -> list[Storage]:
+    """Return the living storages that are shared."""
+    storages = [shared.storage() for shared in _by_id.values()]
+    return [storage for storage in storages if storage is not None and is_shared(storage)]
+
+
+def _notify(storage: Storage) -> None:
+    for listener in when_shared:
+        listener(storage)
+
+
+# ---------- borrowing ----------
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """Return a tensor that shares the memory of ``array``: a write into one is visible in the other. Nothing is copied.
+
+    The tensor is on the host and wants no gradient. Its shape, strides and dtype are those of the array, which may be
+    any view; ``np.memmap`` and ``np.matrix`` are treated as plain arrays. If the array is read-only, or its elements
+    share memory, the tensor is read-only. Its bytes are not counted, because numpy owns them.
+
+    Raises:
+        TypeError: if ``array`` is not an array, has a meaning beyond its elements (as masked arrays do), or has a dtype
+            or byte order that tensors do not support.
+        ValueError: if its elements are not aligned to their size, or if part of its memory is shared already, or all of
+            it with another dtype.
+    """
+    return borrowed("from_numpy", plain("from_numpy", array))
+
+
+def plain(op: str, array: Any) -> np.ndarray:
+    """Return ``array`` as a plain array with a dtype of tensors, on the same memory."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(
+            f"{op}: a masked array has no place for its mask in a tensor; share its .data, without the mask"
+        )
+    if type(array) not in (np.ndarray, np.memmap, np.matrix):
+        raise TypeError(
+            f"{op}: an array of type {type(array).__name__} may mean more than its numbers; share them alone with "
+            f"{op}(np.asarray(array))"
+        )
+    if not array.dtype.isnative:
+        raise TypeError(
+            f"{op}: dtype {array.dtype.str} has the bytes of each number in an order that is not this computer's, and "
+            f"sharing converts nothing; to_tensor copies and converts"
+        )
+    if array.dtype not in BY_NUMPY:
+        raise TypeError(
+            f"{op}: dtype {array.dtype} cannot be shared; a tensor holds one of {', '.join(DTYPES)}. Convert a copy, "
+            f"as in to_tensor(array.astype('float32'))"
+        )
+    size = array.itemsize
+    if array.size and (address(array.view(np.ndarray)) % size or any(s % size for s in array.strides)):
+        raise ValueError(
+            f"{op}: the elements do not lie at multiples of their size ({size} bytes), as in a field of a structured "
+            f"array or behind a header of another length; to_tensor copies them"
+        )
+    return array.view(BY_NUMPY[array.dtype].numpy, np.ndarray)
+
+
+def borrowed(op: str, array: np.ndarray) -> Tensor:
+    """Return a tensor on the memory of ``array``."""
+    storage = _storage_at(op, array)
+    new = storage is None
+    if storage is None:
+        storage = Storage.__new__(Storage)
+        storage.buffer = _around(array)
+        storage.nbytes = 0  # not counted, because somebody else owns the memory
+        storage.version = 0
+        storage.savers = None
+        entry_of(storage).for_good = True  # the owner keeps the memory
+    writeable = array.flags.writeable and not overlaps_itself(array)
+    tensor = Tensor._alias(np.asarray(Window.on(array, writeable, storage.buffer)), storage)
+    if new:
+        _notify(storage)
+    listener = watch.listener
+    if listener is not None:
+        if new:
+            listener("alloc", storage)
+        listener("make", tensor, op, ())
+    return tensor
+
+
+def _storage_at(op: str, array: np.ndarray) -> Storage | None:
+    """Return the storage that already covers the memory of ``array``; None if there is none.
+
+    Raises:
+        ValueError: if only a part is covered, or all with another dtype, because a version would miss writes then.
+    """
+    if array.size == 0:
+        return None
+    begin, end = byte_bounds(array)
+    for shared in _overlapping(begin, end):
+        storage = shared.storage()
+        if storage is None:
+            continue
+        if storage.buffer.dtype != array.dtype:
+            raise ValueError(
+                f"{op}: this memory is shared already, with a tensor of dtype {storage.buffer.dtype}, and here it has "
+                f"dtype {array.dtype}; to_tensor copies it"
+            )
+        if begin < shared.begin or shared.end < end:
+            raise ValueError(
+                f"{op}: a part of this memory is shared already. Share all of it first, and then the part; or copy it "
+                f"with to_tensor"
+            )
+        return storage
+    return None
+
+
+def _around(array: np.ndarray) -> np.ndarray:
+    """Return all memory of the owner of ``array``, in one dimension, or that of ``array`` if the owner is unknown.
+
+    Other parts of it that are shared later then use the same storage.
+    """
+    size = array.itemsize
+    if array.size == 0:
+        return array.view()
+    begin, end = byte_bounds(array)
+    first, last = _owned(array)
+    if first <= begin and end <= last and not _overlapping(first, last):
+        begin -= (begin - first) // size * size
+        end += (last - end) // size * size
+    window = Window(begin, ((end - begin) // size,), (size,), array.dtype, False, array)
+    return np.asarray(window)
+
+
+def _owned(array: np.ndarray) -> tuple[int, int]:
+    """Return the address range of the memory that the owner of ``array`` has."""
+    owner, base = array, array.base
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            owner, base = base, base.base
+        elif isinstance(base, memoryview):
+            base = base.obj
+        elif isinstance(getattr(base, "base", None), np.ndarray):
+            base = base.base  # an internal helper of numpy
+        else:
+            with suppress(TypeError, ValueError, BufferError):  # owners of unknown size
+                owner = np.frombuffer(base, np.uint8)  # bytes, a bytearray, a mapped file
+            break
+    return byte_bounds(owner.view(np.ndarray))
+
+
+# ---------- lending ----------
+
+
+def numpy(x: Tensor, share: bool = False) -> np.ndarray:
+    """Return the elements as an array: a copy, as in Paddle, or with ``share=True`` an array on the tensor's memory.
+
+    Writing into a copy changes no tensor. A write into shared memory is visible in every tensor on it, but does not
+    change the version, so a backward that needs the old values would be wrong (see ``check_foreign_writes``).
+
+    Raises:
+        RuntimeError: if ``share`` is set and the tensor wants a gradient.
+        TypeError: if ``share`` is set and the tensor is on a GPU.
+    """
+    if share is False:
+        return host_array(x._array) if type(x._array) is not np.ndarray else x._array.copy()
+    if share is not True:
+        raise TypeError(f"numpy: share is True or False, not {share!r}")
+    if gpu_of(x._array) is not None:
+        raise TypeError(
+            f"numpy(share=True): this tensor lies on {place_of(gpu_of(x._array))}, and numpy sees the memory of the "
+            f"host only. Use `x.numpy()`, or share the copy that `x.cpu()` makes."
+        )
+    if not x.stop_gradient:
+        raise RuntimeError(
+            "numpy(share=True): this tensor wants a gradient, and autograd would not notice writes by numpy. "
+            "Use `x.detach().numpy(share=True)`, or `x.numpy()` for a copy."
+        )
+    return lent(x)
+
+
+def lent(x: Tensor) -> np.ndarray:
+    """Return an array on the memory of ``x`` that keeps its storage alive."""
+    storage = x._storage
+    was = is_shared(storage)
+    window = Window.on(x._array, x._array.flags.writeable, storage)
+    entry_of(storage).windows.add(window)
+    if not was:
+        _notify(storage)
+    return np.asarray(window)
+
+
+Tensor.numpy = numpy

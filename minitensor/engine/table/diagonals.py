@@ -1,0 +1,27 @@
+"""Diagonals of matrices, and what lies on one side of them. What is overwritten has gradient 0."""
+
+from minitensor.engine.kernels import diagonals as kernels
+from minitensor.engine.table.rows import op
+
+_MATRICES = "x [..., n, m]"
+
+op("tril", kernels.tril, "x", "x, with 0 above the diagonal of its last two dimensions.", arguments=("diagonal=0",),
+   takes=_MATRICES, prepare=kernels.diagonal_argument, refuses=("TypeError: for diagonal that is no integer.",),
+   writes="side(x, diagonal, True)", x="tril(g, diagonal)")  # fmt: skip
+op("triu", kernels.triu, "x", "x, with 0 below the diagonal of its last two dimensions.", arguments=("diagonal=0",),
+   takes=_MATRICES, prepare=kernels.diagonal_argument, refuses=("TypeError: for diagonal that is no integer.",),
+   writes="side(x, diagonal, False)", x="triu(g, diagonal)")  # fmt: skip
+op("fill_diagonal", kernels.fill_diagonal, "x",
+   "x, with value on its main diagonal, each cell of which is moved offset columns along its row; with wrap, the "
+   "diagonal of a tall matrix begins anew after leaving one row out.",
+   arguments=("value", "offset=0", "wrap=False"), prepare=kernels.fill_diagonal_arguments, elementwise=False,
+   refuses=("TypeError: for value that is no number.",),
+   takes="x [n, m], or of more dimensions, all equally long",
+   writes="main(x, offset, wrap)", x="fill_diagonal(g, 0, offset, wrap)")  # fmt: skip
+op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",
+   "x, with y on the diagonal of its matrices in dim1 and dim2; that diagonal is the last dimension of y.",
+   arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.fill_diagonal_tensor_arguments, promote=(),
+   prologue="x, y = storable('fill_diagonal_tensor{_}', x, y)", elementwise=False,
+   takes="x of two dimensions or more, y as a copy of that diagonal would be: [..., length]",
+   writes="diagonal(x, offset, dim1, dim2)",
+   x="emptied_diagonal(g, offset, dim1, dim2)", y="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip

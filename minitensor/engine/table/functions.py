@@ -1,0 +1,73 @@
+"""Functions of one number or two: powers of e, logarithms, trigonometric and hyperbolic functions, and some others."""
+
+import numpy as np
+
+from minitensor.engine.kernels import elementwise, functions
+from minitensor.engine.table.rows import each, op
+
+# ---------- powers of e, and logarithms ----------
+
+each("exp", np.exp, "x", "e to the power of x.", floats=True, x="g * out")
+each("expm1", np.expm1, "x", "exp(x) - 1, exact near 0.", floats=True, x="g * (out + 1)")
+each("log", np.log, "x", "Natural logarithm.", floats=True, x="g / x")
+each("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.6931471805599453)")  # log(2)
+each("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
+each("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
+each("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
+each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first brought between "
+   "eps and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
+   refuses=("ValueError: for eps outside 0 and 0.5.",),
+   floats=True, marks={"passed": "logical_and(x >= eps, x <= 1 - eps)"},
+   x="where(passed, g, 0) / (where(passed, x, 0.5) * (1 - where(passed, x, 0.5)))")  # fmt: skip
+
+# ---------- trigonometric functions ----------
+
+each("sin", np.sin, "x", "Sine.", floats=True, x="g * cos(x)")
+each("cos", np.cos, "x", "Cosine.", floats=True, x="-g * sin(x)")
+each("tan", np.tan, "x", "Tangent.", floats=True, x="g * (1 + out * out)")
+each("asin", np.arcsin, "x", "Inverse sine.", floats=True, x="g * rsqrt(1 - x * x)")
+each("acos", np.arccos, "x", "Inverse cosine.", floats=True, x="-g * rsqrt(1 - x * x)")
+each("atan", np.arctan, "x", "Inverse tangent.", floats=True, x="g / (1 + x * x)")
+each("sinc", functions.sinc, "x", "sin(pi x) / (pi x), and 1 at 0.", floats=True, x="g * sinc_slope(x)")
+
+# ---------- hyperbolic functions ----------
+
+each("sinh", np.sinh, "x", "Hyperbolic sine.", floats=True, x="g * cosh(x)")
+each("cosh", np.cosh, "x", "Hyperbolic cosine.", floats=True, x="g * sinh(x)")
+each("tanh", np.tanh, "x", "Hyperbolic tangent.", floats=True, x="g * (1 - out * out)", namespaces="TmF")
+each("asinh", np.arcsinh, "x", "Inverse hyperbolic sine.", floats=True, x="g / cosh(out)")
+each("acosh", np.arccosh, "x", "Inverse hyperbolic cosine.", floats=True, x="g / sinh(out)")
+each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g * square(cosh(out))")
+
+# ---------- of two numbers ----------
+
+each("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without overflow on the way; the slopes at (0, 0) are taken as 0.",
+   floats=True, x="where(out == 0, 0, g) * (x / where(out == 0, 1, out))",
+   y="where(out == 0, 0, g) * (y / where(out == 0, 1, out))")  # fmt: skip
+each("copysign", np.copysign, "x y", "The size of x with the sign of y, which gets gradient 0; the slope at x = 0 is "
+   "taken as 0.", floats=True,
+   marks={"kept": "copysign(sign(x), y) * sign(x) > 0", "turned": "copysign(sign(x), y) * sign(x) < 0"},
+   x="where(kept, g, where(turned, -g, 0))", y="zeros_like(g)")  # fmt: skip
+each("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
+   x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # fmt: skip
+each("lerp", functions.lerp, "x y weight",
+   "x + weight * (y - x): x for weight 0, y for weight 1, between them between.", floats=True,
+   x="g * (1 - weight)", y="g * weight", weight="g * (y - x)")  # fmt: skip
+
+# ---------- nan and inf ----------
+
+op(
+    "isfinite",
+    np.isfinite,
+    "x",
+    "Where x is neither nan nor infinite; a bool tensor.",
+    not_differentiable=True,
+    in_place=False,
+)
+op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", not_differentiable=True, in_place=False)
+op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=True, in_place=False)
+op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
+   "largest and lowest numbers of the dtype); what is replaced gets gradient 0.",
+   arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,
+   refuses=("TypeError: for nan, posinf or neginf that is no number.",),
+   marks={"finite": "isfinite(x)"}, x="where(finite, g, 0)")  # fmt: skip

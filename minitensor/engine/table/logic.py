@@ -1,0 +1,40 @@
+"""Logic on truth values, and on the bits of integers.
+
+A number is true unless it is 0. In place, truth values are stored in the dtype of x, and the gradient of x is 0. Bits
+are those of integers and bools; there are no gradients.
+"""
+
+import numpy as np
+
+from minitensor.engine.kernels import logic as kernels
+from minitensor.engine.table.rows import op
+
+for _name, _doc in {
+    "logical_and": "True where both are true",
+    "logical_or": "True where one or both are true",
+    "logical_xor": "True where just one is true",
+}.items():
+    op(_name, getattr(np, _name), "x y", f"{_doc}; a bool tensor.", not_differentiable=True)
+op("logical_not", np.logical_not, "x", "True where x is not; a bool tensor.", not_differentiable=True)
+
+for _name, _doc in {
+    "bitwise_and": "The bits that both have.",
+    "bitwise_or": "The bits that one or both have.",
+    "bitwise_xor": "The bits that just one has.",
+}.items():
+    op(_name, getattr(np, _name), "x y", _doc)
+op("bitwise_not", np.bitwise_not, "x", "The bits that x does not have.", aliases=("bitwise_invert",))
+
+_SHIFT = {
+    "arguments": ("is_arithmetic=True",),
+    "prepare": kernels.flag_argument,
+    "refuses": ("ValueError: for y below 0.", "TypeError: for tensors that are not of integers."),
+    "signature": "x, y, is_arithmetic=True, out=None, name=None",
+}
+op("bitwise_left_shift", kernels.left_shift, "x y", "The bits of x, y places to the left.", **_SHIFT,
+   prologue="if out is not None: return as_out('bitwise_left_shift{_}', out).copy_("
+   "redirect('bitwise_left_shift{_}', x, y, is_arithmetic))")  # fmt: skip
+op("bitwise_right_shift", kernels.right_shift, "x y",
+   "The bits of x, y places to the right; the sign bit enters from the left, or 0 with is_arithmetic=False.", **_SHIFT,
+   prologue="if out is not None: return as_out('bitwise_right_shift{_}', out).copy_("
+   "redirect('bitwise_right_shift{_}', x, y, is_arithmetic))")  # fmt: skip

@@ -1,0 +1,18 @@
+"""Reading and writing where a mask is true. A mask has no gradient; what is overwritten has gradient 0."""
+
+from minitensor.engine.kernels import masked as kernels
+from minitensor.engine.table.rows import op
+
+op("masked_fill", kernels.masked_fill, "x mask value", "value (one number) where mask is true, else x.", promote=(),
+   prologue="mask = as_mask('masked_fill{_}', mask); x, value = storable('masked_fill{_}', x, value)",
+   writes="where_true(x, mask)", x="where(mask, 0, g)", value="where(mask, g, 0)")  # fmt: skip
+op("masked_scatter", kernels.masked_scatter, "x mask value",
+   "x, with the elements of value, from its first on, where mask is true, in the order of the elements.",
+   takes="x any, mask broadcast to it, value any of at least as many elements as mask is true",
+   prologue="mask = as_mask('masked_scatter{_}', mask); x, value = storable('masked_scatter{_}', x, value)", promote=(),
+   elementwise=False, writes="where_true(x, mask)",
+   x="where(mask, 0, g)", value="first_taken(g, mask, shape)")  # fmt: skip
+op("masked_select", kernels.masked_select, "x mask", "The elements of x where mask is true, in one dimension.",
+   takes="x any, mask broadcast to it", gives="shape [n], for n elements where mask is true",
+   prologue="mask = as_mask('masked_select{_}', mask)", promote=(), elementwise=False, in_place=False,
+   x="put_back(g, mask, shape)")  # fmt: skip

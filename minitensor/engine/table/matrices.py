@@ -1,0 +1,39 @@
+"""Matrix products, and tensors scaled down by the norms of their slices."""
+
+from minitensor.engine.kernels import matrices as kernels
+from minitensor.engine.table.rows import op
+
+op("matmul", kernels.matmul, "x y", "Matrix product over the last two dimensions, each operand transposed on request.",
+   arguments=("transpose_x=False", "transpose_y=False"), prepare=kernels.matmul_arguments, in_place=False,
+   elementwise=False, takes="x [..., n, k] and y [..., k, m] once they are transposed, or [k] for a vector; what comes "
+   "before is broadcast", gives="shape [..., n, m], without n or m for a vector",
+   x="matmul_left(g, y, shape, transpose_x, transpose_y)",
+   y="matmul_right(g, x, shape, transpose_x, transpose_y)")  # fmt: skip
+
+_ADDED = {
+    "arguments": ("beta=1.0", "alpha=1.0"),
+    "elementwise": False,
+    "input": "g * beta if beta else zeros_like(g)",
+    "x": "matmul(g, y, False, True) * alpha",
+    "y": "matmul(x, g, True, False) * alpha",
+}
+op("addmm", kernels.addmm, "input x y", "beta * input + alpha * (x @ y) for matrices; input is broadcast.",
+   takes="x [n, k], y [k, m], and input, which is broadcast to [n, m]", gives="shape [n, m]",
+   prepare=kernels.addmm_arguments, **_ADDED)  # fmt: skip
+op("baddbmm", kernels.baddbmm, "input x y",
+   "beta * input + alpha * (x @ y) for stacks of matrices, in three dimensions; input is broadcast.",
+   takes="x [b, n, k], y [b, k, m], and input, which is broadcast to [b, n, m]", gives="shape [b, n, m]",
+   prepare=kernels.baddbmm_arguments, **_ADDED)  # fmt: skip
+
+op("renorm", kernels.renorm, "x",
+   "x, with every slice along axis whose p-norm is above max_norm scaled down to it.", floats=True,
+   arguments=("p", "axis", "max_norm"), prepare=kernels.renorm_arguments, signature="x, p, axis, max_norm",
+   refuses=("ValueError: for p that is not above 0, or max_norm below 0.",),
+   elementwise=False, x="renorm_gradient(g, x, p, axis, max_norm)")  # fmt: skip
+op("embedding_renorm", kernels.embedding_renorm, "x weight",
+   "weight, with every row that x (integers) names and whose norm is above max_norm scaled down to it, as under "
+   "no_grad: a leaf may be written, and no gradient knows of it.",
+   target="weight", arguments=("max_norm", "norm_type=2.0"), prepare=kernels.embedding_renorm_arguments,
+   signature="x, weight, max_norm, norm_type=2.0", prologue="x = as_index('embedding_renorm{_}', x, 'x')", promote=(),
+   writes="rows_at(weight, x, 0)", takes="x any, weight [rows, length]",
+   elementwise=False, normal=False, namespaces="F")  # fmt: skip

@@ -1,0 +1,46 @@
+"""Overwriting with random numbers. They do not depend on the old elements, whose gradient is 0.
+
+``minitensor.seed`` begins the random numbers anew.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.engine.kernels import random as kernels
+from minitensor.engine.table.rows import op
+
+_FLOATS = "TypeError: for a tensor of integers or bools."
+
+
+def _fill(name: str, forward: Callable[..., Any], doc: str, prepare: Callable[..., Any], *arguments: str,
+          **settings: Any) -> None:  # fmt: skip
+    op(name, forward, "x", doc, arguments=arguments, prepare=prepare, normal=False, x="zeros_like(g)",
+       elementwise=False, **settings)  # fmt: skip
+
+
+_fill("bernoulli", kernels.bernoulli, "Every element becomes 1 with probability p (a number or a tensor), else 0.",
+      kernels.bernoulli_arguments, "p=0.5", refuses=("ValueError: for p that is no probability.",))  # fmt: skip
+_fill("cauchy", kernels.cauchy, "Numbers from the Cauchy distribution around loc; scale is half its width.",
+      kernels.cauchy_arguments, "loc=0", "scale=1",
+      refuses=("ValueError: for scale that is not above 0.", _FLOATS))  # fmt: skip
+_fill("exponential", kernels.exponential, "Numbers from the exponential distribution of rate lam (mean 1 / lam).",
+      kernels.exponential_arguments, "lam=1.0", namespaces="T",
+      refuses=("ValueError: for lam that is not above 0.", _FLOATS))  # fmt: skip
+_fill("geometric", kernels.geometric,
+      "How many trials of success probability probs (a number or a tensor) it takes until the first success: 1, 2, ...",
+      kernels.geometric_arguments, "probs",
+      refuses=("ValueError: for probs that is no probability above 0.",))  # fmt: skip
+_fill("log_normal", kernels.log_normal, "e to the power of normal numbers of that mean and standard deviation.",
+      kernels.log_normal_arguments, "mean=1.0", "std=2.0",
+      refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
+_fill("normal", kernels.normal, "Numbers from the normal distribution of that mean and standard deviation.",
+      kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
+_fill("random", kernels.random,
+      "Whole numbers from from_ (0) up to, not including, to; without to, up to from_, or to the end of those that the "
+      "dtype holds exactly.",
+      kernels.random_arguments, "from_=0", "to=None", "generator=None",
+      signature="x, from_=0, to=None, *, generator=None", namespaces="T",
+      refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip
+_fill("uniform", kernels.uniform, "Numbers drawn evenly between min and max; a seed other than 0 begins a sequence of "
+      "its own.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", namespaces="T",
+      refuses=("ValueError: for min above max.", _FLOATS))  # fmt: skip

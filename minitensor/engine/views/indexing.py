@@ -1,0 +1,342 @@
+"""Read and assign by index: ``x[index]`` and ``x[index] = value``.
+
+A basic index (integers, slices, None, ...) returns a view. An advanced one (lists, arrays, bool masks) returns a copy.
+Assignment writes in place with either kind, and is recorded.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.errors import (
+    devices_differ,
+    freed,
+    leaf_written,
+    not_writeable,
+    on_several_devices,
+    unsuitable,
+)
+from minitensor.engine.core.history import (
+    WRITE,
+    Node,
+    Operation,
+    current,
+    follow_retaining,
+    group_of,
+    is_protected,
+    new_node,
+    repeated,
+    set_node,
+)
+from minitensor.engine.core.regions import Pick, writeable
+from minitensor.engine.core.storage import new_storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import to_tensor
+from minitensor.engine.creation.moving import moved, placed_on
+from minitensor.engine.device.arrays import add_at, as_array, gpu_of, host_array, like, may_share
+from minitensor.engine.device.places import place_of
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.events import watch
+from minitensor.engine.kernels.indexed import assign, turns_that_stay
+from minitensor.engine.kernels.numbers import overwrite, stored_array
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.operations.operands import as_operands_in_place, cast, check_target, storable_number
+from minitensor.engine.saved.saved import FREED
+from minitensor.engine.saved.writing import write
+from minitensor.engine.views.making import view_of
+from minitensor.engine.views.parts import INDEX
+
+
+def _plain(index: Any, array: np.ndarray) -> tuple[Any, bool]:
+    """Return the index for numpy, and True if it is advanced. Tensors and lists become arrays with no other reference.
+
+    Its arrays are on the device of ``array``, which is indexed.
+    """
+    if type(index) is int and -sys.maxsize <= index <= sys.maxsize:
+        return (index,), False
+    return _plain_entries(index, array)
+
+
+def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
+    entries = []
+    advanced = False
+    for entry in index if isinstance(index, tuple) else (index,):
+        if isinstance(entry, Tensor):
+            if gpu_of(entry._array) is not gpu_of(array):
+                raise TypeError(
+                    f"an index lies on {entry.place} and the tensor on {place_of(gpu_of(array))}. Move it with "
+                    f"`index.cuda()` or `index.cpu()`."
+                )
+            entry = host_array(entry._array)
+            if entry.ndim == 0 and entry.dtype.kind == "i":
+                entry = int(entry)
+        if isinstance(entry, (list, np.ndarray)):
+            entry = _index_array(entry)
+            if entry.size == 0:
+                entry = entry.astype(np.int64)
+        if isinstance(entry, slice):
+            entry = slice(*(None if n is None else _whole(n) for n in (entry.start, entry.stop, entry.step)))
+        elif isinstance(entry, (np.ndarray, bool, np.bool_)):
+            advanced = True
+            if isinstance(entry, np.ndarray) and entry.dtype.kind not in "biu":
+                raise TypeError(f"an index array holds integers or bools, not {entry.dtype.name}")
+        elif entry is not None and entry is not Ellipsis:
+            entry = _whole(entry)
+        entries.append(entry)
+    if advanced and type(array) is not np.ndarray:
+        _check_on_host(tuple(entries), array.shape)
+        entries = [like(entry, array) if isinstance(entry, np.ndarray) else entry for entry in entries]
+    return tuple(entries), advanced
+
+
+def _check_on_host(index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """Raise IndexError if ``index`` is out of bounds for ``shape``, because a GPU would not report that."""
+    try:
+        np.broadcast_to(np.False_, shape)[index]
+    except IndexError as error:
+        raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {list(shape)}") from None
+
+
+def _index_array(entry: Any) -> np.ndarray:
+    try:
+        found = np.array(entry)
+    except ValueError:
+        raise IndexError(f"the lists of an index must be equally long; {entry!r} is ragged") from None
+    # numpy converts Python's integers to 32 bits in a browser, but nodes save the index and its bytes are counted.
+    return found.astype(np.int64, copy=False) if found.dtype == np.intp and isinstance(entry, list) else found
+
+
+def _whole(entry: Any) -> int:
+    try:
+        number = entry.__index__()
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"an index is an integer, a slice, None, ..., or an array or list of integers or bools, not {entry!r}"
+        ) from None
+    # Clip to numpy's limit: no dimension is that long, so the index is out of range either way.
+    return max(-sys.maxsize, min(int(number), sys.maxsize))
+
+
+def _picked(x: Tensor, pick: Any) -> np.ndarray:
+    try:
+        picked: np.ndarray = pick(x._array)
+        return picked
+    except IndexError as error:
+        raise IndexError(f"{str(error).splitlines()[0]}; the tensor has shape {x.shape}") from None
+    except ValueError as error:  # a slice with step 0
+        raise ValueError(f"{error}; the tensor has shape {x.shape}") from None
+
+
+def getitem(x: Tensor, index: Any) -> Tensor:
+    """Return ``x[index]``: a view for a basic index, a copy for an advanced one."""
+    plain, advanced = _plain(index, x._array)
+    if not advanced:
+        pick = Pick(plain)
+        return view_of(x, _picked(x, pick), INDEX, (pick,))
+    taken = _picked(x, lambda array: array[plain])
+    out = Tensor._made(as_array(taken).copy(), "getitem", (x,))
+    node = x._current()
+    if node is not None and (not paused.threads or modes.grad):
+        out._node = new_node(GATHER, (node,), _held(plain), out._array.shape)
+    return out
+
+
+def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the state that a node saves for an index: the index, and storages that account for its arrays."""
+    return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
+
+
+def _gather_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    if node.saved is FREED:
+        raise freed(node)
+    whole = np.zeros(node.inputs[0].shape, g.dtype, like=g)  # type: ignore[union-attr]  # recorded for this input
+    add_at(whole, node.saved[0], g)  # an element taken twice receives both gradients
+    return (whole,)
+
+
+def _gather_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    if node.saved is FREED:
+        raise freed(node)
+    gathered: np.ndarray = u[node.saved[0]]
+    return gathered
+
+
+GATHER = Operation("getitem", _gather_backward, ("index",), _gather_jvp)
+
+
+# ---------- writing ----------
+
+
+def _set_at_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    if node.saved is FREED:
+        raise freed(node)
+    plain = node.saved[0]
+    old, value = node.inputs
+    taken = rest = None
+    if value is not None:
+        # If an index names a cell twice, only the last write counts.
+        turns, stays = turns_that_stay(g, plain)
+        taken = np.where(stays == turns, g[plain], 0)
+    if old is not None:
+        rest = g.copy()
+        rest[plain] = 0
+    return rest, taken
+
+
+def _set_at_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
+    if node.saved is FREED:
+        raise freed(node)
+    plain = node.saved[0]
+    made = u.copy() if i == 0 else np.zeros(node.shape, u.dtype, like=u)
+    if i == 0:
+        made[plain] = 0
+    else:
+        assign(made, plain, repeated(u, made[plain].shape))
+    return made
+
+
+#: A write through a view, with the gradient of every such write.
+SET_PART = Operation("setitem", WRITE.backward, jvp=WRITE.jvp, owned=WRITE.owned)
+SET_AT = Operation("setitem", _set_at_backward, ("index",), _set_at_jvp)
+
+
+def setitem(x: Tensor, index: Any, value: Any) -> None:
+    """Write ``value`` into the storage of ``x``, as ``x[index] = value``. Floats are truncated if it holds integers."""
+    store_at(x, index, value, "setitem")
+
+
+def copy_(x: Tensor, other: Any, blocking: bool = True) -> Tensor:
+    """Overwrite ``x`` with the elements of ``other``, broadcast to its shape. ``other`` receives a gradient.
+
+    A tensor on another device is copied from there, and the copy is complete when the call returns, whether or not
+    ``blocking`` is set.
+
+    Raises:
+        ValueError: if ``other`` cannot be broadcast to the shape of ``x``; if ``x`` is a leaf that wants a gradient, in
+            grad mode.
+        TypeError: if ``other`` is not a tensor, array or number.
+    """
+    if isinstance(other, Tensor) and isinstance(x, Tensor):
+        other = moved(other, gpu_of(x._array))
+    store_at(x, (), other, "copy_")
+    return x
+
+
+def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
+    """Write ``value`` into ``x`` at ``index``; ``op`` is the name that errors and events show."""
+    plain, advanced, target, pick = _chosen(op, x, index)
+    _, y = as_operands_in_place(op, 0, x, storable_number(op, value, x._array.dtype))
+    both = x._array, y._array
+    if not (type(both[0]) is type(both[1]) is np.ndarray) and on_several_devices(both):
+        raise devices_differ(op, both)
+    _check_fits(op, x, target, y)
+    xn = yn = None
+    if x._array.dtype in FLOATS and (not paused.threads or modes.grad):
+        xn, yn = x._current(), y._current()
+        if xn is not None or yn is not None:
+            if x._history is not None or xn is not None:
+                check_target(x, op)
+            if yn is not None and y._array.dtype is not x._array.dtype:
+                y = cast(y, x._array.dtype)
+                yn = y._node
+    numbers = stored_array(op, y._array, x._array.dtype)
+    while numbers.ndim > target.ndim:  # drop leading dimensions of length 1, as numpy does
+        numbers = numbers[0]
+    if advanced and may_share(numbers, x._array):
+        numbers = numbers.copy()
+    if advanced:
+        write(x._storage, x._array, op, None, assign, x._array, plain, numbers, index=plain)
+    else:
+        write(x._storage, target, op, None, overwrite, target, numbers)
+    if xn is not None or yn is not None:
+        if advanced:
+            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
+        else:
+            set_part(x, target, yn, pick)
+    if watch.listener is not None:
+        watch.listener("write", x, op, (x, y), plain if advanced else target)
+
+
+def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
+    """Return ``index`` for numpy, whether it is advanced, the elements of ``x`` that it selects, and its function."""
+    try:
+        plain, advanced = _plain(index, x._array)
+        pick = Pick(plain) if not advanced else (lambda array: array[plain])
+        return plain, advanced, _picked(x, pick), pick
+    except (IndexError, TypeError, ValueError) as error:
+        raise unsuitable(op, x, error) from None
+
+
+def set_part(x: Tensor, target: np.ndarray, yn: Node | None, pick: Any = None) -> None:
+    """Record a write into the group of ``x``: the cells of ``target`` now hold the value of ``yn``, or a constant.
+
+    ``pick`` is the selection that made ``target`` from ``x``, if there is one.
+    """
+    history = group_of(x)
+    region = pick if isinstance(pick, Pick) and x._array is history.base else history.region_of(target)
+    history.node = new_node(SET_PART, (history.node, yn), (region,), history.base.shape)
+    history.version += 1
+    current(x)
+    if history.retaining is not None:
+        follow_retaining(x)
+
+
+def _check_fits(op: str, x: Tensor, target: np.ndarray, y: Tensor) -> None:
+    if not writeable(x._array):
+        raise not_writeable(op, x)
+    have = y._array.shape
+    while len(have) > target.ndim and have[0] == 1:
+        have = have[1:]
+    try:
+        fits = np.broadcast_shapes(have, target.shape) == target.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        text = (
+            f"{op}: a value of shape {y.shape} does not fit into the {list(target.shape)} that the index picks "
+            f"from a tensor of shape {x.shape}"
+        )
+        raise unsuitable(op, x, ValueError(text))
+
+
+def set_value(x: Tensor, value: Any) -> None:
+    """Load ``value`` into ``x``, as Paddle loads weights. Allowed on a leaf; it counts as a write.
+
+    A leaf stays a leaf. For any other tensor the value is a constant, so the previous value receives a gradient of 0.
+
+    Raises:
+        ValueError: if the shapes differ.
+        TypeError: if ``value`` is not made of numbers.
+    """
+    if isinstance(value, (Tensor, np.ndarray)):
+        given = value if isinstance(value, Tensor) else to_tensor(value)
+    else:
+        given = to_tensor(value, x.dtype)
+    if given._array.shape != x._array.shape:
+        text = f"set_value: the tensor has shape {x.shape} and the value {given.shape}; they must be equal"
+        raise unsuitable("set_value", x, ValueError(text))
+    if given._array.dtype != x._array.dtype:
+        text = f"set_value: the tensor has dtype {x.dtype.name} and the value {given.dtype.name}; they must be equal"
+        raise unsuitable("set_value", x, TypeError(text))
+    if not writeable(x._array):
+        raise not_writeable("set_value", x)
+    recorded = modes.grad and not x.stop_gradient
+    if recorded and is_protected(x):
+        if not x.is_leaf:
+            raise leaf_written("set_value", x, is_view=True)
+        recorded = False
+    numbers = given._array if gpu_of(given._array) is gpu_of(x._array) else placed_on(gpu_of(x._array), given._array)
+    write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)
+    if recorded:
+        set_part(x, x._array, None)
+    if watch.listener is not None:
+        watch.listener("write", x, "set_value", (x, given), None)
+
+
+Tensor.__getitem__ = getitem
+Tensor.__setitem__ = setitem
+Tensor.copy_ = copy_
+Tensor.set_value = set_value

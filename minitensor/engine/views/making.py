@@ -1,0 +1,107 @@
+"""Create views, and change the shape and strides of a tensor in place without writing its elements.
+
+A view joins the history group of its source. A view taken under ``no_grad`` of a tensor that wants a gradient is
+detached. Under Paddle's names ``split``, ``chunk``, ``expand`` and ``broadcast_to`` copy: see
+:mod:`minitensor.engine.views.joining`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.errors import leaf_reshaped
+from minitensor.engine.core.history import (
+    History,
+    Leaf,
+    Node,
+    Operation,
+    current,
+    is_protected,
+    move_boxes,
+    new_node,
+    reshape_leaf,
+)
+from minitensor.engine.core.regions import overlaps_itself, same_layout
+from minitensor.engine.core.storage import calling_frame
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.core.tensor_type import blanks
+from minitensor.engine.events import watch
+from minitensor.engine.modes import modes, paused
+
+_blank = blanks(Tensor)
+
+
+def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] | None = ()) -> Tensor:
+    """Return a tensor on the storage of ``x`` with the layout of ``array``, recorded as ``op``.
+
+    ``saved`` is the state that the operation's backward and jvp need; None means the shape of ``array``.
+    """
+    out = _blank()
+    out._array = array
+    out._storage = x._storage
+    history = x._history
+    node = x._node if history is None or x._seen == history.version else current(x)
+    if node is None or not paused.threads or modes.grad:
+        if history is None:
+            x._history = history = History(x)
+            x._seen = 0
+        out._history = history
+        out._seen = history.version
+        if node is None:
+            out._node = None
+        else:
+            # Inlined from `new_node`, because the caller's line is one frame further up here.
+            out._node = made = Node()
+            made.op = op
+            made.inputs = (node,)
+            made.shape = shape = array.shape
+            made.saved = (shape,) if saved is None else saved
+            made.hooks = None
+            frame = calling_frame()
+            made.code = frame.f_code
+            made.instruction = frame.f_lasti
+    else:
+        out._node = out._history = None
+    if watch.listener is not None:
+        watch.listener("view", out, op.name, (x,))
+    return out
+
+
+class Reshaping(Operation):
+    """An operation on shape and strides only: ``forward(array, *saved)`` returns a view of the same elements."""
+
+    __slots__ = ("forward",)
+
+    def __init__(self, name: str, forward: Callable[..., np.ndarray], backward: Callable[..., Any]) -> None:
+        super().__init__(name, backward, jvp=lambda node, _, u: forward(u, *node.saved))
+        self.forward = forward
+
+
+def refuse_leaf(x: Tensor, op: Reshaping) -> None:
+    """Raise ValueError if ``op`` would reshape a leaf that wants a gradient, or a view of one, in grad mode."""
+    if is_protected(x) and (not paused.threads or modes.grad):
+        raise leaf_reshaped(op.name, x)
+
+
+def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...] = ()) -> Tensor:
+    """Give ``x`` the layout of ``array`` on its own storage. Nothing is written, so the version does not change."""
+    node = x._current()
+    refuse_leaf(x, op)
+    if type(node) is Leaf:
+        if overlaps_itself(array) or not same_layout(array, x._array):
+            reshape_leaf(x, array, lambda g: op.forward(g, *saved))
+    else:
+        x._array = array
+        if node is not None:
+            x._node = new_node(op, (node,), saved, array.shape)
+            move_boxes(node, x._node)
+            extra = getattr(x, "_extra", None)
+            box = None if extra is None else extra.box
+            if box is not None and box.gradient is not None:
+                box.gradient = Tensor._made(op.forward(box.gradient._array, *saved).copy())
+    if watch.listener is not None:
+        watch.listener("meta", x, op.name, (x,))
+    return x

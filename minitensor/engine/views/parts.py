@@ -1,0 +1,170 @@
+"""Views of some of the elements (slice, diagonal, unbind, as_strided), and the gradients that ``x[index]`` shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.history import READ, Node, Operation, group_of, reading
+from minitensor.engine.core.regions import PartGradient, Pick, address, memory_of, overlaps_itself, span
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
+from minitensor.engine.device.arrays import restrided
+from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.views.making import view_of
+
+
+def part_backward(node: Node, g: np.ndarray) -> tuple[PartGradient]:
+    """Return the gradient of a part for the whole: zero outside the part."""
+    (pick,) = node.saved
+    return (PartGradient(g, pick, node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
+
+
+def part_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+    """Return the part of ``u`` that the node selected."""
+    pick: Pick
+    (pick,) = node.saved
+    return pick(u)
+
+
+INDEX, SLICE, DIAGONAL, UNBIND = (
+    Operation(name, part_backward, jvp=part_jvp) for name in ("getitem", "slice", "diagonal", "unbind")
+)
+
+
+def part(x: Tensor, pick: Pick, op: Operation) -> Tensor:
+    """Return a view of the elements that ``pick`` selects from ``x``."""
+    return view_of(x, pick(x._array), op, (pick,))
+
+
+def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
+    """Return a view of ``x`` from ``starts`` to ``ends`` along ``axes``; bounds past an end are clipped.
+
+    Args:
+        axes, starts, ends: lists of integers, equally long.
+
+    Returns:
+            A tensor with as many dimensions as ``x``, shorter along ``axes``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if the lists are not equally long.
+        TypeError: if a bound is not an integer, or if ``x`` is not a tensor.
+    """
+    need_tensor("slice", x)
+    for given in (axes, starts, ends):
+        if not isinstance(given, (list, tuple)):
+            raise TypeError(f"slice: axes, starts and ends are lists of integers, not {given!r}")
+    if not len(axes) == len(starts) == len(ends):
+        raise ValueError(
+            f"slice: axes, starts and ends must be equally long; they have {len(axes)}, {len(starts)}, {len(ends)}"
+        )
+    index = [slice(None)] * x._array.ndim
+    for axis, start, end in zip(axes, starts, ends, strict=True):
+        index[as_axis("slice", axis, x._array.ndim)] = slice(whole("slice", start), whole("slice", end))
+    return part(x, Pick(tuple(index)), SLICE)
+
+
+class _Diagonal(Pick):
+    __slots__ = ("arguments",)
+
+    def __init__(self, *arguments: int) -> None:
+        self.arguments = arguments
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        picked = array.diagonal(*self.arguments)
+        # numpy marks it read-only as a precaution, but it is a view like any other.
+        if type(array) is np.ndarray and array.flags.writeable:
+            picked.flags.writeable = True
+        return picked
+
+
+def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
+    """Return a view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
+
+    Returns:
+            A view without these two dimensions; the diagonal is its last dimension.
+
+    Raises:
+        ValueError: if ``x`` has fewer than two dimensions.
+        IndexError: if ``x`` does not have that axis.
+    """
+    need_tensor("diagonal", x)
+    if x._array.ndim < 2:
+        raise ValueError(f"diagonal takes a tensor of at least 2 dimensions; this one has shape {x.shape}")
+    first, second = as_axis("diagonal", axis1, x._array.ndim), as_axis("diagonal", axis2, x._array.ndim)
+    if first == second:
+        raise ValueError(f"diagonal: axis1 and axis2 must differ; both are {first}")
+    offset = max(
+        -x._array.shape[first], min(whole("diagonal", offset), x._array.shape[second])
+    )  # past the edge it is empty
+    return part(x, _Diagonal(offset, first, second), DIAGONAL)
+
+
+def unbind(x: Tensor, axis: int = 0) -> list[Tensor]:
+    """Return one view per position along ``axis``, without that dimension.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+    """
+    need_tensor("unbind", x)
+    axis = as_axis("unbind", axis, x._array.ndim)
+    before = (slice(None),) * axis
+    return [part(x, Pick((*before, i)), UNBIND) for i in range(x._array.shape[axis])]
+
+
+#: Read from memory, like a stale view's read of its group.
+AS_STRIDED = Operation("as_strided", READ.backward, jvp=READ.jvp)
+
+
+def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
+    """Return a view of the storage of ``x`` with any shape, strides and offset, all in elements.
+
+    Elements may share memory; such a tensor is read-only.
+
+    Raises:
+        ValueError: if it would reach outside the memory of the tensor's group.
+    """
+    need_tensor("as_strided", x)
+    if not isinstance(stride, (list, tuple)):
+        raise TypeError(f"as_strided: stride is a list of integers, not {stride!r}")
+    lengths, steps = as_shape("as_strided", shape), tuple(whole("as_strided", s) for s in stride)
+    offset = whole("as_strided", offset)
+    if len(lengths) != len(steps):
+        raise ValueError(f"as_strided: shape {list(lengths)} and stride {list(steps)} must be equally long")
+    size = x._array.itemsize
+    base = x._array if x._history is None else x._history.base
+    lowest, extent = span(base)
+    begin = (lowest - address(x._storage.buffer)) // size
+    reach = [(n - 1) * s for n, s in zip(lengths, steps, strict=True)]
+    first = offset + sum(r for r in reach if r < 0)
+    last = offset + sum(r for r in reach if r > 0)
+    empty = 0 in lengths
+    if offset < 0 or (not empty and not (begin <= first and last < begin + extent)):
+        raise ValueError(
+            f"as_strided: shape {list(lengths)}, stride {list(steps)}, offset {offset} reaches from element {first} to "
+            f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
+        )
+    cells = memory_of(base)
+    array = restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))
+    if type(array) is np.ndarray and overlaps_itself(array):
+        array.flags.writeable = False
+    history = group_of(x)
+    out = view_of(x, array, AS_STRIDED)
+    if out._node is not None:
+        out._node = reading(history, array, AS_STRIDED)
+    return out
+
+
+#: As functions and as methods.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "slice": slice_,
+    "diagonal": diagonal,
+    "unbind": unbind,
+    "as_strided": as_strided,
+}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,249 @@
+"""Change the shape of a tensor, keeping its elements in order: reshape, view, squeeze, unsqueeze, flatten, and their
+in-place variants, which write nothing. Functions that change the order are in
+:mod:`minitensor.engine.views.transposing`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.history import Node, new_node
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_lengths
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.operations.arguments import as_axis, need_tensor
+from minitensor.engine.views.making import Reshaping, refuse_leaf, reshaped, view_of
+
+
+def _reshape_forward(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return array.reshape(shape)
+
+
+def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+    return (g.reshape(node.inputs[0].shape),)  # type: ignore[union-attr]  # recorded for this input
+
+
+#: ``flatten`` is recorded as a reshape.
+VIEW, RESHAPE, SQUEEZE, UNSQUEEZE, RESHAPE_, SQUEEZE_, UNSQUEEZE_, FLATTEN_ = (
+    Reshaping(name, _reshape_forward, _reshape_backward)
+    for name in ("view", "reshape", "squeeze", "unsqueeze", "reshape_", "squeeze_", "unsqueeze_", "flatten_")
+)
+
+
+def _full_shape(op: str, x: Tensor, shape: Any) -> tuple[int, ...]:
+    """Return ``shape`` with -1 computed and 0 (in Paddle: keep this dimension) filled in."""
+    have = x._array.shape
+    given = as_lengths(op, shape)
+    wanted = list(given)
+    size = x._array.size
+    if size:
+        wanted = [have[i] if n == 0 and i < len(have) else n for i, n in enumerate(wanted)]
+    known = math.prod(n for n in wanted if n != -1)
+    if wanted.count(-1) == 1 and known > 0 and size % known == 0:
+        wanted[wanted.index(-1)] = size // known
+        known = size
+    if known != size or min(wanted, default=0) < 0:
+        raise ValueError(f"{op}: a tensor of shape {list(have)} has {size} elements and cannot take the shape {given}")
+    return tuple(wanted)
+
+
+def _same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return ``array`` in another shape on the same memory, or None if that takes a copy."""
+    if array.flags.c_contiguous:
+        return array.reshape(shape)
+    reshaped = array.reshape(shape)
+    return reshaped if np.may_share_memory(reshaped, array) else None
+
+
+def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
+    """Return the elements in another shape: a view if the memory layout allows it, else a copy.
+
+    ``reshape(3, 1)`` is ``reshape([3, 1])``.
+
+    Args:
+        shape: integers; one may be -1, which is computed, and 0 keeps this dimension, as in Paddle.
+
+    Raises:
+        ValueError: if the elements do not fill ``shape``.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
+    """
+    if more:
+        shape = [shape, *more]
+    if type(x) is Tensor and (type(shape) is list or type(shape) is tuple):
+        whole = x._array
+        try:
+            array = whole.reshape(shape)
+        except (ValueError, TypeError):
+            pass  # a length of 0; otherwise _full_shape raises the error
+        else:
+            for n in shape:
+                if n < -1:
+                    break  # numpy accepts any negative length as -1
+            else:
+                # If numpy had to copy, the base is that copy.
+                if array.base is whole or array.base is whole.base is not None:
+                    return view_of(x, array, RESHAPE, None)
+    need_tensor("reshape", x)
+    wanted = _full_shape("reshape", x, shape)
+    same = _same_memory(x._array, wanted)
+    if same is not None:
+        return view_of(x, same, RESHAPE, (wanted,))
+    out = Tensor._made(x._array.copy().reshape(wanted), "reshape", (x,))
+    node = x._current()
+    if node is not None and (not paused.threads or modes.grad):
+        out._node = new_node(RESHAPE, (node,), (wanted,), wanted)
+    return out
+
+
+def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
+    """Return a view of the elements in another shape, always on the same storage.
+
+    Args:
+        shape: integers; one may be -1, which is computed.
+
+    Raises:
+        ValueError: if that would take a copy, or if the elements do not fill ``shape``.
+        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
+    """
+    need_tensor("view", x)
+    if more:
+        shape = [shape, *more]
+    wanted = _full_shape("view", x, shape)
+    array = _same_memory(x._array, wanted)
+    if array is None:
+        raise ValueError(
+            f"The Tensor can not be viewed, please call reshape. Its shape {x.shape} with strides {x.strides} "
+            f"cannot be seen as {list(wanted)} without a copy."
+        )
+    return view_of(x, array, VIEW, (wanted,))
+
+
+def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """Change the shape of ``x`` in place. Nothing is written.
+
+    Raises:
+        ValueError: if that would take a copy, because reshaping in place never changes the storage.
+        ValueError: if the elements do not fill ``shape``; for a leaf that wants a gradient, in grad mode.
+    """
+    need_tensor("reshape_", x)
+    return _reshaped_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
+
+
+def _reshaped_to(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
+    refuse_leaf(x, op)
+    array = _same_memory(x._array, shape)
+    if array is None:
+        raise ValueError(
+            f"{op.name}: a tensor of shape {x.shape} with strides {x.strides} cannot take the shape {list(shape)} "
+            f"without a copy, and the storage never changes in place. Use {op.name[:-1]}."
+        )
+    return reshaped(x, array, op, (shape,))
+
+
+def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    shape = x._array.shape
+    if axis is None:
+        return tuple(n for n in shape if n != 1)
+    axes = {as_axis(op, a, len(shape)) for a in (axis if isinstance(axis, (list, tuple)) else [axis])}
+    return tuple(n for i, n in enumerate(shape) if not (i in axes and n == 1))
+
+
+def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
+    """Return a view without the dimensions of length 1: all of them, or those listed in ``axis``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    shape = _squeezed("squeeze", x, axis)
+    return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
+
+
+def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
+    """Remove dimensions of length 1 from ``x`` in place. Nothing is written.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
+    return _reshaped_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
+
+
+def _unsqueezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    shape = list(x._array.shape)
+    for a in axis if isinstance(axis, (list, tuple)) else [axis]:
+        shape.insert(as_axis(op, a, len(shape) + 1), 1)
+    return tuple(shape)
+
+
+def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
+    """Return a view with a dimension of length 1 inserted at ``axis``.
+
+    Raises:
+        IndexError: if the result does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    shape = _unsqueezed("unsqueeze", x, axis)
+    return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
+
+
+def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
+    """Insert a dimension of length 1 into ``x`` at ``axis``, in place. Nothing is written.
+
+    Raises:
+        IndexError: if the result does not have that axis.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
+    return _reshaped_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
+
+
+def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
+    need_tensor(op, x)
+    shape = x._array.shape
+    if not shape:
+        return (1,)
+    first, last = as_axis(op, start_axis, len(shape)), as_axis(op, stop_axis, len(shape))
+    if first > last:
+        raise ValueError(f"{op}: start_axis {start_axis} comes after stop_axis {stop_axis} in shape {list(shape)}")
+    return (*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
+    """Return ``x`` with the dimensions from ``start_axis`` to ``stop_axis`` merged: a view if possible, else a copy.
+
+    Raises:
+        ValueError: if ``start_axis`` comes after ``stop_axis``.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    return reshape(x, _flattened("flatten", x, start_axis, stop_axis))
+
+
+def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
+    """Merge the dimensions from ``start_axis`` to ``stop_axis`` in place. Nothing is written.
+
+    Raises:
+        ValueError: if ``start_axis`` comes after ``stop_axis``, or if it would take a copy.
+        IndexError: if ``x`` does not have that axis.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
+    return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
+
+
+#: Available as functions and as methods of tensors.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(reshape, view, squeeze, unsqueeze, flatten),
+        *(reshape_, squeeze_, unsqueeze_, flatten_),
+    )
+}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,62 @@
+"""Paddle's ``cumsum_`` and ``cumprod_``, which flatten the tensor if no axis is given and convert it to ``dtype``.
+
+Converting moves the tensor to a new storage, as in ``cast_``; views keep the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.operations import FUNCTIONS as OPERATIONS
+from minitensor.engine.operations.arguments import need_tensor
+from minitensor.engine.views.reshaping import FUNCTIONS as RESHAPING
+from minitensor.engine.views.set_resize_cast import cast_
+
+
+def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
+    """Convert and flatten ``x`` as asked, then write it along ``axis``. Errors are raised before anything changes."""
+    need_tensor(op, x)
+    if dtype is not None and (axis is None or (hasattr(axis, "__index__") and -x.ndim <= axis.__index__() < x.ndim)):
+        cast_(x, dtype)
+    if axis is None and x.ndim != 1:
+        RESHAPING["flatten_"](x)
+    OPERATIONS[op](x, 0 if axis is None else axis)
+    return x
+
+
+def cumsum_(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Compute cumulative sums along ``axis`` in place; without ``axis`` the tensor is flattened first.
+
+    ``dtype`` converts the tensor, on a new storage. A leaf that wants a gradient is refused.
+
+    Returns:
+        ``x`` itself, of its shape, or [n] without ``axis``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
+    return _scan("cumsum_", x, axis, dtype)
+
+
+def cumprod_(x: Tensor, dim: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Compute cumulative products along ``dim`` in place; without ``dim`` the tensor is flattened first.
+
+    ``dtype`` converts the tensor, on a new storage. A leaf that wants a gradient is refused.
+
+    Returns:
+        ``x`` itself, of its shape, or [n] without ``dim``.
+
+    Raises:
+        IndexError: if ``x`` does not have that dimension.
+        ValueError: for a leaf that wants a gradient, in grad mode.
+    """
+    return _scan("cumprod_", x, dim, dtype)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cumsum_": cumsum_, "cumprod_": cumprod_}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)

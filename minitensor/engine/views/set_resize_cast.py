@@ -1,0 +1,279 @@
+"""In-place functions that change a tensor's storage, dtype or size instead of writing its elements.
+
+``cast_`` gives a tensor another dtype, ``resize_`` another number of elements, ``set_`` another storage. The tensor
+object stays the same, so every name of it sees the change. Every other tensor keeps its data: views and detached
+aliases still use the old storage, and tensors that were saved for backward there remain valid.
+
+=================  ==============================  ==========================  =====================================
+name               storage                         version                     history
+=================  ==============================  ==========================  =====================================
+``cast_``          a new one; other tensors keep   that of the old, plus one   recorded, also under ``no_grad``; the
+                   the old one                                                 tensor leaves its group
+``resize_``        the same if it shrinks, a new   unchanged, or plus one      refused if a gradient is wanted
+                   one if it grows
+``set_``           that of another tensor          that of its new storage     that of a view of the other tensor
+``apply_``         the same: it is written         plus one                    refused if a gradient is wanted
+``requires_grad_`` the same                        unchanged                   begins, or ends
+=================  ==============================  ==========================  =====================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.errors import devices_differ, leaf_written, read_only_target
+from minitensor.engine.core.history import Leaf, Node, move_boxes, new_leaf, new_node
+from minitensor.engine.core.regions import read_only, writeable
+from minitensor.engine.core.storage import log_write, new_storage
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
+from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.dtypes import DType, dtype_of
+from minitensor.engine.events import watch
+from minitensor.engine.modes import modes, paused
+from minitensor.engine.operations.arguments import need_tensor
+from minitensor.engine.operations.operands import CAST, cast
+from minitensor.engine.views.indexing import store_at
+from minitensor.engine.views.parts import as_strided
+
+
+def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
+    """Point ``x`` to ``array`` on a new storage, one version later. Other tensors keep the old storage."""
+    storage = new_storage(array)
+    storage.version = x._storage.version
+    x._array, x._storage = array, storage
+    log_write(storage, op)
+
+
+def _refuse_read_only(x: Tensor, op: str) -> None:
+    """Raise RuntimeError if ``x`` is in read-only memory, because a new storage would silently end the sharing."""
+    if not writeable(x._array) and read_only(x._array):
+        raise read_only_target(op, x)
+
+
+# ---------- cast_ ----------
+
+
+def cast_(x: Tensor, dtype: Any) -> Tensor:
+    """Convert ``x`` in place to another dtype, on a new storage.
+
+    If it already has that dtype, nothing happens. No bytes are overwritten: views and aliases keep the old storage and
+    no longer share anything with ``x``. Between floating dtypes a gradient passes. A leaf that wants a gradient is
+    refused in grad mode; under ``no_grad`` it stays a leaf, and its gradient is converted, too. The shape stays the
+    same.
+
+    Raises:
+        ValueError: for a leaf that wants a gradient, in grad mode.
+        TypeError: if a gradient is wanted and the dtype is not floating.
+        TypeError: if a tensor cannot have that dtype.
+    """
+    need_tensor("cast_", x)
+    wanted = dtype_of(dtype)
+    if wanted.numpy == x._array.dtype:
+        return x
+    _refuse_read_only(x, "cast_")
+    node = x._current()
+    if node is not None:
+        if type(node) is Leaf and modes.grad:
+            raise leaf_written("cast_", x, is_view=False)
+        if wanted.numpy.kind != "f":
+            raise TypeError(
+                f"cast_: a tensor of dtype {wanted.name} cannot want a gradient, and this one does. Nothing was "
+                f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."
+            )
+    old = x.dtype
+    _moved_to(x, x._array.astype(wanted.numpy, order="C"), "cast_")
+    x._history = None
+    if type(node) is Leaf:
+        _cast_leaf(x, node, old, wanted)
+    elif node is not None:
+        x._node = new_node(CAST, (node,), (old.numpy,), x._array.shape)
+        move_boxes(node, x._node)
+        extra = getattr(x, "_extra", None)
+        if extra is not None and extra.box is not None and extra.box.gradient is not None:
+            extra.box.gradient = cast(extra.box.gradient, wanted.numpy)
+    if watch.listener is not None:
+        watch.listener("meta", x, "cast_", (x,))
+    return x
+
+
+def _cast_leaf(x: Tensor, leaf: Leaf, old: DType, wanted: DType) -> None:
+    """Keep ``x`` a leaf: results computed from the old leaf pass their gradients on to it, in the new dtype."""
+    new = new_leaf(x._array.shape)
+    if leaf.saved is not None:
+        new.saved = cast(leaf.saved.detach(), wanted.numpy)
+    new.hooks, leaf.hooks = leaf.hooks, None
+    leaf.__class__ = Node  # type: ignore[assignment]  # the old leaf object becomes an inner node
+    leaf.op, leaf.inputs, leaf.saved = CAST, (new,), (wanted.numpy,)
+    x._node = new
+
+
+# ---------- resize_ ----------
+
+
+def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
+    """Change the shape of ``x`` to hold more or fewer elements; the first ones, in reading order, are kept.
+
+    A contiguous tensor that does not grow keeps its storage and uses the front of it: nothing is written, its views
+    still share it, and the version stays the same. Otherwise ``x`` gets a new storage, one version later, and its
+    former views keep the old one.
+
+    Args:
+        fill_zero: ignored, because added elements are always 0: uninitialized memory would differ from run to run.
+
+    Raises:
+        RuntimeError: if ``x`` wants a gradient, because removed or added elements would have none.
+    """
+    need_tensor("resize_", x)
+    if not isinstance(fill_zero, (bool, np.bool_)):
+        raise TypeError(f"resize_: fill_zero is True or False, not {fill_zero!r}")
+    lengths = as_shape("resize_", shape)
+    size = math.prod(lengths)
+    if not x.stop_gradient:
+        raise RuntimeError(
+            f"resize_: this tensor of shape {x.shape} wants a gradient, which the elements that it loses or gains "
+            f"would not have. Nothing was changed. Use `reshape`, an index or `concat`, or call `detach_()` first."
+        )
+    _refuse_read_only(x, "resize_")
+    if x._array.flags.c_contiguous and size <= x._array.size:
+        x._array = x._array.reshape(-1)[:size].reshape(lengths)
+    else:
+        array = np.zeros(lengths, x._array.dtype, like=x._array)
+        kept = min(size, x._array.size)
+        array.reshape(-1)[:kept] = x._array.reshape(-1)[:kept]
+        _moved_to(x, array, "resize_")
+        x._history = None
+    if watch.listener is not None:
+        watch.listener("meta", x, "resize_", (x,))
+    return x
+
+
+# ---------- set_ ----------
+
+
+def set_(
+    x: Tensor,
+    source: Tensor | None = None,
+    shape: Any = None,
+    stride: Any = None,
+    offset: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Make ``x`` equal to ``source.as_strided(shape, stride, offset)``, which shares the storage of ``source``.
+
+    Nothing is written. ``x`` leaves its group and joins that of ``source``, including dtype and history; under
+    ``no_grad`` it becomes a detached alias. Its former views keep the old storage. The version is the new storage's.
+
+    Args:
+        source: the tensor to share with; without one, ``x`` becomes empty (shape [0], on a storage of 0 bytes).
+        shape: that of ``source`` by default.
+        stride: in elements; by default that of ``source``, or dense if a shape is given.
+        offset: in elements from the start of the storage; by default that of ``source``, unless a shape or stride is
+            given.
+
+    Raises:
+        ValueError: if ``x`` is a leaf that wants a gradient, because its gradient belongs to its present value.
+    """
+    need_tensor("set_", x)
+    _refuse_read_only(x, "set_")
+    if type(x._current()) is Leaf:
+        raise ValueError(
+            f"set_: Leaf Var ({x.name}) wants a gradient, and its gradient belongs to the numbers that it has. Nothing "
+            f"was changed. Use `set_value` to load numbers, or set `stop_gradient=True` first."
+        )
+    if source is None:
+        if shape is not None or stride is not None or offset != 0:
+            raise ValueError("set_: shape, stride and offset say how to look at a source; there is none")
+        made = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
+    elif not isinstance(source, Tensor):
+        raise TypeError(f"set_: source is a Tensor or None, not {type(source).__name__}")
+    elif gpu_of(source._array) is not gpu_of(x._array):
+        raise devices_differ("set_", (x._array, source._array))
+    else:
+        made = _looking_at(source, shape, stride, offset)
+    node = x._current()
+    if node is not None:
+        move_boxes(node, made._node)
+    x._array, x._storage, x._node, x._history = made._array, made._storage, made._node, made._history
+    if made._history is not None:
+        x._seen = made._seen
+        if x._node is not None:
+            x._history.note_retaining(x)
+    if watch.listener is not None:
+        watch.listener("meta", x, "set_", (x,))
+    return x
+
+
+def _looking_at(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
+    """Return a view of ``source`` with the given layout."""
+    lengths = source.shape if shape is None else as_shape("set_", shape)
+    if stride is None:
+        stride = source.strides if shape is None else [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
+    if shape is None and offset == 0:
+        offset = source.offset
+    return as_strided(source, list(lengths), list(stride), offset)
+
+
+# ---------- apply_, requires_grad_ ----------
+
+
+def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+    """Return ``func(x)``, a tensor of the shape of ``x``.
+
+    Raises:
+        RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
+        TypeError, ValueError: if ``func`` returns something else.
+    """
+    return _applied("apply", x, func)
+
+
+def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+    """Overwrite ``x`` with ``func(x)`` in one write. ``func`` gets the whole tensor, not its elements.
+
+    Raises:
+        RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
+        TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
+    """
+    store_at(x, (), _applied("apply_", x, func), "apply_")
+    return x
+
+
+def _applied(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+    need_tensor(op, x)
+    if not callable(func):
+        raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
+    if not x.stop_gradient and (not paused.threads or modes.grad):
+        raise RuntimeError(
+            f"{op}: this tensor wants a gradient, and what a function does to it need not be recorded. Nothing was "
+            f"written. Call the function itself, as in `y = func(x)`, or use `{op}` under `no_grad()`."
+        )
+    result = func(x)
+    if not isinstance(result, Tensor):
+        raise TypeError(f"{op}: func returned {type(result).__name__}; it is given the whole tensor and returns one")
+    if result._array.shape != x._array.shape:
+        raise ValueError(f"{op}: func returned a tensor of shape {result.shape}; x has shape {x.shape}")
+    return result
+
+
+def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set ``stop_gradient`` to the opposite of ``requires_grad``, and return ``x``. Nothing is written.
+
+    Raises:
+        TypeError: if ``requires_grad`` is not a bool, or if the tensor is not floating.
+    """
+    need_tensor("requires_grad_", x)
+    if not isinstance(requires_grad, (bool, np.bool_)):
+        raise TypeError(f"requires_grad_: requires_grad is True or False, not {requires_grad!r}")
+    x.stop_gradient = not requires_grad
+    return x
+
+
+#: Available in ``minitensor`` and on tensors.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"cast_": cast_}
+
+for _function in (cast_, resize_, set_, apply, apply_, requires_grad_):
+    setattr(Tensor, _function.__name__, _function)

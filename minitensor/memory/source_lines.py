@@ -1,0 +1,180 @@
+"""Where in the program an operation was called, and what the program calls the tensor that it writes.
+
+Everything is read from the source text and from the frame's code and globals. A frame's local variables are never
+asked for: before Python 3.13 that makes the interpreter keep a copy of them, which would keep tensors alive.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import types
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from minitensor.engine.core.storage import CallSite, of_engine
+
+LONGEST = 40  # characters of an expression that are shown
+
+#: Views that are not called by their own name.
+_VIEW_PROPERTIES = ("T",)
+
+
+def is_engines(frame: FrameType) -> bool:
+    """Whether ``frame`` runs code of this package, or of numpy."""
+    package = frame.f_globals.get("__package__")
+    return isinstance(package, str) and package.partition(".")[0] in {*of_engine.own, "numpy"}
+
+
+#: The packages that call operations for a line of the program, and in what they stand for.
+_CALLERS = (
+    ("minitensor.optimizer", "an optimizer"),
+    ("minitensor.torch.optim", "an optimizer"),
+    ("minitensor.nn", "a layer"),
+    ("minitensor.torch.nn", "a layer"),
+)
+
+
+def caller_in_package(frame: FrameType | None) -> str:
+    """``a layer`` or ``an optimizer``, where one of this package calls for the program; else an empty text."""
+    found = ""
+    while frame is not None and is_engines(frame):
+        module = frame.f_globals.get("__name__", "")
+        found = next((who for prefix, who in _CALLERS if module.startswith(prefix)), found)
+        frame = frame.f_back
+    return found
+
+
+class Site(NamedTuple):
+    """A place in running code: which instruction, and the global names there. Not to be kept."""
+
+    code: CodeType
+    instruction: int
+    names: dict[str, Any]
+
+    @classmethod
+    def of(cls, frame: FrameType) -> Site:
+        """Where the innermost frame outside the engine is, seen from ``frame``: who asked for the operation."""
+        while is_engines(frame) and frame.f_back is not None:
+            frame = frame.f_back
+        return cls(frame.f_code, frame.f_lasti, frame.f_globals)
+
+    @property
+    def place(self) -> CallSite:
+        """The line, as plain data."""
+        return CallSite(self.code, self.instruction)
+
+
+class Sources:
+    """The parsed text of the files that a program runs through."""
+
+    def __init__(self) -> None:
+        self._trees: dict[str, list[ast.expr]] = {}
+
+    def written(self, site: Site, op: str) -> str:
+        """The expression of the tensor that ``op``, called at ``site``, writes; "" if unclear."""
+        store = op == "setitem"
+
+        def target(node: ast.expr) -> ast.expr | None:
+            if store:
+                return node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else None
+            if not isinstance(node, ast.Call) or not _writes(_name_called(node), op):
+                return None
+            return _receiver(node, site.names)
+
+        return self._expression(site, target)
+
+    def viewed(self, site: Site, op: str) -> str:
+        """The expression of the tensor that the view ``op``, taken at ``site``, looks at; "" if unclear."""
+
+        def base(node: ast.expr) -> ast.expr | None:
+            if op == "getitem":
+                return node.value if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) else None
+            if isinstance(node, ast.Attribute):
+                is_it = node.attr == op == "data" or (node.attr in _VIEW_PROPERTIES and op == "transpose")
+                return node.value if is_it else None
+            if isinstance(node, ast.Call) and _name_called(node) == op:
+                return _receiver(node, site.names)
+            return None
+
+        return self._expression(site, base)
+
+    def _expression(self, site: Site, pick: Callable[[ast.expr], ast.expr | None]) -> str:
+        line, position = _position(site.code, site.instruction)
+        near = [node for node in self._nodes(site) if node.lineno <= line <= (node.end_lineno or line)]
+        exact = [node for node in near if _position_of(node) == position]
+        for nodes in (exact, near):
+            found = {_text(part) for node in nodes if (part := pick(node)) is not None}
+            if len(found) == 1:
+                return found.pop()
+        return ""
+
+    def _nodes(self, site: Site) -> list[ast.expr]:
+        file = site.code.co_filename
+        if file not in self._trees:
+            lines = linecache.getlines(file, site.names)
+            try:
+                tree = ast.parse("".join(lines))
+            except (SyntaxError, ValueError):
+                self._trees[file] = []
+            else:
+                kinds = (ast.Call, ast.Subscript, ast.Attribute)
+                self._trees[file] = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+        return self._trees[file]
+
+
+def _position(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | None]:
+    """The line of an instruction, and its exact position where Python (3.11 or newer) knows it."""
+    line = CallSite(code, instruction).line
+    positions = getattr(code, "co_positions", None)
+    if positions is None:
+        return line, None
+    first, last, column, end = next(itertools.islice(positions(), instruction // 2, None), (None,) * 4)
+    return line, None if None in (first, last, column, end) else (first, column, last, end)
+
+
+def _position_of(node: ast.expr) -> tuple[Any, ...]:
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
+def _name_called(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _writes(called: str, op: str) -> bool:
+    """Whether a call of that name may be the operation; it may be written by another of its names."""
+    return called == op or (op.endswith("_") and called.endswith("_") and not called.startswith("_"))
+
+
+def _receiver(call: ast.Call, names: dict[str, Any]) -> ast.expr | None:
+    """The tensor of ``x.op(...)`` or ``module.op(x, ...)`` or ``op(x, ...)``."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and not _is_module(function.value, names):
+        receiver: ast.expr | None = function.value
+    else:
+        receiver = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "x"), None)
+    # What an in-place operation returns is the tensor that it wrote.
+    while isinstance(receiver, ast.Call) and _name_called(receiver).endswith("_"):
+        receiver = _receiver(receiver, names)
+    return receiver
+
+
+def _is_module(expression: ast.expr, names: dict[str, Any]) -> bool:
+    path = []
+    while isinstance(expression, ast.Attribute):
+        path.append(expression.attr)
+        expression = expression.value
+    if not isinstance(expression, ast.Name):
+        return False
+    value = names.get(expression.id)
+    for attribute in reversed(path):
+        value = vars(value).get(attribute) if isinstance(value, types.ModuleType) else None
+    return isinstance(value, types.ModuleType)
+
+
+def _text(expression: ast.expr) -> str:
+    text = ast.unparse(expression).replace("\n", " ")
+    return text if len(text) <= LONGEST else ""

@@ -1,9 +1,0 @@
-"""Functions generated from the derivative table: normal, in place and backward, each compiled on first use.
-
-May import: the ground files, ``device``, ``core``, ``kernels``, ``table``, ``creation``, ``saving``.
-"""
-
-from minitensor.operations.compiling import FUNCTIONS, source
-from minitensor.operations.methods import Method, found_in
-
-__all__ = ["FUNCTIONS", "Method", "found_in", "source"]

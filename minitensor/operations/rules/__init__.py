@@ -1,9 +1,0 @@
-"""The functions that gradient rules call.
-
-A rule is one line, such as ``g * cos(x)``. ``backward()`` runs it on arrays, and ``grad(..., create_graph=True)`` on
-tensors, which records the operations in it. So every name in a rule has two meanings: an operation of the table is its
-function on arrays or the operation itself; the few helpers are written twice, in
-:mod:`minitensor.operations.rules.on_arrays` and :mod:`minitensor.autograd.rules.on_tensors`.
-
-May import: ``device``, ``kernels``, ``table``.
-"""

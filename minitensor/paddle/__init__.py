@@ -1,0 +1,44 @@
+"""Functions that are not operations, mostly Paddle's: modes, devices, and inspection of tensors.
+
+With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. Names with another meaning
+in other libraries are listed in :mod:`minitensor.paddle.names`, the source of appendix C.
+
+May import: all that stands below ``autograd``.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+#: The modules of the names that ``minitensor`` loads at the first access.
+_DEFINED = {
+    "minitensor.engine.sharing.foreign_writes": ("check_foreign_writes",),
+    "minitensor.nn.parameter": ("ParamAttr", "create_parameter"),
+    "minitensor.paddle.files": ("load", "save"),
+    "minitensor.paddle.making": ("assign", "empty", "empty_like", "eye", "linspace", "randint", "randperm"),
+    "minitensor.paddle.modes": ("disable_static", "enable_static", "in_dynamic_mode", "set_grad_enabled"),
+    "minitensor.paddle.places": ("CPUPlace", "CUDAPlace", "is_compiled_with_cuda"),
+}
+NAMES = {name: module for module, names in _DEFINED.items() for name in names}
+MODULES = ("autograd", "distributed", "io", "memory", "optimizer", "vision")
+
+
+def found(name: str) -> object:
+    """Return the object for a name in :data:`NAMES` or :data:`MODULES`."""
+    if name in MODULES:
+        return importlib.import_module(f"minitensor.{name}")
+    return getattr(importlib.import_module(NAMES[name]), name)
+
+
+def explain() -> object:
+    """Return the function ``explain`` of the package memory-stage, which reports the in-place operations of a program.
+
+    Raises:
+        ImportError: if that package is not installed.
+    """
+    try:
+        return importlib.import_module("memory_stage.explanation.minitensor").explain
+    except ModuleNotFoundError as error:
+        if error.name != "memory_stage":
+            raise
+        raise ImportError("minitensor.explain needs the package memory-stage: pip install memory-stage") from None

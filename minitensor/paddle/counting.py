@@ -1,0 +1,83 @@
+"""Unique values and one-hot rows, under Paddle's names. The results have no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import dtype_of
+from minitensor.engine.operations.arguments import as_axis, need_tensor
+
+
+def unique(
+    x: Tensor,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    dtype: Any = "int64",
+) -> Any:
+    """Return the values of ``x`` (or its slices along ``axis``), each once and in order.
+
+    Args:
+        dtype: of positions and counts, int32 or int64.
+
+    Returns:
+        The values, of shape [n] (with ``axis``, of the shape of ``x`` with length n there). If requested, also the
+        position of the first occurrence of each value [n], the number of the value of each element, one per element,
+        and the count of each value [n].
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor, or if ``dtype`` is not an integer dtype.
+    """
+    need_tensor("unique", x)
+    whole = dtype_of(dtype)
+    if whole.numpy.kind != "i":
+        raise TypeError(f"unique: positions are int32 or int64, not {whole.name}")
+    array = host_array(x._array)
+    axis = None if axis is None else as_axis("unique", axis, array.ndim)
+    values, first, inverse, counts = np.unique(array, True, True, True, axis, equal_nan=False)
+    asked = ((first, return_index), (inverse.reshape(-1), return_inverse), (counts, return_counts))
+    answers = [values, *(each.astype(whole.numpy) for each, wanted in asked if wanted)]
+    made = tuple(Tensor._made(like(np.ascontiguousarray(each), x._array), "unique", (x,)) for each in answers)
+    return made if len(made) > 1 else made[0]
+
+
+def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
+    """Return rows of zeros (float32) with a 1 at the class of each element.
+
+    Args:
+        x: int32 or int64, of any shape.
+        num_classes: the number of classes.
+
+    Returns:
+        A tensor of the shape of ``x`` with one more dimension, of length ``num_classes``.
+
+    Raises:
+        TypeError: if ``x`` does not hold integers.
+        ValueError: if an element is not a class.
+    """
+    need_tensor("one_hot", x)
+    array = host_array(x._array)
+    if array.dtype.kind != "i":
+        raise TypeError(f"one_hot: classes are int32 or int64, not {x.dtype.name}")
+    wrong = array[(array < 0) | (array >= num_classes)]
+    if wrong.size:
+        raise ValueError(f"one_hot: {wrong[0]} is no class; with {num_classes} they go from 0 to {num_classes - 1}")
+    hot = (array[..., None] == np.arange(num_classes)).astype(np.float32)
+    return Tensor._made(like(hot, x._array), "one_hot", (x,))
+
+
+#: Available as functions of the module.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"unique": unique}
+
+#: Available as methods of tensors.
+METHODS = FUNCTIONS
+
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)

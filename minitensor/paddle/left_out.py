@@ -1,0 +1,43 @@
+"""In-place names of Paddle without an operation in minitensor, each with the reason and an alternative.
+
+Access to one of them on a tensor raises an ``AttributeError`` with that text. Each name is a separate descriptor, which
+has no cost elsewhere. A ``__getattr__`` on the class would be called for every attribute that a tensor does not have
+yet: it made the access to an absent one 4 times slower, and the engine accesses some.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor
+
+#: The reason why a name is left out, and an alternative.
+LEFT_OUT: dict[str, str] = {
+    "grad_": (
+        "in Paddle it is not an operation but a second name of the property `grad`, for code inside the framework "
+        "that holds a gradient. Use `x.grad`"
+    ),
+    "reconstruct_from_": (
+        "in Paddle it is `self = other` inside the framework: it takes storage and history from the other tensor, so "
+        "that both are one value under two identities. Use the other tensor itself, `x.set_(other)` to share its "
+        "storage, or `x.copy_(other)` to copy its numbers"
+    ),
+}
+
+
+class LeftOut:
+    """Descriptor that raises on access, on a tensor or on the class."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__} has no {self.name}: {LEFT_OUT[self.name]}.", name=self.name, obj=instance
+        )
+
+
+for _name in LEFT_OUT:
+    setattr(Tensor, _name, LeftOut(_name))

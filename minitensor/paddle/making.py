@@ -1,0 +1,137 @@
+"""More functions that create tensors, under Paddle's names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.from_data import array_of
+from minitensor.engine.creation.making import as_shape, like, made_here, zeros
+from minitensor.engine.dtypes import dtype_of, float32
+from minitensor.engine.kernels.numbers import stored_array
+from minitensor.engine.operations.arguments import need_tensor, whole
+from minitensor.engine.random import source
+from minitensor.engine.views.indexing import store_at
+
+
+def assign(x: Any, output: Tensor | None = None) -> Tensor:
+    """Copy ``x`` to a new storage, or into ``output``, which is then returned.
+
+    In both cases ``x`` receives a gradient. Into ``output`` it is one counted write.
+
+    Args:
+        x: a tensor, an array, a list or a number.
+        output: a tensor of the same shape and dtype. Paddle changes them to those of ``x``; in minitensor they must be
+            equal.
+
+    Raises:
+        ValueError: if the shapes differ, or if ``output`` is a leaf that wants a gradient.
+        TypeError: if the dtypes differ.
+    """
+    if output is None:
+        return x.clone() if isinstance(x, Tensor) else _taken(x, None)
+    need_tensor("assign: output", output)
+    given = x if isinstance(x, Tensor) else _taken(x, output._array.dtype)
+    if given.shape != output.shape:
+        raise ValueError(f"assign: x has shape {given.shape} and output {output.shape}; they must be equal")
+    if given.dtype != output.dtype:
+        raise TypeError(f"assign: x has dtype {given.dtype.name} and output {output.dtype.name}; they must be equal")
+    store_at(output, (), given, "assign")
+    return output
+
+
+def _taken(data: Any, dtype: np.dtype | None) -> Tensor:
+    """Convert data to a tensor."""
+    return made_here("to_tensor", array_of(data, dtype, "assign"))
+
+
+def empty(shape: Any, dtype: Any = None) -> Tensor:
+    """Return a tensor to be filled. It holds zeros, because uninitialized memory would differ from run to run.
+
+    Returns:
+        A tensor of ``shape``, with ``dtype`` or float32.
+
+    Raises:
+        ValueError: if a length is negative.
+        TypeError: if ``shape`` is not a list of integers, or if a tensor cannot have that dtype.
+    """
+    return zeros(as_shape("empty", shape), dtype)
+
+
+def empty_like(x: Tensor, dtype: Any = None) -> Tensor:
+    """Return a tensor to be filled, in the shape and dtype of ``x``. It holds zeros.
+
+    Raises:
+        TypeError: if ``x`` is not a tensor, or if a tensor cannot have that dtype.
+    """
+    return like("empty_like", zeros, x, dtype)
+
+
+def eye(num_rows: int, num_columns: int | None = None, dtype: Any = None) -> Tensor:
+    """Return a matrix with 1 on the diagonal and 0 elsewhere, with ``dtype`` or float32.
+
+    Returns:
+        A tensor of shape [num_rows, num_columns]; as many columns as rows by default.
+
+    Raises:
+        ValueError: if a length is negative.
+        TypeError: if a length is not an integer.
+    """
+    shape = as_shape("eye", [num_rows, num_rows if num_columns is None else num_columns])
+    return made_here("eye", np.eye(*shape, dtype=(float32 if dtype is None else dtype_of(dtype)).numpy))
+
+
+def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, both included, with ``dtype`` or float32.
+
+    Returns:
+        A tensor of shape [num].
+
+    Raises:
+        ValueError: if ``num`` is below 1.
+        TypeError: if a bound is not a finite number, or if ``num`` is not an integer.
+    """
+    for bound in (start, stop):
+        if not isinstance(bound, (int, float, np.number)) or not math.isfinite(bound):
+            raise TypeError(f"linspace: a bound is a finite number, not {bound!r}")
+    count = whole("linspace: num", num)
+    if count < 1:
+        raise ValueError(f"linspace: num is at least 1, not {count}")
+    wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
+    return made_here("linspace", stored_array("linspace", np.linspace(start, stop, count), wanted))
+
+
+def randint(low: int = 0, high: int | None = None, shape: Any = (1,), dtype: Any = None) -> Tensor:
+    """Draw uniform integers from ``low`` to ``high`` (excluded); with one bound, from 0 up to it.
+
+    Returns:
+        A tensor of ``shape``, with ``dtype`` or int64.
+
+    Raises:
+        ValueError: if ``low`` is not below ``high``, or if a length is negative.
+        TypeError: if a bound is not an integer.
+    """
+    start, stop = (0, low) if high is None else (low, high)
+    if not whole("randint: low", start) < whole("randint: high", stop):
+        raise ValueError(f"randint: low must be below high; they are {start} and {stop}")
+    wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
+    drawn = source.generator.integers(start, stop, as_shape("randint", shape), np.int64)
+    return made_here("randint", stored_array("randint", np.asarray(drawn), wanted))
+
+
+def randperm(n: int, dtype: Any = None) -> Tensor:
+    """Return the integers from 0 to ``n`` (excluded) in random order.
+
+    Returns:
+        A tensor of shape [n], with ``dtype`` or int64.
+
+    Raises:
+        ValueError: if ``n`` is negative.
+        TypeError: if ``n`` is not an integer.
+    """
+    count = as_shape("randperm", [n])[0]
+    wanted = np.dtype(np.int64) if dtype is None else dtype_of(dtype).numpy
+    return made_here("randperm", stored_array("randperm", source.generator.permutation(count), wanted))

@@ -1,0 +1,36 @@
+"""Errors for missing names, with the nearest existing name.
+
+They are only created after a look-up has failed, so they have no cost before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Names of Paddle that are missing on purpose, with the reason or an alternative.
+NOT_HERE: dict[str, str] = {
+    "fluid": "it was Paddle's first interface, and was removed from Paddle, too",
+    "jit": "nothing is compiled: every operation runs when it is called",
+    "static": "there is no static graph: every operation runs when it is called",
+}
+
+
+def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
+    """Return the error for ``name``, which ``module`` does not have; ``known`` are its names."""
+    text = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("__"):  # looked up by Python itself
+        return AttributeError(text, name=name)
+    return AttributeError(text + _hint(name, known), name=name)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    from minitensor.engine.core.tensor import Tensor
+    from minitensor.paddle.nearest import like_it, twin_of
+
+    if name in NOT_HERE:
+        return f": {NOT_HERE[name]}"
+    public = set(known)
+    for each in (name, twin_of(name)):
+        if each not in public and hasattr(Tensor, each):
+            return f"; tensors have it, as `x.{each}`"
+    return like_it(name, public)

@@ -1,0 +1,251 @@
+"""Variance, norms and sorting under Paddle's names, made of operations of the table, which have gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.operations import FUNCTIONS as TABLE
+from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.views.parts import slice_
+from minitensor.engine.views.reshaping import reshape, squeeze
+
+
+def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """Return the mean squared distance from the mean; if unbiased, divided by the count minus 1 unless that is 0.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        ValueError: if there is no element.
+        TypeError: if ``x`` is not a tensor.
+    """
+    return _spread("var", x, axis, unbiased, keepdim)
+
+
+def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+    """Return the square root of :func:`var`, of the same shape; IndexError, ValueError and TypeError are the same."""
+    return TABLE["sqrt"](_spread("std", x, axis, unbiased, keepdim))
+
+
+def _spread(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
+    need_tensor(op, x)
+    if x.size == 0:
+        raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
+    axis = _axes(op, axis, x.ndim)
+    x = x.astype("float32") if x._array.dtype == bool else x
+    mean = TABLE["mean"](x, axis, True)
+    distance = x - mean
+    count = x.size // (mean.size or 1)
+    divisor = max(count - 1, 1) if unbiased else count
+    return TABLE["sum"](distance * distance, axis, keepdim=keepdim) / float(divisor)
+
+
+def _axes(op: str, axis: Any, ndim: int) -> Any:
+    """Return ``axis`` counted from the first dimension, one or several; errors show the name ``op``."""
+    if axis is None or ndim == 0:
+        return axis
+    return [as_axis(op, each, ndim) for each in axis] if isinstance(axis, (list, tuple)) else as_axis(op, axis, ndim)
+
+
+def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> Tensor:
+    """Return the p-norm over ``axis``, by default of all elements; "fro" and 2 are the root of the sum of squares.
+
+    Its gradient at 0 is 0.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``).
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+        ValueError: if ``p`` is neither a number nor "fro".
+    """
+    need_tensor("norm", x)
+    axis = _axes("norm", axis, x.ndim)
+    if p in ("fro", 2):
+        total = TABLE["sum"](x * x, axis, keepdim=keepdim)
+        none = total == 0.0
+        return TABLE["where"](none, total, TABLE["sqrt"](TABLE["where"](none, total + 1.0, total)))
+    if not isinstance(p, (int, float)):
+        raise ValueError(f"norm: p is a number or 'fro', not {p!r}")
+    size = TABLE["abs"](x)
+    if p in (math.inf, -math.inf):
+        return TABLE["max" if p > 0 else "min"](size, axis, keepdim)
+    if p == 0:
+        return TABLE["sum"](TABLE["abs"](TABLE["sign"](x)), axis, keepdim=keepdim)
+    if p == 1:
+        return TABLE["sum"](size, axis, keepdim=keepdim)
+    return TABLE["sum"](size**p, axis, keepdim=keepdim) ** (1.0 / p)
+
+
+def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """Return the positions of the elements along ``axis`` in sorted order; ``stable`` or not, equal ones keep theirs.
+
+    Returns:
+        An int64 tensor of the shape of ``x``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+    """
+    return _order("argsort", x, axis, descending)
+
+
+def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
+    need_tensor(op, x)
+    array = host_array(x._array)
+    axis = as_axis(op, axis, max(array.ndim, 1))
+    if array.ndim == 0:
+        order = np.zeros((), np.int64)
+    else:
+        order = np.argsort(np.flip(array, axis) if descending else array, axis, kind="stable")
+        if descending:  # from the end, so that equal elements keep their order
+            order = array.shape[axis] - 1 - np.flip(order, axis)
+    return Tensor._made(like(np.array(order, np.int64, order="C"), x._array), "argsort", (x,))
+
+
+def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """Return a sorted copy of the elements along ``axis``; equal ones keep their order.
+
+    Returns:
+        A tensor of the shape and dtype of ``x``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    order = _order("sort", x, axis, descending)
+    return TABLE["clone"](x) if x.ndim == 0 else TABLE["take_along_axis"](x, order, axis)
+
+
+def topk(
+    x: Tensor, k: int, axis: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """Return the ``k`` largest (or smallest) elements along ``axis`` (by default the last) in order, with positions.
+
+    Returns:
+        Two tensors of the shape of ``x`` with length k along ``axis``: the elements, and their positions (int64).
+
+    Raises:
+        ValueError: if ``k`` is below 1, or above the length of ``axis``.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("topk", x)
+    axis, count = as_axis("topk", -1 if axis is None else axis, max(x.ndim, 1)), whole("topk: k", k)
+    length = x.shape[axis] if x.ndim else 1
+    if not 0 < count <= length:
+        raise ValueError(f"topk: k is from 1 to the length of axis {axis}, which is {length}, not {count}")
+    order = _order("topk", x, axis, largest)
+    if x.ndim == 0:
+        return TABLE["clone"](x), order
+    first = np.ascontiguousarray(host_array(order._array).take(range(count), axis))
+    index = Tensor._made(like(first, x._array), "topk", (x,))
+    return TABLE["take_along_axis"](x, index, axis), index
+
+
+def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
+    """Return the median along ``axis``, by default of all; of two middle elements, the mean; nan if one is nan.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
+        ``axis``, [] ([1, 1, ...] with ``keepdim``); float32 for integers.
+
+    Raises:
+        ValueError: if there is no element.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("median", x)
+    if x.size == 0:
+        raise ValueError("In median, the size of input x should not be 0.")
+    values = x if x._array.dtype in FLOATS else x.astype("float32")
+    of_all = axis is None or x.ndim == 0
+    values, axis = (reshape(values, [-1]), 0) if of_all else (values, as_axis("median", axis, x.ndim))
+    count = values.shape[axis]
+    middle = slice_(sort(values, axis), [axis], [(count - 1) // 2], [count // 2 + 1])
+    nans = TABLE["where"](TABLE["isnan"](values), values, 0.0)
+    found = TABLE["mean"](middle, axis, True) + TABLE["sum"](nans, axis, keepdim=True)
+    if keepdim:
+        return reshape(found, [1] * x.ndim) if of_all else found
+    return squeeze(found, axis)
+
+
+def flip(x: Tensor, axis: Any) -> Tensor:
+    """Return a copy with the elements in reverse order along ``axis``, one or several.
+
+    Returns:
+        A tensor of the shape and dtype of ``x``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("flip", x)
+    out = TABLE["clone"](x)
+    for each in axis if isinstance(axis, (list, tuple)) else [axis]:
+        where = as_axis("flip", each, x.ndim)
+        out = _picked(out, where, np.arange(x.shape[where])[::-1])
+    return out
+
+
+def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
+    """Return a copy with the elements shifted cyclically by ``shifts`` along ``axis``.
+
+    Without ``axis`` they are shifted in the flattened tensor.
+
+    Returns:
+        A tensor of the shape and dtype of ``x``.
+
+    Raises:
+        ValueError: if there are not as many shifts as axes.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("roll", x)
+    if axis is None:
+        return reshape(roll(reshape(x, [-1]), shifts, 0), x.shape)
+    steps, axes = ([*each] if isinstance(each, (list, tuple)) else [each] for each in (shifts, axis))
+    if len(steps) != len(axes):
+        raise ValueError(f"roll: there are {len(steps)} shifts and {len(axes)} axes; each axis has its own")
+    out = TABLE["clone"](x)
+    for step, each in zip(steps, axes, strict=True):
+        where = as_axis("roll", each, x.ndim)
+        length = x.shape[where]
+        out = _picked(out, where, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
+    return out
+
+
+def _picked(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
+    """Return ``x`` with the positions along ``axis`` in another order."""
+    index = np.ascontiguousarray(order, np.int64)
+    return TABLE["index_select"](x, Tensor._made(like(index, x._array)), axis)
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """Return ``x`` itself if it is contiguous, else a contiguous copy of the same shape."""
+    return x if x.is_contiguous() else TABLE["clone"](x)
+
+
+#: Available as functions.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (var, std, norm, median, argsort, sort, topk, flip, roll)
+}
+#: Available as methods of tensors.
+METHODS: dict[str, Callable[..., Any]] = {
+    **FUNCTIONS,
+    "contiguous": contiguous,
+}
+
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,119 @@
+"""Products, and a sum of many tensors, under Paddle's names, made of operations of the table, which have gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import int32
+from minitensor.engine.operations import FUNCTIONS as TABLE
+from minitensor.engine.operations.arguments import need_tensor
+from minitensor.engine.operations.operands import as_operands
+
+
+def dot(x: Tensor, y: Tensor) -> Tensor:
+    """Return the product of two vectors, or of each pair of rows.
+
+    Args:
+        x, y: two vectors [n], or two matrices [b, n].
+
+    Returns:
+        A tensor without dimensions, or of shape [b].
+
+    Raises:
+        ValueError: if the shapes differ, or are not of vectors or matrices.
+        TypeError: if an operand is not a tensor.
+    """
+    _need_two("dot", x, y)
+    if x.ndim not in (1, 2) or x.shape != y.shape:
+        raise ValueError(f"dot: two vectors of one length, or two matrices of one shape, not {x.shape} and {y.shape}")
+    product = x * y
+    total = TABLE["sum"](product, -1)
+    return total.astype("int32") if product.dtype == int32 else total
+
+
+def _need_two(op: str, x: Any, y: Any) -> None:
+    need_tensor(op, x)
+    if not isinstance(y, Tensor):
+        raise TypeError(f"{op}: y must be a Tensor, not {type(y).__name__}")
+
+
+def _product(op: str, x: Tensor, y: Tensor) -> Tensor:
+    try:
+        return TABLE["matmul"](x, y)
+    except ValueError as error:  # shape error, under the name of the called operation
+        raise ValueError(str(error).replace("matmul", op, 1)) from None
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two matrices, as ``matmul`` computes it.
+
+    Args:
+        input: shape [n, k].
+        mat2: shape [k, m].
+
+    Returns:
+        A tensor of shape [n, m].
+
+    Raises:
+        TypeError: if an operand is not a tensor, number or array.
+        ValueError: if the shapes do not fit, or if an operand has no dimension.
+    """
+    x, y = as_operands("mm", input, mat2)
+    if not (x.ndim and y.ndim):
+        raise ValueError(f"mm: operands must have at least one dimension; the shapes are {x.shape} and {y.shape}")
+    return _product("mm", x, y)
+
+
+def bmm(x: Tensor, y: Tensor) -> Tensor:
+    """Return the products of two batches of matrices.
+
+    Args:
+        x: shape [b, n, k].
+        y: shape [b, k, m].
+
+    Returns:
+        A tensor of shape [b, n, m].
+
+    Raises:
+        ValueError: if an operand does not have 3 dimensions, or if the batch sizes or the matrices do not fit.
+        TypeError: if an operand is not a tensor.
+    """
+    _need_two("bmm", x, y)
+    if x.ndim != 3 or y.ndim != 3:
+        raise ValueError(f"bmm: both are stacks of matrices, of 3 dimensions; their shapes are {x.shape} and {y.shape}")
+    if x.shape[0] != y.shape[0]:
+        raise ValueError(f"bmm: the stacks hold {x.shape[0]} and {y.shape[0]} matrices; each one is multiplied by one")
+    return _product("bmm", x, y)
+
+
+def add_n(inputs: Tensor | Sequence[Tensor]) -> Tensor:
+    """Return the sum of the tensors, on a new storage.
+
+    Args:
+        inputs: one tensor, or several of one shape, which is also that of the result.
+
+    Raises:
+        TypeError: if ``inputs`` is not a tensor, or a list or tuple of tensors.
+        ValueError: if there is none, or if their shapes differ.
+    """
+    given = [inputs] if isinstance(inputs, Tensor) else inputs
+    if not isinstance(given, (list, tuple)) or not all(isinstance(x, Tensor) for x in given):
+        kinds = [type(x).__name__ for x in given] if isinstance(given, (list, tuple)) else type(given).__name__
+        raise TypeError(f"add_n: inputs is a Tensor or a list of Tensors, not {kinds}")
+    if not given:
+        raise ValueError("add_n: there is no tensor to add")
+    if any(x.shape != given[0].shape for x in given):
+        raise ValueError(f"add_n: tensors of one shape are added, not of {[x.shape for x in given]}; `+` broadcasts")
+    total = TABLE["clone"](given[0])
+    for x in given[1:]:
+        total = total + x
+    return total
+
+
+#: Available as functions, and as methods of tensors.
+FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for function in (dot, mm, bmm, add_n)}
+
+for _name, _function in FUNCTIONS.items():
+    setattr(Tensor, _name, _function)

@@ -1,7 +1,0 @@
-"""The books of a recording: which storages, tensors, groups and nodes there are, and what each step did to them.
-
-* :mod:`~minitensor.stage.books.ledger` is all of them; :mod:`~minitensor.stage.books.facts` is what happened in a step.
-* Nobody is asked here but the engine, through its protocol; nothing is said in sentences.
-
-May import: ``stage.cells``, and of ``stage.engines`` the protocol.
-"""

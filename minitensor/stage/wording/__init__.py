@@ -1,6 +1,0 @@
-"""Saying in one sentence, or two, what a step of a recording did. Nothing is looked up but in the books.
-
-The rules that every sentence keeps stand in :mod:`~minitensor.stage.wording.sentences`.
-
-May import: ``stage.books``, ``stage.cells``.
-"""

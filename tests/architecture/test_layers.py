@@ -1,0 +1,158 @@
+"""What each package may import: no circle among modules, and the stage asks an engine only through its protocol."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import grimp
+import pytest
+
+from memory_stage.engines import protocol
+from minitensor.engine import events
+from tools.build import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PACKAGES = ("minitensor", "memory_stage", "book_kit")
+
+#: Imports inside functions, and why they are not at the top of their file: the module that imports, what it imports.
+IMPORTED_LATER = {
+    # Start-up: most programs do without.
+    ("minitensor", "minitensor.paddle.missing"),
+    ("minitensor.engine.device.places", "minitensor.engine.device.cuda_arrays"),
+    ("minitensor.engine.device.places", "minitensor.engine.device.simulated"),
+    ("minitensor.paddle.missing", "minitensor.engine.core.tensor"),
+    ("minitensor.paddle.missing", "minitensor.paddle.nearest"),
+    # IPython, which the package does without.
+    ("book_kit", "book_kit.magics.expect"),
+    ("book_kit", "book_kit.magics.explain_magic"),
+    ("book_kit", "book_kit.magics.ranks_magic"),
+    ("book_kit", "book_kit.magics.stage_magic"),
+    # matplotlib, which the package does without.
+    ("memory_stage.figures.paper", "memory_stage.figures.inked"),
+    # The recorder is loaded without the names that it gives to a program.
+    ("memory_stage.api", "minitensor"),
+    # A page that records does not check its own recordings.
+    ("memory_stage.api", "memory_stage.trace.validation"),
+}
+
+
+@cache
+def graph() -> grimp.ImportGraph:
+    """Every import of the packages, inside functions and for types as well."""
+    return grimp.build_graph(*PACKAGES, cache_dir=None)
+
+
+def contracts() -> list[dict[str, Any]]:
+    """The contracts that `lint-imports` keeps, as `pyproject.toml` has them."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)["tool"]["importlinter"]["contracts"]
+
+
+def circles(found: grimp.ImportGraph) -> Iterator[set[str]]:
+    """The largest sets of modules of which each imports each, over any number of others (Tarjan, 1972)."""
+    number: dict[str, int] = {}
+    reaches: dict[str, int] = {}
+    path: list[str] = []
+
+    def visit(module: str) -> Iterator[set[str]]:
+        number[module] = reaches[module] = len(number)
+        path.append(module)
+        for other in found.find_modules_directly_imported_by(module):
+            if other not in number:
+                yield from visit(other)
+            if other in path:
+                reaches[module] = min(reaches[module], reaches[other])
+        if reaches[module] == number[module]:
+            circle = set(path[path.index(module) :])
+            del path[path.index(module) :]
+            if len(circle) > 1:
+                yield circle
+
+    for module in sorted(found.modules):
+        if module not in number:
+            yield from visit(module)
+
+
+def test_a_circle_is_found_in_a_graph_that_has_one():
+    made = grimp.ImportGraph()
+    for importer, imported in ["ab", "bc", "ca", "cd", "de", "ef", "fe"]:
+        made.add_import(importer=importer, imported=imported)
+    assert sorted(map(sorted, circles(made))) == [["a", "b", "c"], ["e", "f"]]
+
+
+def test_there_is_no_circle_of_modules():
+    assert list(circles(graph())) == []
+
+
+def test_each_package_has_its_layers_and_every_part_of_it_has_one():
+    covered = [each for each in contracts() if each["type"] == "layers" and "containers" in each]
+    assert {container for each in covered for container in each["containers"]} == {*PACKAGES, "minitensor.engine"}
+    assert all(each["exhaustive"] for each in covered)
+    assert {"layers": list(reversed(PACKAGES)), "type": "layers"}.items() <= contracts()[0].items()
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(str(path.parent.relative_to(ROOT)) for each in PACKAGES for path in ROOT.glob(f"{each}/**/__init__.py")),
+)
+def test_a_package_says_what_is_in_it(path: str):
+    assert (
+        len((ast.get_docstring(ast.parse((ROOT / path / "__init__.py").read_text())) or "").partition("May import")[0])
+        > 40
+    )
+
+
+def test_an_import_inside_a_function_is_listed_with_its_reason():
+    later = {
+        (module, imported)
+        for module in graph().modules
+        for imported in graph().find_modules_directly_imported_by(module)
+        if is_only_inside_functions(module, imported)
+    }
+    assert later - IMPORTED_LATER == set()
+
+
+def is_only_inside_functions(module: str, imported: str) -> bool:
+    lines = {each["line_number"] for each in graph().get_import_details(importer=module, imported=imported)}
+    path = ROOT / module.replace(".", "/")
+    source = path.with_suffix(".py") if path.with_suffix(".py").exists() else path / "__init__.py"
+    functions = [node for node in ast.walk(ast.parse(source.read_text())) if isinstance(node, ast.FunctionDef)]
+    return all(any(f.lineno < line <= (f.end_lineno or 0) for f in functions) for line in lines)
+
+
+def test_the_recorder_asks_an_engine_only_through_the_protocol():
+    asked = {
+        (module, imported)
+        for package in ("memory_stage.recorder", "memory_stage.sentences", "memory_stage.model")
+        for module in (package, *graph().find_descendants(package))
+        for imported in graph().find_modules_directly_imported_by(module)
+    }
+    assert {each for each in asked if not each[1].startswith("memory_stage.")} == set()
+    router = "memory_stage.engines.router"
+    assert {imported for _, imported in asked if imported.startswith("memory_stage.engines.")} == {
+        router,
+        "memory_stage.engines.protocol",
+    }
+    assert {module for module, imported in asked if imported == router} == {"memory_stage.recorder.record"}
+
+
+def test_the_protocol_tells_of_every_event_that_the_engine_has_but_those_of_an_allocator():
+    engine, told = (set(re.findall(r"^``\"?(\w+)\"?`` ", text.__doc__, re.M)) for text in (events, protocol))
+    assert len(told) > 10 and engine - told == {"block"}
+    assert told - engine == {
+        "met",
+        "asked",
+        "changed",
+        "ended",
+        "failed",
+        "unseen",
+    }  # what only engines need that do not see all
