@@ -29,8 +29,8 @@ def scaled_dot_product_attention(
             [batch, heads, queries, keys].
 
     Raises:
-        ValueError: when shapes do not fit.
-        TypeError: for anything but tensors of floats.
+        ValueError: if shapes do not fit.
+        TypeError: if an input is no tensor of floats.
     """
     op, given = "scaled_dot_product_attention", {"query": query, "key": key, "value": value}
     floats_of(op, **given)
@@ -48,9 +48,9 @@ class Embedding(Layer):
     shape [num_embeddings, embedding_dim].
 
     Raises:
-        ValueError: for a size below 1.
-        IndexError: for an index that is no row, ``padding_idx`` too.
-        TypeError: for anything but a tensor of integers.
+        ValueError: if a size is below 1.
+        IndexError: if an index is no row; ``padding_idx``, too.
+        TypeError: if the input is no tensor of integers.
     """
 
     def __init__(
@@ -85,9 +85,8 @@ class MultiHeadAttention(Layer):
     """Attention in ``num_heads`` parts of the vectors (Vaswani et al. 2017); all are [batch, time, embed_dim].
 
     Raises:
-        ValueError: for an ``embed_dim`` that is no multiple of ``num_heads``, with ``need_weights``, or for other
-            shapes.
-        TypeError: for anything but tensors of floats.
+        ValueError: if ``embed_dim`` is no multiple of ``num_heads``, if ``need_weights`` is true, or for other shapes.
+        TypeError: if an input is no tensor of floats.
     """
 
     def __init__(

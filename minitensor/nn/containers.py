@@ -46,8 +46,8 @@ class Sequential(_Listed):
     Shapes are those of the layers.
 
     Raises:
-        TypeError: for what is no layer.
-        IndexError: for a position where there is none.
+        TypeError: if an argument is no layer.
+        IndexError: if there is nothing at a position.
     """
 
     def __init__(self, *layers: Any) -> None:
@@ -70,9 +70,9 @@ class LayerList(_Listed):
     """A list of layers that are registered. It has no forward: a loop over it says what happens.
 
     Raises:
-        TypeError: for what is no layer.
-        IndexError: for a position where there is none.
-        NotImplementedError: when it is called.
+        TypeError: if an argument is no layer.
+        IndexError: if there is nothing at a position.
+        NotImplementedError: on a call.
     """
 
     def __init__(self, sublayers: Iterable[Layer] | None = None) -> None:

@@ -20,7 +20,7 @@ class Initializer:
     """Draws an array of a shape. Subclasses say how.
 
     Raises:
-        TypeError: when it is called with what is no tensor.
+        TypeError: on a call, if the argument is no tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -47,7 +47,7 @@ class Assign(Initializer):
     """The numbers of an array, a list or a tensor, of the same shape.
 
     Raises:
-        ValueError: when it is called for a parameter of another shape.
+        ValueError: on a call, if the parameter has another shape.
     """
 
     def __init__(self, value: Any) -> None:
@@ -63,8 +63,8 @@ class Uniform(Initializer):
     """Drawn evenly between ``low`` and ``high``, in the shape of the parameter.
 
     Raises:
-        ValueError: for ``low`` above ``high``.
-        TypeError: for what is no number.
+        ValueError: if ``low`` is above ``high``.
+        TypeError: if an argument is no number.
     """
 
     def __init__(self, low: float = -1.0, high: float = 1.0) -> None:
@@ -79,8 +79,8 @@ class Normal(Initializer):
     """From the normal distribution of that mean and standard deviation, in the shape of the parameter.
 
     Raises:
-        ValueError: for a deviation below 0.
-        TypeError: for what is no number.
+        ValueError: if the standard deviation is negative.
+        TypeError: if an argument is no number.
     """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0) -> None:
@@ -112,7 +112,7 @@ class XavierUniform(Initializer):
             in, ...] (:func:`fans`).
 
     Raises:
-        TypeError: when it is called with what is no tensor.
+        TypeError: on a call, if the argument is no tensor.
     """
 
     def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
@@ -137,7 +137,7 @@ class XavierNormal(XavierUniform):
             in, ...] (:func:`fans`).
 
     Raises:
-        TypeError: when it is called with what is no tensor.
+        TypeError: on a call, if the argument is no tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -154,7 +154,7 @@ class KaimingUniform(Initializer):
             (:func:`fans`).
 
     Raises:
-        TypeError: when it is called with what is no tensor.
+        TypeError: on a call, if the argument is no tensor.
     """
 
     def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0) -> None:
@@ -176,7 +176,7 @@ class KaimingNormal(KaimingUniform):
             (:func:`fans`).
 
     Raises:
-        TypeError: when it is called with what is no tensor.
+        TypeError: on a call, if the argument is no tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -23,7 +23,7 @@ class Layer:
     is a plain attribute: ``register_buffer`` registers one that is saved and not trained.
 
     Raises:
-        NotImplementedError: when it is called and has no ``forward``.
+        NotImplementedError: on a call, if there is no ``forward``.
     """
 
     training: bool
@@ -260,8 +260,8 @@ class Layer:
             The paths that were not given, and those that were given and are not here.
 
         Raises:
-            ValueError, TypeError: when a shape or a dtype differs. All that differ are named, and what was not given,
-                and what is not here.
+            ValueError, TypeError: if a shape or a dtype differs. The error lists all that differ, are missing or are
+                unknown.
         """
         return load_into(self, state_dict, use_structured_name)
 

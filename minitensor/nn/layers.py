@@ -36,8 +36,8 @@ class Linear(Layer):
         in_features, out_features: integers, 1 or more.
 
     Raises:
-        ValueError: for sizes below 1; for an ``x`` of other shapes.
-        TypeError: for a size that is no integer, or anything but a tensor of floats.
+        ValueError: if a size is below 1, or ``x`` has another shape.
+        TypeError: if a size is no integer, or ``x`` is no tensor of floats.
     """
 
     def __init__(
@@ -68,8 +68,9 @@ class Conv2D(Layer):
     [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
 
     Raises:
-        ValueError: for sizes below 1, channels that do not make ``groups``, or images of other shapes.
-        TypeError: for a size that is no integer, or anything but a tensor of floats.
+        ValueError: if a size is below 1, if the channels cannot be divided into ``groups``, or if the images have other
+            shapes.
+        TypeError: if a size is no integer, or ``x`` is no tensor of floats.
     """
 
     def __init__(
@@ -111,8 +112,8 @@ class Flatten(Layer):
     From [2, 3, 4] to [2, 12], as :func:`flatten` does it.
 
     Raises:
-        IndexError: for an axis that ``x`` does not have.
-        ValueError: when ``start_axis`` comes after ``stop_axis``.
+        IndexError: if ``x`` has no such axis.
+        ValueError: if ``start_axis`` comes after ``stop_axis``.
     """
 
     def __init__(self, start_axis: int = 1, stop_axis: int = -1) -> None:
@@ -129,9 +130,9 @@ class Dropout(Layer):
     Takes a tensor of any shape; the result has that shape.
 
     Raises:
-        ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
-        TypeError: for anything but a tensor of floats.
-        ValueError: when ``p`` is no probability.
+        ValueError: if ``inplace`` is true and ``x`` is a leaf that wants a gradient, in grad mode.
+        TypeError: if the input is no tensor of floats.
+        ValueError: if ``p`` is no probability.
     """
 
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:

@@ -12,7 +12,8 @@ def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
     """Give what has fractions in ``layer`` another dtype by ``cast_``: on new storages, with the gradients.
 
     Raises:
-        ValueError: for a dtype without fractions, or a device: a layer stays where it was made.
+        ValueError: if the dtype is not a floating-point one, or a device is given, because a layer stays where it was
+            made.
     """
     if device is not None:
         raise ValueError(f"to: a layer is made where set_device says and stays there; {device!r} was given")

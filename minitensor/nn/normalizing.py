@@ -57,8 +57,8 @@ class BatchNorm1D(_BatchNorm):
     """Batch normalization of [rows, num_features]: see :func:`~minitensor.nn.functional.batch_norm`.
 
     Raises:
-        ValueError: for ``num_features`` below 1, or an ``x`` of other shapes.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if ``num_features`` is below 1, or ``x`` has another shape.
+        TypeError: if the input is no tensor of floats.
     """
 
     dimensions = 2
@@ -68,8 +68,8 @@ class BatchNorm2D(_BatchNorm):
     """Batch normalization of [images, num_features, height, width]: see :func:`~minitensor.nn.functional.batch_norm`.
 
     Raises:
-        ValueError: for ``num_features`` below 1, or an ``x`` of other shapes.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if ``num_features`` is below 1, or ``x`` has another shape.
+        TypeError: if the input is no tensor of floats.
     """
 
     dimensions = 4
@@ -83,8 +83,8 @@ class LayerNorm(Layer):
             this shape.
 
     Raises:
-        ValueError: for an ``x`` that does not end in these dimensions.
-        TypeError: for what is no shape, or anything but a tensor of floats.
+        ValueError: if ``x`` does not end in these dimensions.
+        TypeError: if ``normalized_shape`` is no shape, or ``x`` is no tensor of floats.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class GroupNorm(Layer):
     :func:`~minitensor.nn.functional.group_norm`.
 
     Raises:
-        ValueError: for channels that do not make ``num_groups`` groups, or an ``x`` of other shapes.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if the channels cannot be divided into ``num_groups`` groups, or ``x`` has another shape.
+        TypeError: if the input is no tensor of floats.
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class InstanceNorm2D(Layer):
     :func:`~minitensor.nn.functional.instance_norm`.
 
     Raises:
-        ValueError: for ``num_features`` below 1, or an ``x`` of other shapes.
-        TypeError: for anything but a tensor of floats.
+        ValueError: if ``num_features`` is below 1, or ``x`` has another shape.
+        TypeError: if the input is no tensor of floats.
     """
 
     def __init__(

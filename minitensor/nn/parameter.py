@@ -22,7 +22,7 @@ class Parameter(Tensor):
     It has any shape, and is of floats.
 
     Raises:
-        TypeError: when the class is called, as ``Parameter(...)``.
+        TypeError: if the class is called, as ``Parameter(...)``.
     """
 
     __slots__ = ()
@@ -91,7 +91,7 @@ def create_parameter(
 
     Raises:
         TypeError: for another ``attr`` or dtype.
-        ValueError: for a negative length.
+        ValueError: if a length is negative.
     """
     asked = as_attr(attr)
     initializer = asked.initializer or default_initializer or (Constant() if is_bias else XavierUniform())

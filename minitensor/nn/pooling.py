@@ -25,9 +25,9 @@ class MaxPool2D(_Pool2D):
     :func:`~minitensor.nn.functional.max_pool2d`.
 
     Raises:
-        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+        ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
             than half of the window.
-        TypeError: for anything but a tensor of floats.
+        TypeError: if the input is no tensor of floats.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -38,9 +38,9 @@ class AvgPool2D(_Pool2D):
     """The mean of each window of [images, channels, height, width]: see :func:`~minitensor.nn.functional.avg_pool2d`.
 
     Raises:
-        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+        ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
             than half of the window.
-        TypeError: for anything but a tensor of floats.
+        TypeError: if the input is no tensor of floats.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class AdaptiveAvgPool2D(Layer):
     :func:`~minitensor.nn.functional.adaptive_avg_pool2d`.
 
     Raises:
-        ValueError: when it is called with images of another shape, or an ``output_size`` below 1.
-        TypeError: for anything but a tensor of floats.
+        ValueError: on a call, if the images have another shape or ``output_size`` is below 1.
+        TypeError: if the input is no tensor of floats.
     """
 
     def __init__(self, output_size: Any, name: str | None = None) -> None:

@@ -58,9 +58,9 @@ class SimpleRNNCell(_Cell):
     [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
-        ValueError: for an ``activation`` that is neither "tanh" nor "relu".
-        ValueError: for a size below 1, or inputs and states of other shapes.
-        TypeError: for a size that is no integer, or anything but tensors of floats.
+        ValueError: if ``activation`` is neither "tanh" nor "relu".
+        ValueError: if a size is below 1, or inputs and states have other shapes.
+        TypeError: if a size is no integer, or an input is no tensor of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
@@ -83,8 +83,8 @@ class LSTMCell(_Cell):
     shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
-        ValueError: for a size below 1, or inputs and states of other shapes.
-        TypeError: for a size that is no integer, or anything but tensors of floats.
+        ValueError: if a size is below 1, or inputs and states have other shapes.
+        TypeError: if a size is no integer, or an input is no tensor of floats.
     """
 
     gates = 4
@@ -104,8 +104,8 @@ class GRUCell(_Cell):
     [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
-        ValueError: for a size below 1, or inputs and states of other shapes.
-        TypeError: for a size that is no integer, or anything but tensors of floats.
+        ValueError: if a size is below 1, or inputs and states have other shapes.
+        TypeError: if a size is no integer, or an input is no tensor of floats.
     """
 
     gates = 3
@@ -138,8 +138,9 @@ class SimpleRNN(_OneState):
     The outputs have the shape [batch, time, hidden_size].
 
     Raises:
-        ValueError: for more than one layer, another direction, a size below 1, or inputs of other shapes.
-        TypeError: for a size that is no integer, or anything but tensors of floats.
+        ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
+            shapes.
+        TypeError: if a size is no integer, or an input is no tensor of floats.
     """
 
     def __init__(
@@ -165,8 +166,9 @@ class GRU(_OneState):
     The outputs have the shape [batch, time, hidden_size].
 
     Raises:
-        ValueError: for more than one layer, another direction, a size below 1, or inputs of other shapes.
-        TypeError: for a size that is no integer, or anything but tensors of floats.
+        ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
+            shapes.
+        TypeError: if a size is no integer, or an input is no tensor of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
@@ -184,8 +186,9 @@ class LSTM(Layer):
     The outputs have the shape [batch, time, hidden_size].
 
     Raises:
-        ValueError: for more than one layer, another direction, a size below 1, or inputs of other shapes.
-        TypeError: for a size that is no integer, or anything but tensors of floats.
+        ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
+            shapes.
+        TypeError: if a size is no integer, or an input is no tensor of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:

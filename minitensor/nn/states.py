@@ -33,7 +33,7 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
     """Write what is ``given`` into the parameters and buffers; all of it is looked at before the first write.
 
     Raises:
-        TypeError, ValueError: when something does not fit.
+        TypeError, ValueError: if something does not fit.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"set_state_dict takes a dict, as state_dict() gives it, not {type(given).__name__}")

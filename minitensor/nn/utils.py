@@ -36,7 +36,7 @@ def clip_grad_norm_(
 
     Raises:
         ValueError: for another ``norm_type``.
-        RuntimeError: the norm is not finite, and ``error_if_nonfinite``; no gradient has changed then.
+        RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
     """
     if norm_type not in NORMS:
         raise ValueError(f"norm_type only support {list(NORMS)}, not {norm_type!r}")
@@ -64,7 +64,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         parameters: a tensor or several, of any shapes; those without a gradient are passed over.
 
     Raises:
-        ValueError: for what is no number.
+        ValueError: if an argument is no number.
     """
     most = float(clip_value)
     with no_grad():

@@ -13,8 +13,8 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
     """``given`` as an integer.
 
     Raises:
-        TypeError: when it is none.
-        RuntimeError: when it has more than 64 bits.
+        TypeError: if it is none.
+        RuntimeError: if it takes more than 64 bits.
     """
     try:
         number = operator.index(given)
@@ -30,7 +30,7 @@ def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
     """``given`` as a list of integers.
 
     Raises:
-        TypeError, RuntimeError: when it is none.
+        TypeError, RuntimeError: if it is none.
     """
     if not isinstance(given, (list, tuple)):
         kind = type(given).__name__
@@ -48,7 +48,7 @@ def as_dim(dim: Any, ndim: int) -> int:
     """``dim`` counted from the front.
 
     Raises:
-        IndexError, TypeError: when there is no such dimension, or it is no integer.
+        IndexError, TypeError: if there is no such dimension, or ``dim`` is no integer.
     """
     try:
         number = operator.index(dim)

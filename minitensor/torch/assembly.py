@@ -59,7 +59,7 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``function`` with the keyword ``out``: a tensor that the result is written into and that is returned.
 
     Raises:
-        RuntimeError: if a gradient is wanted, or the dtype of ``out`` cannot hold the result.
+        RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
     """
 
     @functools.wraps(function)

@@ -20,7 +20,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         A bool tensor of the broadcast shape.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast, or two dtypes.
+        RuntimeError: if the shapes cannot be broadcast or the dtypes differ.
     """
     need_tensor("isclose", input)
     need_tensor("isclose", other, 2)
@@ -40,7 +40,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
         input, other, rtol, atol, equal_nan: as for :func:`isclose`.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast, or two dtypes.
+        RuntimeError: if the shapes cannot be broadcast or the dtypes differ.
     """
     return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
 
@@ -49,7 +49,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same elements.
 
     Raises:
-        TypeError: for what is no tensor.
+        TypeError: if an argument is no tensor.
     """
     need_tensor("equal", input)
     need_tensor("equal", other, 2)

@@ -31,8 +31,8 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
     It is the tensor itself where it is so already, else a copy of its shape, which gradients pass through.
 
     Raises:
-        RuntimeError: for a device that is not there.
-        TypeError: for what is neither a device nor a dtype nor a tensor.
+        RuntimeError: if there is no such device.
+        TypeError: if an argument is neither a device nor a dtype nor a tensor.
     """
     device, dtype = where_to(*where, device=device, dtype=dtype)
     out: Any = input
@@ -47,7 +47,7 @@ def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tu
     """The device and the dtype that arguments of ``to`` ask for; None for either that they do not name.
 
     Raises:
-        TypeError, RuntimeError: for anything else.
+        TypeError, RuntimeError: if it is anything else.
     """
     for each in where:
         if isinstance(each, BaseTensor):
@@ -86,7 +86,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of ``other``, in its own shape: itself, or a copy.
 
     Raises:
-        TypeError: when ``other`` is no tensor.
+        TypeError: if ``other`` is no tensor.
     """
     need_tensor("type_as", other)
     return to(input, other.dtype)
@@ -101,7 +101,7 @@ def numel(input: Tensor) -> int:
     """How many elements there are.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("numel", input)
     return input._array.size
@@ -111,7 +111,7 @@ def is_floating_point(input: Tensor) -> bool:
     """Whether the numbers have fractions.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("is_floating_point", input)
     return input._array.dtype in FLOATS
@@ -149,8 +149,8 @@ A size is its shape, as numbers, and filled with 0; data are numbers, nested lis
 storage of its own. A tensor of that dtype is shared.
 
 Raises:
-    TypeError: for what is no number, or several data.
-    ValueError: for lists that are not equally long.
+    TypeError: if an element is no number, or several data are given.
+    ValueError: if the lists differ in length.
 """
 
 
@@ -175,7 +175,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         A name; or a tensor of the shape of ``input``.
 
     Raises:
-        ValueError: when there is no such type.
+        ValueError: if there is no such type.
     """
     if dtype is None:
         return f"torch.{'cuda.' if input.is_cuda else ''}{_TYPE_NAMES[input._array.dtype]}"
@@ -201,7 +201,7 @@ class Variable(metaclass=_AnyTensor):
     """The tensor itself under PyTorch's older name: a look at the same memory that may want a gradient.
 
     Raises:
-        TypeError: for what is no tensor.
+        TypeError: if an argument is no tensor.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:

@@ -41,7 +41,7 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape given as numbers or as one list of them.
 
     Raises:
-        TypeError, RuntimeError: for what is no shape.
+        TypeError, RuntimeError: if the size is no shape.
     """
     lengths = tuple(sizes_of(op, size))
     if any(n < 0 for n in lengths):
@@ -64,9 +64,10 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         A tensor of the shape that the data have.
 
     Raises:
-        ValueError: for lists that are not equally long.
-        TypeError: for what is no number.
-        RuntimeError: for a number that the dtype cannot hold, or ``requires_grad`` of a dtype without fractions.
+        ValueError: if the lists differ in length.
+        TypeError: if an argument is no number.
+        RuntimeError: if the dtype cannot hold a number, or ``requires_grad`` is true and the dtype is not a
+            floating-point one.
     """
     wanted = None if dtype is None else dtype_of(dtype).numpy
     if isinstance(data, BaseTensor):
@@ -138,7 +139,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         A tensor of the shape that the data have.
 
     Raises:
-        ValueError, TypeError: as ``torch.tensor``, for what is no array and no tensor.
+        ValueError, TypeError: as ``torch.tensor``, if ``data`` is neither an array nor a tensor.
     """
     if isinstance(data, BaseTensor):
         shared = data if isinstance(data, Tensor) else as_kind(data.__copy__())
@@ -161,7 +162,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         A tensor of the shape and dtype of the array.
 
     Raises:
-        TypeError, ValueError: when the array cannot be shared.
+        TypeError, ValueError: if the array cannot be shared.
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
@@ -196,7 +197,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
         A tensor of the shape and dtype of the object.
 
     Raises:
-        TypeError: for an object that has no ``__dlpack__``.
+        TypeError: if the object has no ``__dlpack__``.
     """
     return as_kind(dlpack.from_dlpack(ext_tensor))
 
@@ -214,8 +215,8 @@ def full(
         fill_value: one number.
 
     Raises:
-        RuntimeError: for a negative length, or a number that ``dtype`` cannot hold.
-        TypeError: for what is no number, or no shape.
+        RuntimeError: if a length is negative, or ``dtype`` cannot hold the number.
+        TypeError: if ``fill_value`` is no number, or ``size`` no shape.
     """
     fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
     return placed("full", np.full(size_of("full", (size,)), fill_value), device, requires_grad)
@@ -225,7 +226,7 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
     """A number as a tensor of ``dtype`` holds it (None: of its own kind).
 
     Raises:
-        TypeError, RuntimeError: when it is no number, or does not fit.
+        TypeError, RuntimeError: if it is no number, or does not fit.
     """
     if not isinstance(value, NUMBERS):
         if not isinstance(value, BaseTensor) or value._array.size != 1:
@@ -246,8 +247,8 @@ Returns:
     A tensor of that shape, float32 unless ``dtype`` says otherwise, on a storage of its own.
 
 Raises:
-    RuntimeError: for a negative length; for ``requires_grad`` of a dtype without fractions.
-    TypeError: for a size that is no shape, or a dtype that a tensor cannot have.
+    RuntimeError: if a length is negative, or ``requires_grad`` is true and the dtype is not a floating-point one.
+    TypeError: if the size is no shape, or a tensor cannot have the dtype.
 """
 
 
@@ -288,7 +289,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
         A tensor of shape [n, m], float32 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: for negative numbers.
+        RuntimeError: if a number is negative.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     if n < 0 or (m is not None and m < 0):
@@ -314,8 +315,8 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
         A tensor of one dimension.
 
     Raises:
-        RuntimeError: for a step of 0, or one that leads away from ``end``.
-        TypeError: for a bound or step that is no number.
+        RuntimeError: if the step is 0 or leads away from ``end``.
+        TypeError: if a bound or the step is no number.
     """
     numbers = [_number("arange", n) for n in bounds]
     if not 1 <= len(numbers) + len(named) <= 3 or set(named) - {"start", "end", "step"}:
@@ -349,7 +350,7 @@ def linspace(
         A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: for a negative number of steps.
+        RuntimeError: if ``steps`` is negative.
     """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     start, end = wanted.type(_number("linspace", start)), wanted.type(_number("linspace", end))
@@ -381,7 +382,7 @@ def logspace(
         A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: for a negative number of steps.
+        RuntimeError: if ``steps`` is negative.
     """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     powers = linspace(start, end, steps, dtype="float64", device="cpu")._array
@@ -407,8 +408,8 @@ def zeros_like(input: Tensor, **named: Any) -> Tensor:
     """0 everywhere, in the shape, dtype and on the device of ``input``.
 
     Raises:
-        TypeError: when ``input`` is no tensor, for a dtype that a tensor cannot have, or another keyword.
-        RuntimeError: for ``requires_grad`` of a dtype without fractions.
+        TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
     return like("zeros_like", input, np.zeros, named)
 
@@ -417,8 +418,8 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
     """1 everywhere, in the shape, dtype and on the device of ``input``.
 
     Raises:
-        TypeError: when ``input`` is no tensor, for a dtype that a tensor cannot have, or another keyword.
-        RuntimeError: for ``requires_grad`` of a dtype without fractions.
+        TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
     return like("ones_like", input, np.ones, named)
 
@@ -432,9 +433,9 @@ def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
     """``fill_value`` everywhere, in the shape, dtype and on the device of ``input``.
 
     Raises:
-        TypeError: when ``input`` is no tensor, for a dtype that a tensor cannot have, or another keyword.
-        RuntimeError: for ``requires_grad`` of a dtype without fractions.
-        RuntimeError: for a number that the dtype cannot hold.
+        TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
+        RuntimeError: if the dtype cannot hold the number.
     """
     return like("full_like", input, lambda s, d: np.full(s, _fill("full_like", fill_value, d)), named)
 

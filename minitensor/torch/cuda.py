@@ -73,7 +73,7 @@ def manual_seed(seed: int) -> None:
     """Begin the random numbers anew: there is one generator for all devices.
 
     Raises:
-        TypeError: for a seed that is no integer.
+        TypeError: if ``seed`` is no integer.
     """
     default_generator.manual_seed(seed)
 
@@ -91,8 +91,8 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
     """The tensor on the GPU: itself, or a copy of its shape and dtype there, which gradients pass through.
 
     Raises:
-        RuntimeError: for a device that is not there.
-        OutOfMemoryError: where the copy does not fit.
+        RuntimeError: if there is no such device.
+        OutOfMemoryError: if the copy does not fit.
     """
     return moved(input, "cuda" if device is None else device)
 

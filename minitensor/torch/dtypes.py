@@ -53,7 +53,7 @@ def dtype_of(given: Any) -> dtype:
     """The element type that was asked for: a dtype of either vocabulary, a name, or ``float``, ``int``, ``bool``.
 
     Raises:
-        TypeError: when there is none such here.
+        TypeError: if minitensor has no such type.
     """
     if isinstance(given, dtype):
         return given
@@ -72,7 +72,7 @@ class finfo:
     """The limits of a type with fractions: ``torch.finfo(torch.float32).eps``.
 
     Raises:
-        TypeError: for a type of whole numbers.
+        TypeError: if it is an integer type.
     """
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
@@ -92,7 +92,7 @@ class iinfo:
     """The limits of a type of whole numbers: ``torch.iinfo(torch.int32).max``.
 
     Raises:
-        TypeError: for a type with fractions.
+        TypeError: if it is a floating-point type.
     """
 
     __slots__ = ("bits", "dtype", "max", "min")

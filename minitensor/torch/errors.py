@@ -247,7 +247,7 @@ def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
     """An in-place operation is about to write ``x``, which lies on a GPU.
 
     Raises:
-        RuntimeError: when its elements share memory, or an operand lies elsewhere.
+        RuntimeError: if its elements share memory, or an operand is on another device.
     """
     if not writeable(x._array):
         raise not_writeable(op, x)
@@ -328,7 +328,7 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     """The saved array as it was, although its storage has been written since.
 
     Raises:
-        RuntimeError: when it is lost, or may be.
+        RuntimeError: if it is lost, or may be.
     """
     if not is_right(saved):
         raise stale(node, what, saved)

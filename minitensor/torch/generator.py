@@ -43,7 +43,7 @@ class Generator:
         """Begin the sequence that ``seed`` stands for. Of its 64 bits the low 32 matter, as in PyTorch.
 
         Raises:
-            TypeError, RuntimeError: when it is no integer, or takes more than 64 bits.
+            TypeError, RuntimeError: if it is no integer, or takes more than 64 bits.
         """
         try:
             number = int(seed) if isinstance(seed, float) and seed.is_integer() else seed.__index__()
@@ -169,7 +169,7 @@ def generator_of(given: Any) -> Generator:
     """The generator that a function was given; of None, that of the whole program.
 
     Raises:
-        TypeError: for anything else.
+        TypeError: if it is anything else.
     """
     if given is None:
         return default_generator

@@ -154,8 +154,8 @@ def answered(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
     """What ``hook`` says to the gradient ``g``: what it returns, or what it wrote into ``g``, which is a copy.
 
     Raises:
-        TypeError: when that is neither None nor a tensor.
-        RuntimeError: when it is one of another shape or dtype.
+        TypeError: if the hook returns neither None nor a tensor.
+        RuntimeError: if the hook returns a tensor of another shape or dtype.
     """
     version = g._storage.version
     answer = hook(g)

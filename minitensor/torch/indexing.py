@@ -216,9 +216,9 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. A gradient flows to ``src``.
 
     Raises:
-        RuntimeError: for a shape that is not broadcast to that of the tensor; for a leaf that requires grad, in grad
-            mode.
-        TypeError: for what is no tensor.
+        RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if that is a leaf that
+            requires grad, in grad mode.
+        TypeError: if an argument is no tensor.
     """
     if not isinstance(src, BaseTensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
@@ -238,7 +238,7 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
     Raises:
         RuntimeError: for other shapes.
-        IndexError: for an index out of range.
+        IndexError: if an index is out of range.
     """
     need_tensor("index_copy_", source)
     before = (slice(None),) * as_dim(dim, input._array.ndim)
@@ -257,8 +257,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         A tensor of the broadcast shape; with the condition alone, an int64 tensor [n] for each dimension.
 
     Raises:
-        RuntimeError: for a condition of another dtype, or shapes that cannot be broadcast.
-        TypeError: for a condition that is no tensor.
+        RuntimeError: if ``condition`` has another dtype, or the shapes cannot be broadcast.
+        TypeError: if ``condition`` is no tensor.
     """
     need_tensor("where", condition)
     if input is None and other is None:
@@ -276,7 +276,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
 
     Raises:
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("nonzero", input)
     array = host_array(input._array)
@@ -290,7 +290,7 @@ def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The tensor where ``condition`` is true, else ``other``, in the broadcast shape of the three.
 
     Raises:
-        RuntimeError: for a condition that is not of bools, or shapes that cannot be broadcast.
+        RuntimeError: if ``condition`` is not of bools, or the shapes cannot be broadcast.
     """
     return TABLE["where"](condition, input, other)
 

@@ -23,7 +23,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
         A tensor of shape [n, m].
 
     Raises:
-        RuntimeError: for other shapes, or two dtypes.
+        RuntimeError: if the shapes do not fit or the dtypes differ.
     """
     need_tensor("mm", input)
     need_tensor("mm", mat2, 2, "mat2")
@@ -43,7 +43,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         A tensor of shape [..., n, m], without n or m for a vector.
 
     Raises:
-        RuntimeError: for other shapes, or two dtypes.
+        RuntimeError: if the shapes do not fit or the dtypes differ.
     """
     for i, x in enumerate((input, other)):
         need_tensor("matmul", x, i + 1)
@@ -82,7 +82,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         A tensor of shape [n].
 
     Raises:
-        RuntimeError: for other shapes, or two dtypes.
+        RuntimeError: if the shapes do not fit or the dtypes differ.
     """
     need_tensor("mv", input)
     need_tensor("mv", vec, 2, "vec")
@@ -100,7 +100,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
         A tensor of shape [b, n, m].
 
     Raises:
-        RuntimeError: for other shapes, or two dtypes.
+        RuntimeError: if the shapes do not fit or the dtypes differ.
     """
     need_tensor("bmm", input)
     need_tensor("bmm", mat2, 2, "mat2")
@@ -119,7 +119,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
         A tensor without dimensions.
 
     Raises:
-        RuntimeError: for other shapes, or two dtypes.
+        RuntimeError: if the shapes do not fit or the dtypes differ.
     """
     need_tensor("dot", input)
     need_tensor("dot", other, 2, "tensor")
@@ -140,7 +140,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: for other shapes.
-        TypeError: for what is no tensor.
+        TypeError: if an argument is no tensor.
     """
     need_tensor("outer", input)
     need_tensor("outer", vec2, 2, "vec2")
@@ -157,8 +157,8 @@ def trace(input: Tensor) -> Tensor:
         A tensor without dimensions.
 
     Raises:
-        RuntimeError: for a tensor that is no matrix.
-        TypeError: when ``input`` is no tensor.
+        RuntimeError: if ``input`` is no matrix.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("trace", input)
     if input._array.ndim != 2:

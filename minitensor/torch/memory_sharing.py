@@ -73,8 +73,8 @@ def set_data(x: Tensor, other: Any) -> None:
     """Let ``x`` look at the memory of ``other``; its version and its history stay.
 
     Raises:
-        TypeError, RuntimeError: when ``other`` is no tensor, of another dtype, or of another shape where a gradient
-            is wanted.
+        TypeError, RuntimeError: if ``other`` is no tensor; if ``x`` requires grad, also if ``other`` has another dtype
+            or shape that its gradient cannot have.
     """
     if not isinstance(other, BaseTensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
@@ -126,8 +126,8 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
         An array of the shape and dtype of the tensor.
 
     Raises:
-        RuntimeError: when a gradient is wanted: use ``detach()`` first.
-        TypeError: for a tensor on a GPU.
+        RuntimeError: if the tensor requires grad: use ``detach()`` first.
+        TypeError: if the tensor is on a GPU.
     """
     if not force:
         if input._current() is not None:
@@ -178,7 +178,7 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
         The tensor itself.
 
     Raises:
-        RuntimeError: when it requires grad.
+        RuntimeError: if it requires grad.
     """
     if input._current() is not None:
         raise RuntimeError(
@@ -193,7 +193,7 @@ def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
     """Give the tensor the shape of another; see :func:`resize_`, which says what is refused.
 
     Raises:
-        TypeError: when the other is no tensor.
+        TypeError: if the other is no tensor.
     """
     need_tensor("resize_as_", the_template, name="the_template")
     return resize_(input, *the_template._array.shape)
@@ -209,7 +209,7 @@ def set_(
         storage_offset, size, stride: in elements; by default those of ``source``.
 
     Raises:
-        RuntimeError: when it is a leaf that requires grad.
+        RuntimeError: if it is a leaf that requires grad.
     """
     if source is not None and not isinstance(source, BaseTensor):
         raise TypeError(f"set_(): argument 'source' (position 1) must be Tensor, not {type(source).__name__}")

@@ -44,7 +44,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
     """Tensors for what was given to a normal operation.
 
     Raises:
-        TypeError: for what cannot stand for a tensor, or when no tensor is among them.
+        TypeError: if an argument cannot be converted to a tensor, or none of them is one.
     """
     if len(given) == 2 and isinstance(given[0], BaseTensor):
         x, y = given
@@ -68,7 +68,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
     """Tensors for what was given to an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: when that is no tensor.
+        TypeError: if that is no tensor.
     """
     x = given[target]
     if not isinstance(x, BaseTensor):
@@ -126,7 +126,7 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
     """``other`` in the dtype of ``target``, which an in-place operation will write.
 
     Raises:
-        RuntimeError: when the result would be of a higher kind.
+        RuntimeError: if the result would be of a higher kind.
     """
     result = _result_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
@@ -162,7 +162,7 @@ def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
     """``source`` of the dtype of ``x``: scattering converts nothing; a number is converted.
 
     Raises:
-        RuntimeError: when they differ.
+        RuntimeError: if they differ.
     """
     if isinstance(source, BaseTensor) and source._array.dtype != x._array.dtype:
         raise RuntimeError(
@@ -176,7 +176,7 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
     """A tensor of integers.
 
     Raises:
-        RuntimeError, TypeError: for anything else.
+        RuntimeError, TypeError: if it is anything else.
     """
     if not isinstance(index, BaseTensor):
         raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(index).__name__}")
@@ -189,7 +189,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
     """A tensor of bools.
 
     Raises:
-        RuntimeError, TypeError: for anything else.
+        RuntimeError, TypeError: if it is anything else.
     """
     if not isinstance(mask, BaseTensor):
         raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(mask).__name__}")
@@ -206,7 +206,7 @@ def check_target(x: BaseTensor, op: str) -> None:
     """A recorded in-place operation is about to write ``x``, which is a leaf or has a group.
 
     Raises:
-        RuntimeError: when it is a leaf that requires grad, or a view of one, or its group overlaps itself.
+        RuntimeError: if it is a leaf that requires grad, or a view of one, or its group overlaps itself.
     """
     if is_protected(x):
         raise leaf_written(op, x, is_view=type(x._node) is not Leaf)
@@ -221,7 +221,7 @@ def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
     """``alpha * y``, recorded where ``y`` is a tensor.
 
     Raises:
-        RuntimeError: when ``alpha`` is no integer and both operands are.
+        RuntimeError: if ``alpha`` is no integer and both operands hold integers.
     """
     factor = number(op, "alpha", alpha)
     if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
@@ -239,7 +239,7 @@ def rounded(op: str, mode: Any) -> str:
     """The operation that gives the quotient, rounded; in place where ``op`` ends with an underscore.
 
     Raises:
-        RuntimeError: when ``mode`` is neither "floor" nor "trunc".
+        RuntimeError: if ``mode`` is neither "floor" nor "trunc".
     """
     if mode not in variants.ROUNDED:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
@@ -252,7 +252,7 @@ def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -
     Of several results each goes into its tensor of the tuple ``out``.
 
     Raises:
-        RuntimeError: when a gradient is wanted, or the dtype of ``out`` cannot hold the result.
+        RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
     """
     several = out if isinstance(out, (tuple, list)) else (out,)
     for each in several:
@@ -321,7 +321,7 @@ def only_floats(op: str, x: Any) -> Any:
     """``x``, if it holds floats.
 
     Raises:
-        RuntimeError: when it does not.
+        RuntimeError: if it does not.
     """
     if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
         raise RuntimeError(

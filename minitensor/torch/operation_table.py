@@ -98,7 +98,7 @@ def spell(
     """Write one spelling. ``changes`` are fields of the row.
 
     Raises:
-        ValueError: when one of the names is spelled already.
+        ValueError: if one of the names is spelled already.
     """
     own = tuple(names.split())
     if twice := {name for spelling in SPELLINGS for name in spelling.names}.intersection(own):

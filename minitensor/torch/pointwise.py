@@ -20,7 +20,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         A new tensor of the broadcast shape.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast.
+        RuntimeError: if the shapes cannot be broadcast.
     """
     return called(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
 
@@ -35,7 +35,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
         A new tensor of the broadcast shape.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast.
+        RuntimeError: if the shapes cannot be broadcast.
     """
     return called(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
 
@@ -47,8 +47,8 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
         ``input`` itself, of its shape and dtype.
 
     Raises:
-        RuntimeError: for shapes that are not broadcast to that of ``input``, a result that its dtype cannot hold, or a
-            leaf that requires grad.
+        RuntimeError: if a shape cannot be broadcast to that of ``input``, if its dtype cannot hold the result, or if it
+            is a leaf that requires grad.
     """
     return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
 
@@ -60,8 +60,8 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
         ``input`` itself, of its shape and dtype.
 
     Raises:
-        RuntimeError: for shapes that are not broadcast to that of ``input``, a result that its dtype cannot hold, or a
-            leaf that requires grad.
+        RuntimeError: if a shape cannot be broadcast to that of ``input``, if its dtype cannot hold the result, or if it
+            is a leaf that requires grad.
     """
     return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
 
@@ -73,7 +73,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
         A new tensor of the shape of ``input``.
 
     Raises:
-        TypeError: for what is no tensor, or a bound that is no number.
+        TypeError: if ``input`` is no tensor, or the bound is no number.
     """
     return called(TABLE["clamp"](input, min), "ClampMinBackward0")
 
@@ -85,7 +85,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
         A new tensor of the shape of ``input``.
 
     Raises:
-        TypeError: for what is no tensor, or a bound that is no number.
+        TypeError: if ``input`` is no tensor, or the bound is no number.
     """
     return called(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
 
@@ -97,8 +97,8 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
         ``input`` itself, of its shape and dtype.
 
     Raises:
-        RuntimeError: for a leaf that requires grad, in grad mode.
-        TypeError: for a bound that is no number.
+        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        TypeError: if the bound is no number.
     """
     return TABLE["clamp_"](input, min)
 
@@ -110,8 +110,8 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
         ``input`` itself, of its shape and dtype.
 
     Raises:
-        RuntimeError: for a leaf that requires grad, in grad mode.
-        TypeError: for a bound that is no number.
+        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
+        TypeError: if the bound is no number.
     """
     return TABLE["clamp_"](input, None, max)
 
@@ -120,7 +120,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Overwrite every element with what a function of one number makes of it. One write.
 
     Raises:
-        TypeError: when the tensor requires grad: what the function does cannot be recorded.
+        TypeError: if the tensor requires grad, because the function cannot be recorded.
     """
     if input._current() is not None:
         raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")

@@ -57,7 +57,7 @@ def set_printoptions(
         sci_mode: whether numbers have exponents; None leaves it to the numbers.
 
     Raises:
-        ValueError: for another profile.
+        ValueError: if there is no such profile.
     """
     if profile is not None:
         if profile not in _PROFILES:

@@ -22,7 +22,7 @@ def manual_seed(seed: int) -> Generator:
     """Begin the random numbers of the whole program anew: those that ``seed`` stands for.
 
     Raises:
-        TypeError: for a seed that is no integer.
+        TypeError: if ``seed`` is no integer.
     """
     return default_generator.manual_seed(seed)
 
@@ -47,7 +47,7 @@ def set_rng_state(new_state: tuple[Any, ...]) -> None:
     """Go on from what :func:`get_rng_state` gave.
 
     Raises:
-        TypeError, ValueError: for what is no such state.
+        TypeError, ValueError: if ``new_state`` is no such state.
     """
     default_generator.set_state(new_state)
 
@@ -79,8 +79,8 @@ def rand(
         A tensor of that shape, float32 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: for a negative length, or a dtype without fractions.
-        TypeError: for a size that is no shape, or a ``generator`` that is none.
+        RuntimeError: if a length is negative, or the dtype is not a floating-point one.
+        TypeError: if ``size`` is no shape, or ``generator`` no generator.
     """
     drawn = generator_of(generator).uniform(size_of("rand", size), _floating("rand", dtype))
     return placed("rand", drawn, device, requires_grad)
@@ -98,8 +98,8 @@ def randn(
         A tensor of that shape, float32 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: for a negative length, or a dtype without fractions.
-        TypeError: for a size that is no shape, or a ``generator`` that is none.
+        RuntimeError: if a length is negative, or the dtype is not a floating-point one.
+        TypeError: if ``size`` is no shape, or ``generator`` no generator.
     """
     drawn = generator_of(generator).normal(size_of("randn", size), _floating("randn", dtype))
     return placed("randn", drawn, device, requires_grad)
@@ -112,8 +112,8 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
         A tensor of shape ``size``, int64 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: when ``low`` is not below ``high``.
-        RuntimeError: for a negative length.
+        RuntimeError: if ``low`` is not below ``high``.
+        RuntimeError: if a length is negative.
         TypeError: for other arguments.
     """
     arguments = list(given)
@@ -136,7 +136,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
         A tensor of shape [n], int64 unless ``dtype`` says otherwise.
 
     Raises:
-        RuntimeError: for a negative number.
+        RuntimeError: if ``n`` is negative.
     """
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
@@ -153,8 +153,8 @@ def rand_like(input: Tensor, **named: Any) -> Tensor:
     """Numbers as :func:`rand` draws them, in the shape and dtype of ``input``.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
-        RuntimeError: for a dtype without fractions.
+        TypeError: if ``input`` is no tensor.
+        RuntimeError: if the dtype is not a floating-point one.
     """
     return like("rand_like", input, _of_floats("rand_like", default_generator.uniform), named)
 
@@ -163,8 +163,8 @@ def randn_like(input: Tensor, **named: Any) -> Tensor:
     """Numbers as :func:`randn` draws them, in the shape and dtype of ``input``.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
-        RuntimeError: for a dtype without fractions.
+        TypeError: if ``input`` is no tensor.
+        RuntimeError: if the dtype is not a floating-point one.
     """
     return like("randn_like", input, _of_floats("randn_like", default_generator.normal), named)
 
@@ -176,8 +176,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         mean, std: numbers, or tensors of shapes that are broadcast against each other.
 
     Raises:
-        RuntimeError: for a deviation below 0, or shapes that cannot be broadcast.
-        TypeError: when ``mean`` and ``std`` are numbers and there is no ``size``.
+        RuntimeError: if a standard deviation is negative, or the shapes cannot be broadcast.
+        TypeError: if ``mean`` and ``std`` are numbers and there is no ``size``.
     """
     drawer = generator_of(generator)
     parameters = [x._array for x in (mean, std) if isinstance(x, BaseTensor)]
@@ -205,8 +205,8 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
         A tensor of the shape and dtype of ``input``.
 
     Raises:
-        RuntimeError: for an element that is no probability.
-        TypeError: when ``input`` is no tensor.
+        RuntimeError: if an element is no probability.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("bernoulli", input)
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
@@ -222,8 +222,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         An int64 tensor of shape [num_samples] or [rows, num_samples].
 
     Raises:
-        RuntimeError: for what are no weights, or when more are to be drawn than there are.
-        TypeError: when ``input`` is no tensor.
+        RuntimeError: if an element is no weight, or without ``replacement`` if more are to be drawn than there are.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("multinomial", input)
     array = host_array(input._array)

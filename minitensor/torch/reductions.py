@@ -28,8 +28,8 @@ Returns:
     A bool tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
 
 Raises:
-    IndexError: for a dimension that ``input`` does not have.
-    TypeError: when ``input`` is no tensor, or ``keepdim`` no bool.
+    IndexError: if ``input`` has no such dimension.
+    TypeError: if ``input`` is no tensor, or ``keepdim`` is no bool.
 """
 
 
@@ -58,7 +58,7 @@ def count_nonzero(input: Tensor) -> Tensor:
         An int64 tensor without dimensions.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("count_nonzero", input)
     return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
@@ -72,8 +72,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         weights: shape [n], too.
 
     Raises:
-        NotImplementedError: for a dtype with fractions.
-        RuntimeError: for a negative number, or another shape.
+        NotImplementedError: if the dtype is not an integer one.
+        RuntimeError: if a number is negative, or for another shape.
     """
     need_tensor("bincount", input)
     array = host_array(input._array)
@@ -106,8 +106,8 @@ Returns:
     An int64 tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
 
 Raises:
-    IndexError: for a dimension that ``input`` does not have, or when there is no element.
-    TypeError: when ``input`` is no tensor.
+    IndexError: if ``input`` has no such dimension, or no element.
+    TypeError: if ``input`` is no tensor.
 """
 
 
@@ -117,9 +117,9 @@ Returns:
     ``dim``, which stays as 1 with ``keepdim``; of two tensors, one of their broadcast shape.
 
 Raises:
-    IndexError: for a dimension that ``input`` does not have.
-    RuntimeError: without ``dim``, when there is no element; for shapes that cannot be broadcast.
-    TypeError: when ``input`` is no tensor.
+    IndexError: if ``input`` has no such dimension.
+    RuntimeError: without ``dim``, if there is no element; if the shapes cannot be broadcast.
+    TypeError: if ``input`` is no tensor.
 """
 
 
@@ -193,8 +193,8 @@ def var(
         correction: in the place of 1, which ``unbiased=False`` makes 0.
 
     Raises:
-        RuntimeError: for a dtype without fractions.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if the dtype is not a floating-point one.
+        IndexError: if ``input`` has no such dimension.
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -216,8 +216,8 @@ def std(
         dim, keepdim, correction: as for :func:`var`.
 
     Raises:
-        RuntimeError: for a dtype without fractions.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if the dtype is not a floating-point one.
+        IndexError: if ``input`` has no such dimension.
     """
     return called(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
 
@@ -237,7 +237,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         keepdim: they stay, with length 1.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     if p in ("fro", 2, 2.0):
         total = TABLE["sum"](_mul(input, input), dim, keepdim)
@@ -261,7 +261,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         dtype: that of the result; the input is converted first.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     if dtype is not None:
         input = to(input, dtype)
@@ -278,7 +278,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
         keepdim: they stay, with length 1.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     highest = TABLE["amax"](input.detach(), dim, True)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))

@@ -24,8 +24,8 @@ def save(obj: Any, f: Any) -> None:
     gradients and histories stay behind. A path holds the old file until the new one is complete.
 
     Raises:
-        TypeError: for what is no tensor and no plain value: of a module, save its ``state_dict()``.
-        RuntimeError: when there is no such folder.
+        TypeError: if a value is neither a tensor nor a plain value; of a module, save its ``state_dict()``.
+        RuntimeError: if there is no such folder.
     """
     if not hasattr(f, "write"):
         if not isinstance(f, (str, bytes, os.PathLike)):
@@ -46,8 +46,8 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
             of a storage and the name of its device that returns ``storage``, for the host, or ``storage.cuda()``.
 
     Raises:
-        OSError: when there is no such file.
-        RuntimeError: when it was damaged or cut short, or is a pickle. Nothing is loaded then.
+        OSError: if there is no such file.
+        RuntimeError: if the file was damaged or cut short, or is a pickle. Nothing is loaded then.
     """
     if not hasattr(f, "read") and not isinstance(f, (str, bytes, os.PathLike)):
         raise AttributeError(

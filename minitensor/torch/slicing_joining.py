@@ -44,7 +44,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
         size: as many lengths as ``input`` has, or more; where its own is 1 the new one is free.
 
     Raises:
-        RuntimeError: for a length that is neither its own nor takes the place of 1.
+        RuntimeError: if a new length differs from one that is not 1.
     """
     have = input._array.shape
     sizes = sizes_of("expand", size)
@@ -84,7 +84,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
         A tensor of shape ``size``.
 
     Raises:
-        RuntimeError: for a length that is neither its own nor takes the place of 1.
+        RuntimeError: if a new length differs from one that is not 1.
     """
     return expand(input, size)
 
@@ -93,8 +93,8 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """A view repeated to the shape of ``other``.
 
     Raises:
-        RuntimeError: for a length that is neither its own nor takes the place of 1.
-        TypeError: when ``other`` is no tensor.
+        RuntimeError: if a new length differs from one that is not 1.
+        TypeError: if ``other`` is no tensor.
     """
     need_tensor("expand_as", other, name="other")
     return expand(input, other._array.shape)
@@ -113,7 +113,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     """A view of one position along ``dim``, without that dimension.
 
     Raises:
-        IndexError: for an index out of range, or a dimension that ``input`` does not have.
+        IndexError: if the index is out of range, or ``input`` has no such dimension.
     """
     if input._array.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -131,8 +131,8 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A view of ``length`` positions along ``dim``, from ``start`` on.
 
     Raises:
-        RuntimeError: when there are not so many positions.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if the range exceeds the dimension.
+        IndexError: if ``input`` has no such dimension.
     """
     need_dimension("narrow() cannot be applied to a 0-dim tensor.", input)
     dim = as_dim(dim, input._array.ndim)
@@ -147,8 +147,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     """Views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list.
 
     Raises:
-        RuntimeError: for a size of 0, or sizes whose sum is not the length.
-        IndexError: for a dimension that ``tensor`` does not have.
+        RuntimeError: if a size is 0, or the sizes do not sum to the length.
+        IndexError: if ``tensor`` has no such dimension.
     """
     need_dimension("split expects at least a 1-dimensional tensor", tensor)
     dim = as_dim(dim, tensor._array.ndim)
@@ -177,8 +177,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller.
 
     Raises:
-        RuntimeError: for no chunks at all.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if ``chunks`` is below 1.
+        IndexError: if ``input`` has no such dimension.
     """
     need_dimension("chunk expects at least a 1-dimensional tensor", input)
     chunks = need_int("chunk", "chunks", chunks)
@@ -192,7 +192,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """One view per position along ``dim``, without that dimension.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     dim = as_dim(dim, input._array.ndim)
     if input._array.ndim == 0:
@@ -208,7 +208,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
         A view without ``dim1`` and ``dim2``; the diagonal, moved by ``offset``, is its last dimension.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     first, second = as_dim(dim1, input._array.ndim), as_dim(dim2, input._array.ndim)
     if first == second:
@@ -220,7 +220,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     """A view of the storage with any shape, strides and offset (in elements).
 
     Raises:
-        RuntimeError: when it would reach outside the memory of the tensor's group.
+        RuntimeError: if the view would reach outside the memory of the tensor and its views.
     """
     try:
         offset = input.offset if storage_offset is None else storage_offset
@@ -253,8 +253,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         tensors: of equal shapes, but for the lengths along ``dim``; an empty vector joins anything.
 
     Raises:
-        RuntimeError: for other shapes, or no tensor at all.
-        IndexError: for a dimension that the tensors do not have.
+        RuntimeError: for other shapes, or if there is no tensor.
+        IndexError: if the tensors have no such dimension.
     """
     given = _tensors("cat", tensors)
     for i, x in enumerate(given):
@@ -280,8 +280,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors, all of one shape, side by side along a new ``dim``, on a new storage.
 
     Raises:
-        RuntimeError: for different shapes, or no tensor at all.
-        IndexError: for a dimension that the result does not have.
+        RuntimeError: if the shapes differ, or if there is no tensor.
+        IndexError: if the result has no such dimension.
     """
     given = _tensors("stack", tensors)
     first = given[0]._array.shape
@@ -301,7 +301,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
         A tensor whose lengths are those of ``input`` times ``sizes``.
 
     Raises:
-        RuntimeError: for a number below 0.
+        RuntimeError: if a number is negative.
     """
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
     times = need_ints("repeat", "repeats", given)
@@ -324,8 +324,8 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
         A tensor whose lengths are those of ``input`` times ``dims``.
 
     Raises:
-        RuntimeError: for a number below 0.
-        TypeError: when ``input`` is no tensor.
+        RuntimeError: if a number is negative.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("tile", input)
     times = need_ints("tile", "dims", dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims)

@@ -31,7 +31,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
         A tensor of the shape and dtype of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     out = input
@@ -48,7 +48,7 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
         A tensor of the shape and dtype of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     shifts = need_int("roll", "shifts", shifts)
     if dims is None:
@@ -65,7 +65,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         An int64 tensor of the shape of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     need_tensor("argsort", input)
     array = host_array(input._array)
@@ -101,7 +101,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
         The elements, and where they were (int64), both of the shape of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     order = argsort(input, dim, descending)
     if input._array.ndim == 0:
@@ -116,9 +116,9 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
         Two tensors of the shape of ``input`` with length k along ``dim``: the elements, and their positions (int64).
 
     Raises:
-        RuntimeError: when there are not so many.
-        IndexError: for a dimension that ``input`` does not have.
-        TypeError: when ``input`` is no tensor.
+        RuntimeError: if there are fewer elements than ``k``.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("topk", input)
     length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
@@ -166,8 +166,8 @@ def unique(
         them each element is; with ``return_counts`` how often each is.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        TypeError: when ``input`` is no tensor.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("unique", input)
     array = host_array(input._array)

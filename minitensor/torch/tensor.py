@@ -60,7 +60,7 @@ class Tensor(BaseTensor):
         """The shape, or the length of one dimension.
 
         Raises:
-            IndexError: for a dimension that the tensor does not have.
+            IndexError: if the tensor has no such dimension.
         """
         return Size(self._array.shape) if dim is None else self._array.shape[as_dim(dim, self._array.ndim)]
 
@@ -80,7 +80,7 @@ class Tensor(BaseTensor):
         """How many elements of the storage lie between neighbours, along each dimension or one.
 
         Raises:
-            IndexError: for a dimension that the tensor does not have.
+            IndexError: if the tensor has no such dimension.
         """
         size = self._array.itemsize
         steps = tuple(step // size for step in self._array.strides)
@@ -130,8 +130,8 @@ class Tensor(BaseTensor):
         """Whether a gradient is wanted. Set it to True to make a leaf.
 
         Raises:
-            RuntimeError: when it is set for a tensor without fractions, to False for what is no leaf, or to what is no
-                bool.
+            RuntimeError: if it is set for a tensor that does not hold floats, to False for a non-leaf, or to a value
+                that is no bool.
         """
         return self._current() is not None
 
@@ -155,8 +155,8 @@ class Tensor(BaseTensor):
         """Set ``requires_grad`` and return the tensor.
 
         Raises:
-            TypeError: for what is no bool.
-            RuntimeError: for a tensor without fractions, or False for what is no leaf.
+            TypeError: if the argument is no bool.
+            RuntimeError: if the tensor does not hold floats, or for False if it is no leaf.
         """
         if not isinstance(requires_grad, (bool, np.bool_)):
             given = type(requires_grad).__name__
@@ -178,8 +178,8 @@ class Tensor(BaseTensor):
         """The gradient that backward left here, of this shape and dtype; None where there is none.
 
         Raises:
-            RuntimeError: when one of another shape or dtype is set.
-            TypeError: when what is no tensor is set.
+            RuntimeError: if one of another shape or dtype is set.
+            TypeError: if a value that is no tensor is set.
         """
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
         if gradient is None and not self.retains_grad and type(self._current()) not in (Leaf, type(None)):
@@ -225,7 +225,7 @@ class Tensor(BaseTensor):
         """Keep the gradient of this non-leaf, too.
 
         Raises:
-            RuntimeError: when it requires none.
+            RuntimeError: if it does not require grad.
         """
         if self._current() is None:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -243,8 +243,8 @@ class Tensor(BaseTensor):
         """Call ``hook(gradient)`` in backward; what it returns, a tensor alike, replaces the gradient.
 
         Raises:
-            RuntimeError: for a tensor that requires no grad.
-            TypeError: for what is no function.
+            RuntimeError: if the tensor does not require grad.
+            TypeError: if ``lr_lambda`` is no function.
         """
         if self._current() is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -256,7 +256,7 @@ class Tensor(BaseTensor):
         """Call ``hook(tensor)`` each time that backward has added to the gradient of this leaf.
 
         Raises:
-            RuntimeError: for what is no leaf, or requires no grad.
+            RuntimeError: if the tensor is no leaf, or does not require grad.
         """
         node = self._current()
         if node is None:
@@ -282,7 +282,7 @@ class Tensor(BaseTensor):
         """Leave the history: the same tensor, which now requires no grad.
 
         Raises:
-            RuntimeError: for a view.
+            RuntimeError: if the tensor is a view.
         """
         if self._is_view():
             raise RuntimeError(
@@ -358,7 +358,7 @@ class Tensor(BaseTensor):
         """The one element, as a Python number.
 
         Raises:
-            RuntimeError: where there is not just one.
+            RuntimeError: if there is not exactly one.
         """
         if self._array.size != 1:
             raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
@@ -380,7 +380,7 @@ class Tensor(BaseTensor):
         """A leaf on a copy of the whole storage, which every tensor on that storage shares that is copied along.
 
         Raises:
-            RuntimeError: for what is no leaf.
+            RuntimeError: if the tensor is no leaf.
         """
         if self.grad_fn is not None:
             raise RuntimeError(

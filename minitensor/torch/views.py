@@ -116,7 +116,7 @@ def view(input: Tensor, *size: Any) -> Tensor:
     """The elements in another shape, always on the same storage.
 
     Raises:
-        RuntimeError: where that would take a copy.
+        RuntimeError: if that needs a copy.
     """
     if not size:
         raise TypeError("view() takes the new shape, as in x.view(2, 3)")
@@ -137,7 +137,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         shape: lengths with the same product; one of them may be -1, which is worked out.
 
     Raises:
-        RuntimeError: for a shape that the elements do not fill.
+        RuntimeError: if the shape has not as many elements.
     """
     wanted = _full(input, sizes_of("reshape", shape))
     array = _on_same_memory(input._array, wanted)
@@ -154,8 +154,8 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of ``other``, on the same storage.
 
     Raises:
-        RuntimeError: for a shape that the elements do not fill, or that takes a copy.
-        TypeError: when ``other`` is no tensor.
+        RuntimeError: if the shape has not as many elements, or needs a copy.
+        TypeError: if ``other`` is no tensor.
     """
     need_tensor("view_as", other, name="other")
     return view(input, other._array.shape)
@@ -165,8 +165,8 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of ``other``.
 
     Raises:
-        RuntimeError: for a shape that the elements do not fill.
-        TypeError: when ``other`` is no tensor.
+        RuntimeError: if the shape has not as many elements.
+        TypeError: if ``other`` is no tensor.
     """
     need_tensor("reshape_as", other, name="other")
     return reshape(input, other._array.shape)
@@ -176,8 +176,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself where they are one already.
 
     Raises:
-        RuntimeError: when ``start_dim`` comes after ``end_dim``.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if ``start_dim`` comes after ``end_dim``.
+        IndexError: if ``input`` has no such dimension.
     """
     shape = input._array.shape
     first, last = as_dim(start_dim, len(shape)), as_dim(end_dim, len(shape))
@@ -194,7 +194,7 @@ def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension, of shape [n]: a view where the memory allows it, else a copy.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("ravel", input)
     return reshape(input, -1)
@@ -207,8 +207,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         sizes: lengths whose product is that of ``dim``; one of them may be -1.
 
     Raises:
-        RuntimeError: for another product.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if their product differs.
+        IndexError: if ``input`` has no such dimension.
     """
     dim = as_dim(dim, input._array.ndim)
     shape = input._array.shape
@@ -230,7 +230,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """A view without the dimensions of length 1 (all of them, or those in ``dim``).
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     shape = _squeezed(input, dim)
     op = SQUEEZE if dim is None else SQUEEZE_DIMS if isinstance(dim, (list, tuple)) else SQUEEZE_DIM
@@ -247,7 +247,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A view with a dimension of length 1 more, at ``dim``.
 
     Raises:
-        IndexError: for a dimension that the result does not have.
+        IndexError: if the result has no such dimension.
     """
     shape = _unsqueezed(input, dim)
     return shown(input, input._array.reshape(shape), UNSQUEEZE, shape)
@@ -268,7 +268,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions exchanged.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     order = _exchanged(input, dim0, dim1)
     return shown(input, input._array.transpose(order), TRANSPOSE, order)
@@ -281,8 +281,8 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
         dims: every dimension once, in the order wanted.
 
     Raises:
-        RuntimeError: when one is there twice or missing.
-        IndexError: for a dimension that ``input`` does not have.
+        RuntimeError: if one is repeated or missing.
+        IndexError: if ``input`` has no such dimension.
     """
     ndim = input._array.ndim
     given = sizes_of("permute", dims)
@@ -307,7 +307,7 @@ def t(input: Tensor) -> Tensor:
     """A view of a matrix with rows and columns exchanged; of a vector or number, the same.
 
     Raises:
-        RuntimeError: for more than two dimensions.
+        RuntimeError: if the tensor has more than two dimensions.
     """
     order = _turned("t", input)
     return shown(input, input._array.transpose(order), T, order)
@@ -317,7 +317,7 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
     """A view with one dimension moved to another place.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
+        IndexError: if ``input`` has no such dimension.
     """
     order = list(range(input._array.ndim))
     order.insert(as_dim(destination, len(order)), order.pop(as_dim(source, len(order))))
@@ -348,7 +348,7 @@ def matrices_transposed(input: Tensor) -> Tensor:
     """A view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
 
     Raises:
-        IndexError: for less than two dimensions.
+        IndexError: if the tensor has fewer than two dimensions.
     """
     return transpose(input, -2, -1)
 
@@ -367,8 +367,8 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Exchange two dimensions of the tensor itself. Nothing is written.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        RuntimeError: for a leaf that requires grad, in grad mode.
+        IndexError: if ``input`` has no such dimension.
+        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
     order = _exchanged(input, dim0, dim1)
     return _reshape(input, TRANSPOSE_, input._array.transpose(order), order)
@@ -378,8 +378,8 @@ def t_(input: Tensor) -> Tensor:
     """Exchange rows and columns of a matrix itself: its shape [n, m] becomes [m, n]. Nothing is written.
 
     Raises:
-        RuntimeError: for more than two dimensions.
-        RuntimeError: for a leaf that requires grad, in grad mode.
+        RuntimeError: if the tensor has more than two dimensions.
+        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
     order = _turned("t_", input)
     return _reshape(input, T_, input._array.transpose(order), order)
@@ -389,8 +389,8 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
     """Drop dimensions of length 1 from the tensor itself. Nothing is written.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        RuntimeError: for a leaf that requires grad, in grad mode.
+        IndexError: if ``input`` has no such dimension.
+        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
     shape = _squeezed(input, dim)
     return _reshape(input, SQUEEZE_, input._array.reshape(shape), shape)
@@ -400,8 +400,8 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
     """Give the tensor itself a dimension of length 1 more. Nothing is written.
 
     Raises:
-        IndexError: for a dimension that the result does not have.
-        RuntimeError: for a leaf that requires grad, in grad mode.
+        IndexError: if the result has no such dimension.
+        RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
     shape = _unsqueezed(input, dim)
     return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)

@@ -40,8 +40,8 @@ class FunctionCtx(PyLayerContext):
         """Say which inputs forward writes, before or after it does; forward must return them.
 
         Raises:
-            RuntimeError: for a leaf that requires grad, or a view of one.
-            ValueError: for what is no input.
+            RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
+            ValueError: if a tensor is no input.
         """
         call = self._forward("mark_dirty")
         for x in tensors:
@@ -60,7 +60,7 @@ class FunctionCtx(PyLayerContext):
         """What forward gave to ``save_for_backward``, as it was then.
 
         Raises:
-            RuntimeError: when a write took it.
+            RuntimeError: if a write has overwritten it.
         """
         if self._node is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is asked for in backward")
@@ -112,8 +112,8 @@ class Function(PyLayer):
         """Run forward and record the function, where some tensor among the arguments requires grad.
 
         Raises:
-            RuntimeError: for a write into a leaf that requires grad, and one that was not announced.
-            TypeError: for keyword arguments, and when forward returns no tensor.
+            RuntimeError: if forward writes a leaf that requires grad, or an input that it did not announce.
+            TypeError: for keyword arguments, or if forward returns no tensor.
         """
         if kwargs:
             raise TypeError("apply() takes no keyword arguments")
@@ -187,7 +187,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Have ``backward`` run without recording: it may compute with NumPy. Its gradients have no gradients then.
 
     Raises:
-        RuntimeError: in backward, when ``create_graph`` asks for gradients that can be differentiated.
+        RuntimeError: in backward, if ``create_graph`` asks for gradients that can be differentiated.
     """
 
     @functools.wraps(backward)

@@ -22,7 +22,7 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
     """The tensors, and whether they came as a tuple.
 
     Raises:
-        TypeError: for what is neither a tensor nor a tuple of them.
+        TypeError: if it is neither a tensor nor a tuple of tensors.
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
@@ -77,7 +77,7 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
     """The vector of a product, one tensor for each of ``like``.
 
     Raises:
-        RuntimeError: when its shapes are others.
+        RuntimeError: if its shapes differ.
     """
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
@@ -119,7 +119,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, *
     """The second derivatives of a function with one element: shape ``in.shape + in.shape``.
 
     Raises:
-        RuntimeError: when the function returns anything else.
+        RuntimeError: if the function returns anything else.
     """
     _, several_in = _tuple(inputs, "inputs given to hessian")
 

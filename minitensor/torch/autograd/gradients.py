@@ -22,7 +22,7 @@ def _start(x: Any, gradient: Any, i: int) -> engine.Start:
     """The node of ``x`` and the gradient to begin with.
 
     Raises:
-        RuntimeError: when nothing was recorded, or a gradient is needed and none of that shape is given.
+        RuntimeError: if nothing was recorded, or if a gradient is needed and none of that shape is given.
     """
     if x._current() is None:
         raise RuntimeError(
@@ -73,8 +73,8 @@ def backward(
             else: what other tensors were computed by is neither needed nor freed.
 
     Raises:
-        RuntimeError: when a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient
-            has changed then.
+        RuntimeError: if a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient has
+            changed then.
     """
     if create_graph:
         raise NotImplementedError(
@@ -122,7 +122,7 @@ def backward_of_one(
             else: what other tensors were computed by is neither needed nor freed.
 
     Raises:
-        RuntimeError: when a saved tensor was overwritten or freed; no gradient has changed then.
+        RuntimeError: if a saved tensor was overwritten or freed. No gradient has changed then.
     """
     backward(self, gradient, retain_graph, create_graph, inputs)
 
@@ -148,7 +148,8 @@ def grad(
     ``no_grad_vars`` is Paddle's: tensors that no gradient passes through.
 
     Raises:
-        RuntimeError: when an output does not depend on an input, unless ``allow_unused`` (then its gradient is None).
+        RuntimeError: if an output does not depend on an input, unless ``allow_unused`` is true (then its gradient is
+            None).
     """
     if not only_inputs:
         warn(

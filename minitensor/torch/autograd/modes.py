@@ -15,7 +15,7 @@ class set_grad_enabled:
     """Switch recording on or off, at once; as a context manager the former mode comes back at the end.
 
     Raises:
-        TypeError: when ``mode`` is no bool.
+        TypeError: if ``mode`` is no bool.
     """
 
     __slots__ = ("_before", "_mode")

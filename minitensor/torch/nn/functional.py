@@ -82,8 +82,8 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         A tensor of the shape of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        TypeError: when ``input`` is no tensor.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("softmax", input)
     return FUNCTIONS["softmax"](input, _dim_of("softmax", input, dim), dtype)
@@ -96,8 +96,8 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         A tensor of the shape of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        TypeError: when ``input`` is no tensor.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("softmin", input)
     return FUNCTIONS["softmax"](FUNCTIONS["neg"](input), _dim_of("softmin", input, dim), dtype)
@@ -110,8 +110,8 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         A tensor of the shape of ``input``.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        TypeError: when ``input`` is no tensor.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
     """
     need_tensor("log_softmax", input)
     return log_softmax_along(input, _dim_of("log_softmax", input, dim), dtype)
@@ -124,8 +124,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: for anything but a tensor of floats.
-        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        TypeError: if the input is no tensor of floats.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     need_tensor("silu", input)
     out = as_kind(activations.silu(input, inplace))
@@ -139,7 +139,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: when ``input`` is no tensor.
+        TypeError: if ``input`` is no tensor.
     """
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
@@ -159,7 +159,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         A tensor of shape [..., out_features].
 
     Raises:
-        RuntimeError: when shapes or dtypes do not fit.
+        RuntimeError: if shapes or dtypes do not fit.
     """
     need_tensor("linear", input)
     turned = weight.t()
@@ -191,8 +191,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         A tensor of the shape of ``input``.
 
     Raises:
-        ValueError: when ``p`` is no probability.
-        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        ValueError: if ``p`` is no probability.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

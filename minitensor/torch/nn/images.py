@@ -22,9 +22,9 @@ class Conv2d(Module):
     ``weight`` has the shape [out_channels, in_channels / groups, *kernel_size], ``bias`` [out_channels].
 
     Raises:
-        ValueError: for channels that do not make ``groups``, another ``padding_mode``, a kernel below 1, or images of
-            other shapes.
-        RuntimeError: for a negative number of channels.
+        ValueError: if the channels cannot be divided into ``groups``, for another ``padding_mode``, if a kernel length
+            is below 1, or if the images have other shapes.
+        RuntimeError: if a number of channels is negative.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class BatchNorm1d(_BatchNorm):
     """Batch normalization of [rows, num_features] or [rows, num_features, length]: see ``functional.batch_norm``.
 
     Raises:
-        ValueError: for an input of another shape.
+        ValueError: if the input has another shape.
     """
 
     dimensions = (2, 3)
@@ -137,7 +137,7 @@ class BatchNorm2d(_BatchNorm):
     """Batch normalization of [images, num_features, height, width]: see ``functional.batch_norm``.
 
     Raises:
-        ValueError: for an input of another shape.
+        ValueError: if the input has another shape.
     """
 
     dimensions = (4,)
@@ -151,7 +151,7 @@ class LayerNorm(Module):
             have this shape.
 
     Raises:
-        ValueError: for an input that does not end in these dimensions.
+        ValueError: if the input does not end in these dimensions.
     """
 
     def __init__(
@@ -176,8 +176,8 @@ class GroupNorm(Module):
     """Groups of channels of [images, num_channels, ...] with mean 0 and variance 1: see ``functional.group_norm``.
 
     Raises:
-        ValueError: for channels that do not make ``num_groups`` groups.
-        RuntimeError: for an input with other channels.
+        ValueError: if the channels cannot be divided into ``num_groups`` groups.
+        RuntimeError: if the input has another number of channels.
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True) -> None:
@@ -202,8 +202,8 @@ class InstanceNorm2d(Module):
     ``functional.instance_norm``; without a scale and a shift unless ``affine=True``.
 
     Raises:
-        ValueError: for an input that is no images.
-        RuntimeError: with ``affine``, for an input with other channels.
+        ValueError: if the input has another number of dimensions.
+        RuntimeError: if ``affine`` is true and the input has another number of channels.
     """
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False) -> None:
@@ -240,7 +240,7 @@ class MaxPool2d(_Pool2d):
     """The largest number of each window of [images, channels, height, width]: see ``functional.max_pool2d``.
 
     Raises:
-        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+        ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
             than half of the window.
     """
 
@@ -257,7 +257,7 @@ class AvgPool2d(_Pool2d):
     """The mean of each window of [images, channels, height, width]: see ``functional.avg_pool2d``.
 
     Raises:
-        ValueError: when it is called with images of another shape, or no window fits into them, or the padding is more
+        ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
             than half of the window.
     """
 
@@ -279,7 +279,7 @@ class AdaptiveAvgPool2d(Module):
     ``functional.adaptive_avg_pool2d``.
 
     Raises:
-        ValueError: when it is called with images of another shape, or an ``output_size`` below 1.
+        ValueError: on a call, if the images have another shape or ``output_size`` is below 1.
     """
 
     def __init__(self, output_size: Any) -> None:

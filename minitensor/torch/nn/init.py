@@ -16,7 +16,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """What keeps the variance the same through a nonlinearity.
 
     Raises:
-        ValueError: for an unknown one.
+        ValueError: if the nonlinearity is unknown.
     """
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
@@ -47,8 +47,8 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        TypeError: for a tensor of integers.
-        RuntimeError: for ``a`` above ``b``.
+        TypeError: if the tensor holds integers.
+        RuntimeError: if ``a`` is above ``b``.
     """
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
@@ -61,8 +61,8 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        TypeError: for a tensor of integers.
-        RuntimeError: for a deviation below 0.
+        TypeError: if the tensor holds integers.
+        RuntimeError: if the standard deviation is negative.
     """
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
@@ -75,7 +75,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        TypeError: for what is no number.
+        TypeError: if an argument is no number.
     """
     with no_grad():
         return tensor.fill_(val)
@@ -88,7 +88,7 @@ def zeros_(tensor: Tensor) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        AttributeError: for what is no tensor.
+        AttributeError: if an argument is no tensor.
     """
     return constant_(tensor, 0.0)
 
@@ -100,7 +100,7 @@ def ones_(tensor: Tensor) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        AttributeError: for what is no tensor.
+        AttributeError: if an argument is no tensor.
     """
     return constant_(tensor, 1.0)
 
@@ -114,8 +114,8 @@ def kaiming_uniform_(
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
 
     Raises:
-        ValueError: for less than two dimensions.
-        ValueError: for an unknown ``mode`` or ``nonlinearity``.
+        ValueError: if the tensor has fewer than two dimensions.
+        ValueError: if ``mode`` or ``nonlinearity`` is unknown.
     """
     fan = _fan(tensor, mode)
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(fan))
@@ -131,8 +131,8 @@ def kaiming_normal_(
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
 
     Raises:
-        ValueError: for less than two dimensions.
-        ValueError: for an unknown ``mode`` or ``nonlinearity``.
+        ValueError: if the tensor has fewer than two dimensions.
+        ValueError: if ``mode`` or ``nonlinearity`` is unknown.
     """
     fan = _fan(tensor, mode)
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
@@ -145,7 +145,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
 
     Raises:
-        ValueError: for less than two dimensions.
+        ValueError: if the tensor has fewer than two dimensions.
     """
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(sum(_fans(tensor))))
     return uniform_(tensor, -bound, bound, generator)
@@ -158,7 +158,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
 
     Raises:
-        ValueError: for less than two dimensions.
+        ValueError: if the tensor has fewer than two dimensions.
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_fans(tensor)))), generator)
 

@@ -29,7 +29,7 @@ def conv2d(
         groups: so many parts of the channels have kernels of their own.
 
     Raises:
-        ValueError: when shapes do not fit, or no window fits into an image.
+        ValueError: if shapes do not fit, or no window fits into an image.
     """
     out = convolution.conv2d(input, weight, bias, stride, padding, dilation, groups)
     return called(as_kind(out), "ConvolutionBackward0")
@@ -46,7 +46,7 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: when no window fits, or the padding is more than half of the kernel.
+        ValueError: if no window fits, or the padding is more than half of the kernel.
     """
     return called(as_kind(pooling.max_pool2d(input, kernel_size, stride, padding)), "MaxPool2DWithIndicesBackward0")
 
@@ -64,7 +64,7 @@ def avg_pool2d(
         A tensor of shape [images, channels, rows, columns].
 
     Raises:
-        ValueError: when no window fits, or the padding is more than half of the kernel.
+        ValueError: if no window fits, or the padding is more than half of the kernel.
     """
     out = pooling.avg_pool2d(input, kernel_size, stride, padding, not count_include_pad)
     return called(as_kind(out), "AvgPool2DBackward0")
@@ -81,7 +81,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
         A tensor of shape [images, channels, *output_size].
 
     Raises:
-        ValueError: for images of another shape, or a size below 1.
+        ValueError: if the images have another shape, or a size is below 1.
     """
     return called(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
 
@@ -94,8 +94,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         A tensor of the shape of ``input``.
 
     Raises:
-        RuntimeError: when ``approximate`` is neither ``"none"`` nor ``"tanh"``.
-        TypeError: for anything but a tensor of floats.
+        RuntimeError: if ``approximate`` is neither ``"none"`` nor ``"tanh"``.
+        TypeError: if the input is no tensor of floats.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -113,7 +113,7 @@ def layer_norm(
     (Ba, Kiros and Hinton 2016). ``weight`` and ``bias``, of these lengths, too, scale and shift what comes of it.
 
     Raises:
-        ValueError: when ``input`` does not end in these dimensions.
+        ValueError: if ``input`` does not end in these dimensions.
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
     return called(as_kind(out), "NativeLayerNormBackward0")
@@ -129,7 +129,7 @@ def group_norm(
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        ValueError: when the channels do not make so many groups.
+        ValueError: if the channels cannot be divided into so many groups.
     """
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
     return called(as_kind(out), "NativeGroupNormBackward0")
@@ -153,7 +153,7 @@ def instance_norm(
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        ValueError: when ``input`` has no dimension beside images and channels, or running statistics are given.
+        ValueError: if ``input`` has no dimension beside images and channels, or running statistics are given.
     """
     out = normalization.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
@@ -182,8 +182,8 @@ def batch_norm(
         momentum: how much of the batch's mean and variance comes into the running ones.
 
     Raises:
-        ValueError: when a channel has a single value in training, or the running ones are missing otherwise.
-        RuntimeError: when one of the others has not as many elements as there are channels.
+        ValueError: if a channel has a single value in training, or a running statistic is missing otherwise.
+        RuntimeError: if another argument has not one element for each channel.
     """
     need_tensor("batch_norm", input)
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
@@ -213,7 +213,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         A tensor of the shape of ``input`` with one dimension more, of that length.
 
     Raises:
-        TypeError, IndexError: when ``input`` holds no integers, or one that is no row.
+        TypeError, IndexError: if ``input`` does not hold integers, or holds one that is no row.
     """
     need_tensor("embedding", input)
     return called(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
@@ -235,7 +235,7 @@ def scaled_dot_product_attention(
         is_causal: query i sees the keys up to i only.
 
     Raises:
-        ValueError: when shapes do not fit, or both a mask and ``is_causal`` are given.
+        ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
     return called(as_kind(out), "ScaledDotProductFlashAttentionForCpuBackward0")

@@ -22,8 +22,9 @@ class Linear(Module):
     From [..., in_features] to [..., out_features].
 
     Raises:
-        RuntimeError: for a size below 0, a dtype without fractions, or an input of another shape or dtype.
-        TypeError: when ``input`` is no tensor.
+        RuntimeError: if a size is negative, the dtype is not a floating-point one, or the input has another shape or
+            dtype.
+        TypeError: if ``input`` is no tensor.
     """
 
     def __init__(
@@ -67,8 +68,8 @@ class Flatten(Module):
     From [2, 3, 4] to [2, 12], as ``torch.flatten`` does it.
 
     Raises:
-        IndexError: for a dimension that ``input`` does not have.
-        RuntimeError: when ``start_dim`` comes after ``end_dim``.
+        IndexError: if ``input`` has no such dimension.
+        RuntimeError: if ``start_dim`` comes after ``end_dim``.
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
@@ -90,8 +91,8 @@ class Dropout(Module):
     Takes a tensor of any shape; the result has that shape.
 
     Raises:
-        ValueError: when ``p`` is no probability.
-        RuntimeError: with ``inplace``, for a leaf that requires grad, in grad mode.
+        ValueError: if ``p`` is no probability.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -115,7 +116,7 @@ class Sequential(Module):
     Shapes are those of the modules.
 
     Raises:
-        IndexError: for a position where there is none.
+        IndexError: if there is nothing at a position.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -150,8 +151,8 @@ class ModuleList(Module):
     """A list of modules that are registered; a loop over it says what happens.
 
     Raises:
-        IndexError: for a position where there is none.
-        NotImplementedError: when it is called.
+        IndexError: if there is nothing at a position.
+        NotImplementedError: on a call.
     """
 
     def __init__(self, modules: Any = ()) -> None:

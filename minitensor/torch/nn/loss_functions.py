@@ -49,9 +49,9 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast.
-        ValueError: for another ``reduction``.
-        TypeError: for what is no tensor.
+        RuntimeError: if the shapes cannot be broadcast.
+        ValueError: if ``reduction`` is unknown.
+        TypeError: if an argument is no tensor.
     """
     _warn_of_sizes(input, target)
     difference = _sub(input, target)
@@ -65,9 +65,9 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast.
-        ValueError: for another ``reduction``.
-        TypeError: for what is no tensor.
+        RuntimeError: if the shapes cannot be broadcast.
+        ValueError: if ``reduction`` is unknown.
+        TypeError: if an argument is no tensor.
     """
     _warn_of_sizes(input, target)
     return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
@@ -81,9 +81,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
-        RuntimeError: for shapes that cannot be broadcast.
-        ValueError: for another ``reduction``.
-        TypeError: for what is no tensor.
+        RuntimeError: if the shapes cannot be broadcast.
+        ValueError: if ``reduction`` is unknown.
+        TypeError: if an argument is no tensor.
     """
     _warn_of_sizes(input, target)
     size = FUNCTIONS["abs"](_sub(input, target))
@@ -96,7 +96,7 @@ def _classes(input: Tensor, target: Tensor) -> int:
     """The dimension of ``input`` that holds the classes.
 
     Raises:
-        RuntimeError, ValueError, IndexError: when ``target`` does not name a class for each example.
+        RuntimeError, ValueError, IndexError: if ``target`` has not one class for each example.
     """
     if target._array.dtype != np.int64:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[target._array.dtype]}")
@@ -165,9 +165,9 @@ def nll_loss(
         A tensor without dimensions; with ``reduction="none"``, one loss for each example.
 
     Raises:
-        ValueError: for another number of targets, or another ``reduction``.
-        IndexError: for a target that is no class.
-        RuntimeError: for a target that is not int64, or other shapes.
+        ValueError: if there is not one target for each example, or ``reduction`` is unknown.
+        IndexError: if a target is no class.
+        RuntimeError: if ``target`` is not int64, or for other shapes.
     """
     return _nll(input, target, weight, ignore_index, reduction, 0.0)
 
@@ -195,9 +195,9 @@ def cross_entropy(
         A tensor without dimensions; with ``reduction="none"``, one loss for each example.
 
     Raises:
-        ValueError: for another number of targets, or another ``reduction``.
-        IndexError: for a target that is no class.
-        RuntimeError: for a target that is not int64, or other shapes.
+        ValueError: if there is not one target for each example, or ``reduction`` is unknown.
+        IndexError: if a target is no class.
+        RuntimeError: if ``target`` is not int64, or for other shapes.
     """
     need_tensor("cross_entropy", input)
     need_tensor("cross_entropy", target, 2)
@@ -230,8 +230,8 @@ def binary_cross_entropy(
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
-        ValueError: when the shapes differ.
-        RuntimeError: when an input is no probability.
+        ValueError: if the shapes differ.
+        RuntimeError: if an element of ``input`` is no probability.
     """
     need_tensor("binary_cross_entropy", input)
     need_tensor("binary_cross_entropy", target, 2)
@@ -264,7 +264,7 @@ def binary_cross_entropy_with_logits(
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
-        ValueError: when the shapes differ.
+        ValueError: if the shapes differ.
     """
     out = of_networks.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
     return called(as_kind(out), "BinaryCrossEntropyWithLogitsBackward0")
@@ -285,7 +285,7 @@ def kl_div(
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
 
     Raises:
-        ValueError: when the shapes differ.
+        ValueError: if the shapes differ.
     """
     if reduction == "mean":
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
@@ -304,7 +304,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         An int64 tensor of that shape with one dimension more, of length ``num_classes``.
 
     Raises:
-        RuntimeError: when an element is no int64, or no class.
+        RuntimeError: if the dtype is not int64, or an element is no class.
     """
     need_tensor("one_hot", tensor)
     array = host_array(tensor._array)

@@ -20,7 +20,7 @@ class Module(Hooked):
     """The base of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``.
 
     Raises:
-        NotImplementedError: when it is called and has no ``forward``.
+        NotImplementedError: on a call, if there is no ``forward``.
     """
 
     training: bool
@@ -187,8 +187,8 @@ class Module(Hooked):
         """Copy numbers into parameters and buffers; or, to ``assign``, have the given tensors in their places.
 
         Raises:
-            RuntimeError: names all that are missing or too many (``strict``), of another shape, or no tensors. Nothing
-                is copied then.
+            RuntimeError: if names are missing or unexpected (``strict``), or a value has another shape or is no tensor.
+                The error lists them all; nothing is copied then.
 
         Returns:
             The names that were missing, and those that were too many.
@@ -208,7 +208,7 @@ class Module(Hooked):
         A dtype goes to what has fractions only: a counter stays whole. Gradients come along.
 
         Raises:
-            TypeError: for a dtype without fractions.
+            TypeError: if the dtype is not a floating-point one.
         """
         where, dtype = where_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:

@@ -15,8 +15,8 @@ class Parameter(Tensor):
     Its shape and dtype are those of ``data``.
 
     Raises:
-        TypeError: when ``data`` is no tensor.
-        RuntimeError: for a dtype without fractions that requires grad.
+        TypeError: if ``data`` is no tensor.
+        RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
 
     __slots__ = ()

@@ -59,8 +59,8 @@ class _Recurrent(Module):
         An input without the dimension of a batch is a batch of one, and what comes out has that dimension no more.
 
         Raises:
-            ValueError: for an input of fewer or more dimensions.
-            RuntimeError: for other sizes than the module's, or a state that does not fit the input.
+            ValueError: if the input has fewer or more dimensions.
+            RuntimeError: if the sizes differ from the module's, or the state does not fit the input.
         """
         self._refuse(input, () if hx is None else hx if isinstance(hx, tuple) else (hx,))
         if input.dim() == self.dims:
@@ -107,9 +107,9 @@ class RNNCell(_Recurrent):
     ``weight_ih`` has the shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
-        RuntimeError: for a ``nonlinearity`` that is neither "tanh" nor "relu".
-        RuntimeError: for a size below 0, or input and state of other shapes.
-        ValueError: for an input of more than two dimensions.
+        RuntimeError: if ``nonlinearity`` is neither "tanh" nor "relu".
+        RuntimeError: if a size is negative, or input and state have other shapes.
+        ValueError: if the input has more than two dimensions.
     """
 
     def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
@@ -132,8 +132,8 @@ class LSTMCell(_Recurrent):
     ``weight_ih`` has the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
-        RuntimeError: for a size below 0, or input and state of other shapes.
-        ValueError: for an input of more than two dimensions.
+        RuntimeError: if a size is negative, or input and state have other shapes.
+        ValueError: if the input has more than two dimensions.
     """
 
     gates = 4
@@ -152,8 +152,8 @@ class GRUCell(_Recurrent):
     ``weight_ih`` has the shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
-        RuntimeError: for a size below 0, or input and state of other shapes.
-        ValueError: for an input of more than two dimensions.
+        RuntimeError: if a size is negative, or input and state have other shapes.
+        ValueError: if the input has more than two dimensions.
     """
 
     gates = 3
@@ -235,8 +235,8 @@ class RNN(_RunOfOneState):
     From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
 
     Raises:
-        ValueError: for more than one layer, or an input of other than two or three dimensions.
-        RuntimeError: for input and state of other shapes, or no step of time.
+        ValueError: for more than one layer, or if the input has not two or three dimensions.
+        RuntimeError: if input and state have other shapes, or there is no time step.
     """
 
     _step = staticmethod(recurrent.rnn_step)
@@ -248,8 +248,8 @@ class GRU(_RunOfOneState):
     From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
 
     Raises:
-        ValueError: for more than one layer, or an input of other than two or three dimensions.
-        RuntimeError: for input and state of other shapes, or no step of time.
+        ValueError: for more than one layer, or if the input has not two or three dimensions.
+        RuntimeError: if input and state have other shapes, or there is no time step.
     """
 
     gates = 3
@@ -262,8 +262,8 @@ class LSTM(_Run):
     From [time, batch, input_size] to [time, batch, hidden_size], or batch first, or without batch.
 
     Raises:
-        ValueError: for more than one layer, or an input of other than two or three dimensions.
-        RuntimeError: for input and state of other shapes, or no step of time.
+        ValueError: for more than one layer, or if the input has not two or three dimensions.
+        RuntimeError: if input and state have other shapes, or there is no time step.
     """
 
     gates = 4

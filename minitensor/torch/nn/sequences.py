@@ -22,9 +22,9 @@ class Embedding(Module):
     shape [num_embeddings, embedding_dim].
 
     Raises:
-        RuntimeError: for a size below 0.
-        IndexError: for an index that is no row.
-        TypeError: for anything but integers.
+        RuntimeError: if a size is negative.
+        IndexError: if an index is no row.
+        TypeError: if the input does not hold integers.
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
@@ -54,9 +54,9 @@ class MultiheadAttention(Module):
     """Attention in ``num_heads`` parts at once; [time, batch, embed_dim], or batch first. No weights are returned.
 
     Raises:
-        AssertionError: for an ``embed_dim`` that is no multiple of ``num_heads``.
+        AssertionError: if ``embed_dim`` is no multiple of ``num_heads``.
         RuntimeError: for other shapes.
-        ValueError: with ``need_weights=True``.
+        ValueError: if ``need_weights`` is true.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class MultiheadAttention(Module):
             attn_mask: truth values that say which keys a query may *not* see, or floats that are added to the scores.
 
         Raises:
-            ValueError: with ``need_weights=True``; the weights are not kept.
+            ValueError: if ``need_weights`` is true, because the weights are not kept.
         """
         if need_weights:
             raise ValueError("MultiheadAttention: need_weights=True is not here; the weights are not kept")

@@ -34,7 +34,7 @@ def load_into(module: Any, given: Mapping[str, Any], strict: bool, assign: bool)
     """Copy or assign what is ``given``; all of it is looked at before the first write.
 
     Raises:
-        TypeError, RuntimeError: when something does not fit. Nothing was loaded then.
+        TypeError, RuntimeError: if something does not fit. Nothing was loaded then.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(given)}.")

@@ -35,7 +35,7 @@ def clip_grad_norm_(
         The norm that they had, a tensor without dimensions.
 
     Raises:
-        RuntimeError: the norm is not finite, and ``error_if_nonfinite``; no gradient has changed then.
+        RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
     """
     gradients = _gradients(parameters)
     if not gradients:
@@ -66,7 +66,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         parameters: a tensor or several, of any shapes; those without a gradient are passed over.
 
     Raises:
-        ValueError: for what is no number.
+        ValueError: if an argument is no number.
     """
     most = float(clip_value)
     with no_grad():

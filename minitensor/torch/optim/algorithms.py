@@ -28,8 +28,8 @@ class SGD(Optimizer):
     Parameters of any shape, each written once a step.
 
     Raises:
-        TypeError, ValueError: when the parameters are none, or no leaves.
-        ValueError: for a negative setting; with ``nesterov``, without momentum or with dampening.
+        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        ValueError: if a setting is negative, or ``nesterov`` is true without momentum or with dampening.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class Adam(Optimizer):
     Parameters of any shape, each written once a step.
 
     Raises:
-        TypeError, ValueError: when the parameters are none, or no leaves.
-        ValueError: for a negative setting, or ``betas`` outside 0 to 1.
+        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        ValueError: if a setting is negative, or one of ``betas`` is not in [0, 1).
     """
 
     _decoupled = False
@@ -166,8 +166,8 @@ class AdamW(Adam):
     Parameters of any shape, each written once a step.
 
     Raises:
-        TypeError, ValueError: when the parameters are none, or no leaves.
-        ValueError: for a negative setting, or ``betas`` outside 0 to 1.
+        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        ValueError: if a setting is negative, or one of ``betas`` is not in [0, 1).
     """
 
     _decoupled = True
@@ -191,8 +191,8 @@ class RMSprop(Optimizer):
     Parameters of any shape, each written once a step.
 
     Raises:
-        TypeError, ValueError: when the parameters are none, or no leaves.
-        ValueError: for a negative setting.
+        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        ValueError: if a setting is negative.
     """
 
     def __init__(

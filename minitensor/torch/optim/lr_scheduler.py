@@ -18,7 +18,7 @@ class LRScheduler:
         optimizer: whose groups it sets.
 
     Raises:
-        AttributeError: for what is no optimizer.
+        AttributeError: if ``optimizer`` is none.
     """
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
@@ -58,8 +58,8 @@ class LambdaLR(LRScheduler):
     """The first rate times ``lr_lambda(step)``.
 
     Raises:
-        AttributeError: for what is no optimizer.
-        TypeError: for what is no function.
+        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``lr_lambda`` is no function.
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
@@ -75,7 +75,7 @@ class StepLR(LRScheduler):
     """``gamma`` times as large after every ``step_size`` steps.
 
     Raises:
-        AttributeError: for what is no optimizer.
+        AttributeError: if ``optimizer`` is none.
     """
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -91,7 +91,7 @@ class MultiStepLR(LRScheduler):
     """``gamma`` times as large at each of the ``milestones``.
 
     Raises:
-        AttributeError: for what is no optimizer.
+        AttributeError: if ``optimizer`` is none.
     """
 
     def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -107,7 +107,7 @@ class ExponentialLR(LRScheduler):
     """``gamma`` times as large after every step.
 
     Raises:
-        AttributeError: for what is no optimizer.
+        AttributeError: if ``optimizer`` is none.
     """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
@@ -123,8 +123,8 @@ class CosineAnnealingLR(LRScheduler):
     """Down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
 
     Raises:
-        AttributeError: for what is no optimizer.
-        ZeroDivisionError: for a ``T_max`` of 0.
+        AttributeError: if ``optimizer`` is none.
+        ZeroDivisionError: if ``T_max`` is 0.
     """
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -140,8 +140,8 @@ class LinearLR(LRScheduler):
     """From ``start_factor`` to ``end_factor`` of the first rate, in ``total_iters`` steps: a warm-up.
 
     Raises:
-        AttributeError: for what is no optimizer.
-        ZeroDivisionError: for ``total_iters`` of 0.
+        AttributeError: if ``optimizer`` is none.
+        ZeroDivisionError: if ``total_iters`` is 0.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ class Optimizer:
     """Groups of parameters with their settings, and what is remembered of each parameter.
 
     Raises:
-        TypeError, ValueError: when the parameters are none, or no leaves.
+        TypeError, ValueError: if ``params`` are no parameters or not leaves.
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class Optimizer:
         without ``copy.deepcopy`` and this one write the same averages.
 
         Raises:
-            ValueError: when the groups are others, or not as long, or an average has another shape than its parameter.
+            ValueError: if the groups differ in number or length, or an average has another shape than its parameter.
                 Nothing was loaded then.
         """
         groups = copy.deepcopy(state_dict["param_groups"])

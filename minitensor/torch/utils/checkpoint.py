@@ -34,7 +34,7 @@ def checkpoint(
     function uses besides.
 
     Raises:
-        RuntimeError: in backward, when a tensor that the function reads has been written since.
+        RuntimeError: in backward, if a tensor that the function reads has been written since.
     """
     if use_reentrant is None:
         warn(

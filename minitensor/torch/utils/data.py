@@ -34,7 +34,7 @@ class TensorDataset(datasets.Rows):
     """Row i of each of ``tensors`` is sample i: a view of them; a copy with ``share=False`` (only minitensor has it).
 
     Raises:
-        TypeError, AssertionError: for anything but tensors whose first dimensions have one length.
+        TypeError, AssertionError: if the arguments are no tensors, or their first dimensions differ in length.
     """
 
     def __init__(self, *tensors: Tensor, share: bool = True) -> None:
@@ -53,7 +53,7 @@ class RandomSampler(samplers.Shuffled):
     """Every index once, in any order; with ``replacement`` any index at any time.
 
     Raises:
-        ValueError: for ``num_samples`` below 1.
+        ValueError: if ``num_samples`` is below 1.
     """
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
@@ -86,8 +86,8 @@ class WeightedRandomSampler(Sampler):
     """``num_samples`` indices, each as likely as its weight says.
 
     Raises:
-        ValueError: for ``num_samples`` below 1.
-        RuntimeError: when it is gone through, where there are fewer weights, without ``replacement``.
+        ValueError: if ``num_samples`` is below 1.
+        RuntimeError: on iteration, if there are fewer weights and ``replacement`` is false.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ def random_split(
     """Parts of ``dataset``, of so many samples or of such shares, drawn at random.
 
     Raises:
-        ValueError: when the lengths do not sum to that of the data set, or to 1.
+        ValueError: if the lengths do not sum to that of the data set, or to 1.
     """
     counts = datasets.lengths_of(len(dataset), lengths)
     return datasets.split(dataset, counts, generator.permutation(len(dataset)).tolist())
@@ -140,8 +140,8 @@ def default_collate(batch: list[Any]) -> Any:
     """One batch of a list of samples: tensors, arrays and numbers are stacked, which copies; texts stay a list.
 
     Raises:
-        TypeError: for anything else.
-        RuntimeError: when the shapes differ.
+        TypeError: if it is anything else.
+        RuntimeError: if the shapes differ.
     """
     return collated(batch, _joined, "default_collate")
 
@@ -164,7 +164,7 @@ class DataLoader(Loader):
             with ``batch_size=None`` (only minitensor has it).
 
     Raises:
-        ValueError, TypeError: for arguments that do not fit together, and ``num_workers`` above 0.
+        ValueError, TypeError: if arguments exclude each other, or ``num_workers`` is above 0.
     """
 
     _rows = TensorDataset
