@@ -1,10 +1,10 @@
 """PyTorch's vocabulary over the same engine: ``import minitensor.torch as torch``.
 
-Names, meanings, errors and texts are PyTorch's: ``+=`` writes in place, ``split`` and ``expand`` are views, ``round``
-goes half to even, ``numpy()`` shares. What a tensor is, and what backward does, is the engine's. A tensor of this
-vocabulary is one of the engine's under other names. Where both kinds meet in an operator, the left operand's wins; a
-method gives its own tensor's, a function that of its vocabulary.
-A name that is missing raises an AttributeError that names the nearest there is.
+Names, meanings, errors and texts are PyTorch's: ``+=`` writes in place, ``split`` and ``expand`` return views,
+``round`` rounds half to even, ``numpy()`` shares memory. Tensors and backward are the engine's; a tensor of this
+vocabulary is one of the engine's under other names. If an operator gets both kinds, the left operand's kind wins. A
+method returns tensors of its tensor's kind, a function those of its vocabulary. A missing name raises an AttributeError
+that suggests the nearest name.
 
 May import: all that stands below ``torch``.
 """
@@ -66,7 +66,7 @@ float, double, int, long = float32, float64, int32, int64
 
 globals().update(_assembly.FUNCTIONS)
 
-#: What is found here without having been looked up yet: functions of the table, compiled when they first are.
+#: Functions of the table, each compiled when it is first looked up.
 _LATER = frozenset(name for name in (*_found_in("torch"), *_found_in("torch_")) if name not in globals())
 
 

@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the accelerator that programs ask for without naming its kind."""
+"""``torch.accelerator``: the accelerator, for programs that do not name its kind."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ __all__ = ["current_accelerator", "device_count", "is_available", "synchronize"]
 
 
 def is_available() -> bool:
-    """Whether there is one: where no CUDA device is, the simulated GPU answers."""
+    """True: without a CUDA device, the simulated GPU is the accelerator."""
     return cuda.is_available()
 
 
 def device_count() -> int:
-    """How many there are. Nothing is refused."""
+    """Return the number of accelerators. Nothing is refused."""
     return cuda.device_count()
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """The kind of device that new tensors would be accelerated on; None where there is none."""
+    """Return the kind of device that accelerates new tensors; None if there is none."""
     return device("cuda") if is_available() else None
 
 
 def synchronize(device: object = None) -> None:
-    """Wait until the device has done what it was given."""
+    """Wait until the device has finished its work."""
     cuda.synchronize()
 
 

@@ -10,7 +10,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 
 
 def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
-    """``given`` as an integer.
+    """Return ``given`` as an integer.
 
     Raises:
         TypeError: if it is none.
@@ -27,7 +27,7 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
 
 
 def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
-    """``given`` as a list of integers.
+    """Return ``given`` as a list of integers.
 
     Raises:
         TypeError, RuntimeError: if it is none.
@@ -45,7 +45,7 @@ def need_tensor(op: str, x: Any, position: int = 1, name: str = "input") -> None
 
 
 def as_dim(dim: Any, ndim: int) -> int:
-    """``dim`` counted from the front.
+    """Return ``dim`` counted from the front.
 
     Raises:
         IndexError, TypeError: if there is no such dimension, or ``dim`` is no integer.
@@ -63,7 +63,11 @@ def as_dim(dim: Any, ndim: int) -> int:
 
 
 def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
-    """The lengths that were given one by one, or as one sequence."""
+    """Return the lengths that were given one by one or as one sequence.
+
+    Raises:
+        TypeError: if they are no lengths.
+    """
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
         return [n.__index__() for n in given]

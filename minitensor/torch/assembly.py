@@ -167,7 +167,7 @@ def _compared(name: str) -> Callable[..., Any]:
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
-            # A number need not fit into the dtype to be compared with its elements.
+            # A number is not converted: it need not fit into the dtype to be compared.
             result = ufunc(x._array, y)
             return Tensor._made(as_array(result), name, (x,))
         return function(x, y) if isinstance(y, (BaseTensor, np.ndarray)) else NotImplemented

@@ -1,4 +1,4 @@
-"""Comparisons of two tensors that allow for rounding or return one answer. Elementwise ones are rows of the table."""
+"""Comparisons of two tensors as wholes or up to rounding. Other comparisons are rows of the derivative table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minitensor.torch.tensor import Tensor, plain
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Where two elements differ by no more than ``atol + rtol * abs(other)``.
+    """Return where two elements differ by no more than ``atol + rtol * abs(other)``.
 
     Args:
         input, other: of shapes that are broadcast against each other, and of one dtype.
@@ -34,7 +34,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are close.
+    """True if all elements are close.
 
     Args:
         input, other, rtol, atol, equal_nan: as for :func:`isclose`.
@@ -46,7 +46,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have one shape and the same elements.
+    """True if two tensors have one shape and the same elements.
 
     Raises:
         TypeError: if an argument is no tensor.

@@ -1,6 +1,6 @@
-"""Rows of the derivative table as PyTorch's functions: the compiler of :mod:`minitensor.engine.operations.compiling`,
-told
-how PyTorch spells them, what its tensors are, and its words for errors.
+"""Compile rows of the derivative table to PyTorch's functions.
+
+The compiler is that of :mod:`minitensor.engine.operations.compiling`, with PyTorch's spelling, tensors and error texts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
 from minitensor.torch.tensor import Tensor
 
-# ---------- what the generated code calls ----------
+# ---------- names in the generated code ----------
 
 
 def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
@@ -36,7 +36,7 @@ def _own_input(op: str, x: BaseTensor, *wanted: Node | None) -> Saved:
 
 
 def revived(node: Node, what: str, saved: Saved, *rest: Any) -> BaseTensor:
-    """The saved tensor as it was, for a gradient that is recorded."""
+    """Return the saved tensor with its values at the time of saving, for a gradient that is recorded."""
     if not is_right(saved):
         raise errors.stale(node, what, saved)
     return engine_revived(node, what, saved, *rest)
@@ -84,7 +84,7 @@ def _operation(form: Form, backward: Callable[..., Any]) -> NamedOperation:
 
 
 def _forms() -> dict[str, Form]:
-    """Every row under the names that PyTorch has for it."""
+    """Return every row under the names that PyTorch has for it."""
     found: dict[str, Form] = {}
     for spelling in SPELLINGS:
         for in_place in (False, True):
@@ -103,17 +103,17 @@ FUNCTIONS = compiling.Compiler("minitensor.torch", _forms(), CALLS, _on_arrays, 
 source = FUNCTIONS.source
 
 
-# ---------- the operands in the other order ----------
+# ---------- reflected operators ----------
 
-#: What PyTorch computes a number and a tensor with.
+#: The functions with which PyTorch computes a number and a tensor.
 _REFLECTED = {"sub": "RsubBackward1", "div": "MulBackward0", "pow": "PowBackward2"}
 
 
 def reflected(name: str) -> Callable[..., Any]:
-    """The normal operation with its operands in the other order, for Python's reflected operators.
+    """Return the normal operation with its operands exchanged, for Python's reflected operators.
 
-    Python asks the right operand first when its class derives from the left one's. The left operand's kind wins all
-    the same: what stands left of a tensor of this vocabulary may be a tensor of the engine's own.
+    Python calls the right operand's method first if its class derives from the left one's. The left operand's kind
+    still wins: the operand to the left of a tensor of this vocabulary may be a tensor of the engine.
     """
     form = FUNCTIONS.forms[name]
     prologue = (

@@ -1,6 +1,6 @@
-"""Convert tensors to another dtype or device, and the names that older programs use for that.
+"""Convert tensors to another dtype or device; older names for that.
 
-Older programs use ``Variable``, ``FloatTensor`` and its siblings, and ``Tensor.type``.
+Older programs write ``Variable``, ``FloatTensor`` or ``Tensor.type``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: bool = False, **_: Any) -> Tensor:
-    """The tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
+    """Return the tensor in another dtype or on another device: ``to("cuda")``, ``to(torch.float64)``, ``to(other)``.
 
-    It is the tensor itself where it is so already, else a copy of its shape, which gradients pass through.
+    It is the tensor itself if nothing changes, else a copy of its shape; gradients flow through the copy.
 
     Raises:
         RuntimeError: if there is no such device.
@@ -44,7 +44,7 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
 
 
 def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tuple[Any, DType | None]:
-    """The device and the dtype that arguments of ``to`` ask for; None for either that they do not name.
+    """Return the device and the dtype that arguments of ``to`` name; None for either that they do not name.
 
     Raises:
         TypeError, RuntimeError: if it is anything else.
@@ -77,13 +77,13 @@ def converter(name: str) -> Callable[[Tensor], Tensor]:
 
     convert.__name__ = convert.__qualname__ = name
     convert.__doc__ = (
-        f"The tensor as {dtype}: itself, or a copy of its shape, which gradients pass through. Nothing is refused."
+        f"Return the tensor as {dtype}: itself, or a copy of its shape. Gradients flow through it. Nothing is refused."
     )
     return convert
 
 
 def type_as(input: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of ``other``, in its own shape: itself, or a copy.
+    """Return the tensor in the dtype of ``other``, in its own shape: itself, or a copy.
 
     Raises:
         TypeError: if ``other`` is no tensor.
@@ -93,12 +93,12 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether it is a tensor. Nothing is refused."""
+    """True if ``obj`` is a tensor. Nothing is refused."""
     return isinstance(obj, BaseTensor)
 
 
 def numel(input: Tensor) -> int:
-    """How many elements there are.
+    """Return the number of elements.
 
     Raises:
         TypeError: if ``input`` is no tensor.
@@ -108,7 +108,7 @@ def numel(input: Tensor) -> int:
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the numbers have fractions.
+    """True if the elements are floats.
 
     Raises:
         TypeError: if ``input`` is no tensor.
@@ -125,7 +125,7 @@ _TYPE_NAMES = {dtype: f"{scalar}Tensor" for dtype, scalar in SCALAR_NAMES.items(
 
 
 class _Kind(type):
-    """A class whose instances are the tensors of one element type, on the host."""
+    """A class whose instances are the tensors of one element type on the host."""
 
     name: str
 
@@ -145,8 +145,8 @@ class _Kind(type):
 
 
 _KIND = """
-A size is its shape, as numbers, and filled with 0; data are numbers, nested lists or an array, whose shape it has, on a
-storage of its own. A tensor of that dtype is shared.
+A size, given as numbers, makes a tensor of zeros of that shape. Data (numbers, nested lists or an array) are copied, and
+the tensor has their shape. A tensor of that dtype is shared.
 
 Raises:
     TypeError: if an element is no number, or several data are given.
@@ -169,7 +169,7 @@ TENSOR_TYPES: dict[str, type] = {
 
 
 def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type; with ``dtype`` (a dtype, a type or its name) the tensor of that type.
+    """Return the name of the tensor's type; with ``dtype`` (a dtype, a type or its name) the tensor of that type.
 
     Returns:
         A name; or a tensor of the shape of ``input``.
@@ -188,7 +188,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
             raise ValueError(f"invalid type: '{dtype}'\nThere are {known} here.")
         return to(input, BY_NAME[TENSOR_TYPES[name].name])  # type: ignore[attr-defined]  # of the metaclass
     if isinstance(dtype, type):
-        raise ValueError(f"invalid type: '{dtype.__name__}'\nWanted is a dtype, as torch.float32 is one.")
+        raise ValueError(f"invalid type: '{dtype.__name__}'\nPass a dtype, such as torch.float32.")
     return to(input, dtype_of(dtype))
 
 
@@ -198,14 +198,14 @@ class _AnyTensor(type):
 
 
 class Variable(metaclass=_AnyTensor):
-    """The tensor itself under PyTorch's older name: a look at the same memory that may want a gradient.
+    """Return the tensor under PyTorch's older name: an alias of the same memory that may require grad.
 
     Raises:
         TypeError: if an argument is no tensor.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
-        """The look."""
+        """Return the alias."""
         if data is None:
             data = zeros(0)
         if not isinstance(data, BaseTensor):

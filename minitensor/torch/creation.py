@@ -1,4 +1,4 @@
-"""Create tensors from data, from constants and in order. Random ones are in :mod:`minitensor.torch.random`."""
+"""Create tensors from data, from constants and in order. :mod:`minitensor.torch.random` creates random ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
-    """A tensor of ``array``, which is taken over, on ``device`` (None: where new tensors are made)."""
+    """Return a tensor of ``array``, whose memory it takes over, on ``device`` (None: where new tensors are made)."""
     if not isinstance(requires_grad, (bool, np.bool_)):
         raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     gpu = current.gpu if device is None else device_named(op, engine_place(device))
@@ -38,7 +38,7 @@ def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tens
 
 
 def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape given as numbers or as one list of them.
+    """Return a shape that was given as numbers or as one list of them.
 
     Raises:
         TypeError, RuntimeError: if the size is no shape.
@@ -55,17 +55,17 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on a storage of its own.
+    """Return a tensor with a copy of ``data`` (numbers, nested lists, an array, a tensor) on its own storage.
 
     Args:
         dtype: by default that of the numbers: float32, int64 or bool; that of an array or a tensor.
 
     Returns:
-        A tensor of the shape that the data have.
+        A tensor of the shape of the data.
 
     Raises:
         ValueError: if the lists differ in length.
-        TypeError: if an argument is no number.
+        TypeError: if an element is no number.
         RuntimeError: if the dtype cannot hold a number, or ``requires_grad`` is true and the dtype is not a
             floating-point one.
     """
@@ -92,9 +92,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _check_items(data: Any, dim: int = 1) -> None:
-    """Raise ValueError for text among numbers, for tensors of several elements, which are no numbers, and for lists
-    that are nested too deep.
-    """
+    """Raise ValueError if data contain text, a tensor of several elements, or lists that are nested too deep."""
     if dim > MOST_DIMENSIONS:
         raise ValueError(
             f"too many dimensions '{type(data).__name__}'\n"
@@ -113,14 +111,14 @@ def _check_items(data: Any, dim: int = 1) -> None:
 
 
 def _dtype_of_first(data: Any) -> np.dtype | None:
-    """The dtype of the first number in nested lists, where that is one of numpy's: PyTorch keeps it."""
+    """Return the dtype of the first number in nested lists if it is a NumPy number; PyTorch keeps that dtype."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return data.dtype if isinstance(data, np.generic) and data.dtype in BY_NUMPY else None
 
 
 def _ragged(data: Any, dim: int = 0) -> ValueError:
-    """The error for lists that are not equally long."""
+    """Return the error for lists that differ in length."""
     lengths = [len(item) if isinstance(item, (list, tuple)) else 0 for item in data]
     for n in lengths:
         if n != lengths[0]:
@@ -130,13 +128,13 @@ def _ragged(data: Any, dim: int = 0) -> ValueError:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """``data`` as a tensor, sharing its memory where that is possible.
+    """Return ``data`` as a tensor that shares its memory if possible.
 
-    A tensor of this vocabulary with that dtype and device is returned itself; one of the engine's gives a look at the
-    same storage with the same history; an array is shared.
+    A tensor of this vocabulary with that dtype and device is returned itself. A tensor of the engine is returned as an
+    alias on the same storage with the same history. An array is shared.
 
     Returns:
-        A tensor of the shape that the data have.
+        A tensor of the shape of the data.
 
     Raises:
         ValueError, TypeError: as ``torch.tensor``, if ``data`` is neither an array nor a tensor.
@@ -156,7 +154,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor on the memory of an array: a write through either is seen by both.
+    """Return a tensor on the memory of an array: a write to either changes both.
 
     Returns:
         A tensor of the shape and dtype of the array.
@@ -191,7 +189,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on the memory of an object that speaks DLPack.
+    """Return a tensor on the memory of an object that supports DLPack.
 
     Returns:
         A tensor of the shape and dtype of the object.
@@ -208,7 +206,8 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 def full(
     size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, out: Any = None
 ) -> Tensor:
-    """``fill_value`` everywhere; of its own kind (float32, int64, bool) unless ``dtype`` says otherwise.
+    """Return a tensor filled with ``fill_value``, whose kind (float32, int64, bool) is the dtype unless ``dtype`` is
+    given.
 
     Args:
         size: the shape.
@@ -223,7 +222,7 @@ def full(
 
 
 def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
-    """A number as a tensor of ``dtype`` holds it (None: of its own kind).
+    """Return a number as a tensor of ``dtype`` holds it (None: in the dtype of its kind).
 
     Raises:
         TypeError, RuntimeError: if it is no number, or does not fit.
@@ -244,7 +243,7 @@ Args:
     size: the shape, as numbers or as one list.
 
 Returns:
-    A tensor of that shape, float32 unless ``dtype`` says otherwise, on a storage of its own.
+    A tensor of that shape on its own storage, float32 unless ``dtype`` is given.
 
 Raises:
     RuntimeError: if a length is negative, or ``requires_grad`` is true and the dtype is not a floating-point one.
@@ -269,17 +268,17 @@ def _constant(name: str, make: Callable[..., np.ndarray], doc: str) -> Callable[
     return made
 
 
-zeros = _constant("zeros", np.zeros, "0 everywhere.")
+zeros = _constant("zeros", np.zeros, "Return a tensor of zeros.")
 
 
-ones = _constant("ones", np.ones, "1 everywhere.")
+ones = _constant("ones", np.ones, "Return a tensor of ones.")
 
 
-empty = _constant("empty", np.zeros, "Not filled in PyTorch; 0 everywhere here, so that programs repeat.")
+empty = _constant("empty", np.zeros, "Return a tensor of zeros, so that programs repeat; PyTorch does not fill it.")
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """1 on the diagonal of a matrix, else 0.
+    """Return a matrix with 1 on the diagonal and 0 elsewhere.
 
     Args:
         n: rows.
@@ -306,10 +305,10 @@ def _number(op: str, value: Any) -> Any:
 
 
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, **named: Any) -> Tensor:
-    """Numbers from ``start`` (0) up to, not including, ``end``, by ``step`` (1).
+    """Return the numbers from ``start`` (0) up to, but not including, ``end``, by ``step`` (1).
 
     ``arange(end)``, ``arange(start, end)`` or ``arange(start, end, step)``.
-    int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+    The dtype is int64 if all are integers, else float32, unless ``dtype`` is given.
 
     Returns:
         A tensor of one dimension.
@@ -344,7 +343,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """``steps`` numbers in equal distances from ``start`` to ``end``, both included.
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     Returns:
         A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
@@ -358,7 +357,7 @@ def linspace(
         raise RuntimeError("number of steps must be non-negative")
     if steps == 1:
         return placed("linspace", np.array([start]), device, requires_grad)
-    # From both ends to the middle, as PyTorch does.
+    # PyTorch computes from both ends to the middle.
     step = (end - start) / wanted.type(max(steps - 1, 1))
     i = np.arange(steps)
     forth, back = start + step * i.astype(wanted), end - step * (steps - 1 - i).astype(wanted)
@@ -376,7 +375,7 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``base`` to the power of ``steps`` numbers in equal distances from ``start`` to ``end``, both included.
+    """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     Returns:
         A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
@@ -393,7 +392,7 @@ def logspace(
 
 
 def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarray], named: dict[str, Any]) -> Tensor:
-    """A tensor in the shape, dtype and on the device of ``x``, unless ``named`` says otherwise."""
+    """Return a tensor in the shape, dtype and on the device of ``x``, except for those that ``named`` gives."""
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     unknown = set(named) - {"dtype", "device", "requires_grad", "memory_format", "layout"}
@@ -405,7 +404,7 @@ def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarra
 
 
 def zeros_like(input: Tensor, **named: Any) -> Tensor:
-    """0 everywhere, in the shape, dtype and on the device of ``input``.
+    """Return a tensor of zeros in the shape, dtype and on the device of ``input``.
 
     Raises:
         TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
@@ -415,7 +414,7 @@ def zeros_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def ones_like(input: Tensor, **named: Any) -> Tensor:
-    """1 everywhere, in the shape, dtype and on the device of ``input``.
+    """Return a tensor of ones in the shape, dtype and on the device of ``input``.
 
     Raises:
         TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
@@ -425,12 +424,14 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """As :func:`zeros_like`: 0 everywhere, in the shape and dtype of ``input``; that says what is refused."""
+    """Return a tensor of zeros, as :func:`zeros_like`: in the shape and dtype of ``input``, with the same errors
+    refused.
+    """
     return like("empty_like", input, np.zeros, named)
 
 
 def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
-    """``fill_value`` everywhere, in the shape, dtype and on the device of ``input``.
+    """Return a tensor filled with ``fill_value``, in the shape, dtype and on the device of ``input``.
 
     Raises:
         TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
@@ -449,8 +450,8 @@ def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     method.__name__ = method.__qualname__ = f"new_{make.__name__}"
     method.__doc__ = (
-        f"``torch.{make.__name__}``, which says what is refused, in the shape told, with the dtype and device of this "
-        f"tensor."
+        f"Return ``torch.{make.__name__}`` of a shape with the dtype and device of this tensor. The same arguments are "
+        f"refused."
     )
     return method
 

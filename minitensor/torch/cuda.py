@@ -1,6 +1,6 @@
-"""``torch.cuda``: the GPU and its memory. All sizes in bytes.
+"""``torch.cuda``: the GPU and its memory. All sizes are in bytes.
 
-Where there is no CUDA device, the GPU is the simulated one, which says so when it is first used.
+Without a CUDA device, the GPU is the simulated one, which says so when it is first used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The engine's function, for a device as PyTorch names it."""
+    """Return the engine's function for a device as PyTorch names it."""
 
     @functools.wraps(function)
     def asked(device: Any = None) -> Any:
@@ -46,22 +46,22 @@ empty_cache = engine.empty_cache
 
 
 def is_available() -> bool:
-    """True: there is a CUDA device, or else the simulated GPU. A program that asks first gets one or the other."""
+    """True: there is a CUDA device, or else the simulated GPU."""
     return True
 
 
 def device_count() -> int:
-    """One: the CUDA device, or else the simulated GPU."""
+    """Return 1: the CUDA device, or else the simulated GPU."""
     return 1
 
 
 def current_device() -> int:
-    """The number of the GPU in use: there is one, 0."""
+    """Return the number of the GPU in use: 0, because there is one."""
     return 0
 
 
 def set_device(device: Any) -> None:
-    """Choose among several GPUs: there is one.
+    """Choose among several GPUs, of which there is one.
 
     Raises:
         RuntimeError: for any other.
@@ -70,7 +70,7 @@ def set_device(device: Any) -> None:
 
 
 def manual_seed(seed: int) -> None:
-    """Begin the random numbers anew: there is one generator for all devices.
+    """Restart the random numbers; all devices share one generator.
 
     Raises:
         TypeError: if ``seed`` is no integer.
@@ -82,13 +82,13 @@ manual_seed_all = manual_seed
 
 
 def moved(x: Tensor, device: Any) -> Tensor:
-    """``x`` on a device: itself, or a copy there, which gradients pass through."""
+    """Return ``x`` on a device: itself, or a copy there. Gradients flow through the copy."""
     gpu = device_named("to", engine_place(device))
     return x if gpu_of(x._array) is gpu else as_kind(moving.moved(x, gpu))
 
 
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """The tensor on the GPU: itself, or a copy of its shape and dtype there, which gradients pass through.
+    """Return the tensor on the GPU: itself, or a copy of its shape and dtype. Gradients flow through the copy.
 
     Raises:
         RuntimeError: if there is no such device.
@@ -98,7 +98,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 
 def cpu(input: Tensor) -> Tensor:
-    """The tensor on the host: itself, or a copy of its shape and dtype there. Nothing is refused."""
+    """Return the tensor on the host: itself, or a copy of its shape and dtype. Nothing is refused."""
     return moved(input, "cpu")
 
 

@@ -14,7 +14,7 @@ from minitensor.engine.dtypes import dtype_of as engine_dtype_of
 
 
 class dtype(DType):
-    """An element type. Equal to the engine's type of the same name; prints as ``torch.float32``."""
+    """An element type. It equals the engine's type of the same name and prints as ``torch.float32``."""
 
     __slots__ = ()
 
@@ -23,12 +23,12 @@ class dtype(DType):
 
     @property
     def is_floating_point(self) -> bool:
-        """Whether its numbers have fractions."""
+        """True if the elements are floats."""
         return self.numpy.kind == "f"
 
     @property
     def is_complex(self) -> bool:
-        """False: there are no complex types here."""
+        """False: minitensor has no complex types."""
         return False
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -39,7 +39,7 @@ float32, float64, int32, int64, bool_ = map(dtype, ("float32", "float64", "int32
 BY_NUMPY = {each.numpy: each for each in (float32, float64, int32, int64, bool_)}
 BY_NAME = {each.name: each for each in BY_NUMPY.values()}
 
-#: How PyTorch's errors call an element type.
+#: Names of element types in PyTorch's errors.
 SCALAR_NAMES = {
     float32.numpy: "Float",
     float64.numpy: "Double",
@@ -50,7 +50,7 @@ SCALAR_NAMES = {
 
 
 def dtype_of(given: Any) -> dtype:
-    """The element type that was asked for: a dtype of either vocabulary, a name, or ``float``, ``int``, ``bool``.
+    """Return the element type for a dtype of either vocabulary, a name, or ``float``, ``int`` or ``bool``.
 
     Raises:
         TypeError: if minitensor has no such type.
@@ -69,7 +69,7 @@ def dtype_of(given: Any) -> dtype:
 
 
 class finfo:
-    """The limits of a type with fractions: ``torch.finfo(torch.float32).eps``.
+    """The limits of a floating-point type: ``torch.finfo(torch.float32).eps``.
 
     Raises:
         TypeError: if it is an integer type.
@@ -89,7 +89,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of a type of whole numbers: ``torch.iinfo(torch.int32).max``.
+    """The limits of an integer type: ``torch.iinfo(torch.int32).max``.
 
     Raises:
         TypeError: if it is a floating-point type.
@@ -112,7 +112,7 @@ class Size(tuple):
         return f"torch.Size([{', '.join(map(str, self))}])"
 
     def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
+        """Return the number of elements of a tensor of this shape."""
         count = 1
         for length in self:
             count *= length
@@ -127,9 +127,9 @@ class Size(tuple):
 
 
 class device:
-    """Where a tensor lies: ``torch.device("cpu")``, ``torch.device("cuda:0")``.
+    """The device of a tensor: ``torch.device("cpu")``, ``torch.device("cuda:0")``.
 
-    Where there is no CUDA device, "cuda" is the simulated GPU, which says so when it is first used.
+    Without a CUDA device, "cuda" is the simulated GPU, which says so when it is first used.
 
     Raises:
         RuntimeError: for any other device.
@@ -175,12 +175,12 @@ class device:
 
 
 def device_of(x: BaseTensor) -> device:
-    """The device that a tensor lies on."""
+    """Return the device of a tensor."""
     return device("cpu") if gpu_of(x._array) is None else device("cuda", 0)
 
 
 def engine_place(given: Any) -> str:
-    """The engine's name of a device that was asked for.
+    """Return the engine's name of a device.
 
     Raises:
         RuntimeError: for a second GPU.

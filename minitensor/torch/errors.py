@@ -39,21 +39,21 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line outside this package that led here, however many of its functions lie between."""
+    """Warn at the innermost line outside this package, however many of its functions lie in between."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level + 1)
 
 
-#: Per owner: names that are there and do not count, and what others are called.
+#: Hidden names of an owner, and PyTorch's names for names of Paddle.
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 
-_TYPES = "a tensor holds float32, float64, int32, int64 or bool here, as the book needs no other"
+_TYPES = "minitensor has float32, float64, int32, int64 and bool only"
 
 
-#: Names that are left out on purpose, and why.
+#: Names that are deliberately missing, and why.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
         (
@@ -68,7 +68,9 @@ LEFT_OUT: dict[str, str] = {
 
 
 def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> AttributeError:
-    """The error for a name that ``owner`` does not have: PyTorch's words, and the nearest of the ``known`` names."""
+    """Return the error for a name that ``owner`` does not have: PyTorch's text, and the nearest of the
+    ``known`` names.
+    """
     if name in LEFT_OUT:
         return AttributeError(f"{owner} has no attribute '{name}': {LEFT_OUT[name]}", name=name, obj=obj)
     hidden, meant = NOT_HERE.get(owner, (frozenset(), {}))
@@ -80,10 +82,10 @@ def missing(owner: str, name: str, known: Iterable[str], obj: Any = None) -> Att
 
 
 def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: PyTorch calls the module ``module`` in its errors."""
+    """Return a module's ``__getattr__``; PyTorch's errors name the module ``module``."""
 
     def __getattr__(name: str) -> Any:
-        # What Python itself asks a module for is not to be explained.
+        # Python looks these names up itself.
         if name.startswith("__"):
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
         raise missing(f"module '{module}'", name, names())
@@ -91,9 +93,12 @@ def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str
     return __getattr__
 
 
+# ---------- refused before a write ----------
+
+
 @emits("refused")
 def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
-    """``op`` would write ``x``, a leaf that requires grad, or a view of one."""
+    """Return the error if ``op`` would write ``x``, a leaf that requires grad or a view of one."""
     return RuntimeError(
         f"a {'view of a ' if is_view else ''}leaf Variable that requires grad is being used in an in-place operation.\n"
         f"Nothing was written: `{op}` would replace the numbers of the leaf, and an update would start from the new "
@@ -103,7 +108,7 @@ def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
 
 @emits("refused")
 def overlapping_target(op: str, x: Tensor) -> RuntimeError:
-    """``op`` would write through ``x``, whose elements share memory."""
+    """Return the error if ``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
         f"unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
         f"Please clone() the tensor before performing the operation.\n"
@@ -112,9 +117,9 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
 
 
 def not_writeable(op: str, x: Tensor) -> RuntimeError:
-    """``op`` would write ``x``, which is read-only, or whose elements share memory.
+    """Return the error if ``op`` would write ``x``, which is read-only or whose elements share memory.
 
-    PyTorch warns of a read-only array and then writes into it all the same.
+    PyTorch warns of a read-only array and still writes into it.
     """
     if read_only(x._array) and not overlaps_itself(x._array):
         return errors.read_only_target(op, x)
@@ -123,7 +128,7 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
 
 @emits("refused")
 def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
-    """In-place ``op`` has a result of dtype ``have``, which ``x`` cannot hold."""
+    """Return the error if the result of in-place ``op`` has the dtype ``have``, which ``x`` cannot hold."""
     return RuntimeError(
         f"result type {SCALAR_NAMES[have]} can't be cast to the desired output type {SCALAR_NAMES[x._array.dtype]}\n"
         f"The dtype never changes in place, and nothing was written. Use the normal operation, or convert first: "
@@ -133,14 +138,17 @@ def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
 
 @emits("refused")
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
-    """Policy "2.5": the backward of in-place ``op`` needs what it would overwrite."""
+    """Return the error of policy "2.5": the backward of in-place ``op`` needs the input that ``op`` would overwrite."""
     return RuntimeError(
         f'`{op}` is refused under the in-place policy "2.5": its backward needs the input that it would overwrite.'
     )
 
 
+# ---------- shapes and operands ----------
+
+
 def sizes_differ(shapes: list[tuple[int, ...]]) -> RuntimeError:
-    """Shapes that cannot be broadcast together."""
+    """Return the error for shapes that cannot be broadcast together."""
     first = shapes[0]
     for other in shapes[1:]:
         ndim = max(len(first), len(other))
@@ -163,7 +171,7 @@ def _broadcast(arrays: tuple[np.ndarray, ...]) -> tuple[int, ...] | None:
 
 
 def devices_differ() -> RuntimeError:
-    """Operands on different devices."""
+    """Return the error for operands on different devices."""
     return RuntimeError(
         "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!\n"
         "Move them with `x.cuda()` or `x.cpu()`."
@@ -171,7 +179,7 @@ def devices_differ() -> RuntimeError:
 
 
 def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The error to raise when numpy refused an operation on broadcast operands."""
+    """Return the error to raise after numpy refused an operation on broadcast operands."""
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
     if _broadcast(arrays) is None:
@@ -182,7 +190,7 @@ def explain(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Except
 
 
 def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception | None:
-    """An error about a dimension or an index; None for another."""
+    """Return an error about a dimension or an index; None if ``error`` is about something else."""
     if isinstance(error, np.exceptions.AxisError) and error.axis is not None:
         reach = max(error.ndim or 0, 1)
         return IndexError(
@@ -196,7 +204,7 @@ def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception
 
 @emits("refused")
 def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The error to raise when numpy refused an in-place operation on ``x``. Nothing has been written."""
+    """Return the error to raise after numpy refused an in-place operation on ``x``. Nothing has been written."""
     target = x._array
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
@@ -216,7 +224,9 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
 
 
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The same for an operation whose operands are not broadcast against each other."""
+    """Return the error to raise after numpy refused an operation whose operands are not broadcast against each
+    other.
+    """
     if len({gpu_of(array) for array in arrays if array.ndim}) > 1:
         return devices_differ()
     return _of_dimension(error, arrays) or in_words(op, errors.explain_other(op, error, arrays))
@@ -224,7 +234,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
 
 @emits("refused")
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
-    """The same for an in-place operation whose operands are not broadcast against each other."""
+    """Return the error to raise after numpy refused such an operation in place."""
     if not writeable(x._array):
         return not_writeable(op, x)
     if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype.kind != "f":
@@ -233,18 +243,20 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
 
 
 def in_words(op: str, error: Exception) -> Exception:
-    """An error of the engine as PyTorch would raise it: a ``ValueError`` is a ``RuntimeError`` there."""
+    """Return an error of the engine as PyTorch raises it: a ``ValueError`` of the engine is a ``RuntimeError`` of
+    PyTorch.
+    """
     kind = RuntimeError if type(error) is ValueError else type(error)
     return kind(str(error).replace("x.astype('int64')", "x.long()").replace("x.astype('float32')", "x.float()"))
 
 
 def named(op: str, error: Exception) -> Exception:
-    """An error about an argument, with the name of the operation in front."""
+    """Return an error about an argument, preceded by the name of the operation."""
     return in_words(op, errors.named(op, error))
 
 
 def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
-    """An in-place operation is about to write ``x``, which lies on a GPU.
+    """Check that an in-place operation may write ``x``, which is on a GPU.
 
     Raises:
         RuntimeError: if its elements share memory, or an operand is on another device.
@@ -255,6 +267,8 @@ def check_on_device(op: str, x: Tensor, arrays: tuple[Any, ...]) -> None:
         raise devices_differ()
 
 
+# ---------- in backward ----------
+
 SECOND_BACKWARD = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
@@ -264,12 +278,12 @@ SECOND_BACKWARD = (
 
 
 def freed(node: Node) -> RuntimeError:
-    """Backward needs what an earlier backward let go."""
+    """Return the error if backward needs tensors that an earlier backward freed."""
     return RuntimeError(f"{SECOND_BACKWARD}\n  freed: what {node.op.name} saved ({node.place})")
 
 
 class Anomaly:
-    """Whether ``torch.autograd.set_detect_anomaly`` is on, and whether it looks for nan."""
+    """The state of ``torch.autograd.set_detect_anomaly``: if it is on, and if it looks for nan."""
 
     __slots__ = ("on", "check_nan")
 
@@ -293,7 +307,7 @@ _HINT_FOUND = (
 
 
 def _origin(node: Node, what: str, storage: Storage) -> str:
-    """Which operation the saved tensor comes from: none for a leaf.
+    """Return the text that names the operation which made the saved tensor; nothing for a leaf.
 
     PyTorch names the ``grad_fn`` that the tensor has now: that of the write, unless ``node`` saved its own result.
     """
@@ -302,7 +316,7 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
         name = function_name(node)
     elif what not in known or (source := node.inputs[known.index(what)]) is None or not source.inputs:
         return ""
-    elif isinstance(source.op, Reshaping):  # a view: PyTorch looks at its base anew after a write
+    elif isinstance(source.op, Reshaping):  # a view: PyTorch derives it from its base again after a write
         name = "AsStridedBackward0"
     else:
         write = write_that_made(storage, storage.version)
@@ -312,7 +326,7 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
 
 @emits("stale")
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
-    """Backward needs a value whose storage was written after ``node`` saved it."""
+    """Return the error if backward needs a value whose storage was written after ``node`` saved it."""
     array, storage, version = saved
     saved_at = version if type(version) is int else version.version
     kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"
@@ -325,7 +339,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
 
 
 def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
-    """The saved array as it was, although its storage has been written since.
+    """Return the saved array with its values at the time of saving, although its storage has been written since.
 
     Raises:
         RuntimeError: if it is lost, or may be.
@@ -336,8 +350,9 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 
 
 def lost(error: RuntimeError) -> RuntimeError:
-    """The engine's own error about what a backward lacks, in PyTorch's words: some operations are the same in both
-    vocabularies, and so are the rules that a recorded gradient was computed by. It has been told.
+    """Return the engine's error about a missing value in PyTorch's words. The engine has already emitted its event.
+
+    Some operations are the same in both vocabularies, and so are the rules that compute a recorded gradient.
     """
     link, what, position = error.lost  # type: ignore[attr-defined]  # who asks has seen that it is there
     node = link()

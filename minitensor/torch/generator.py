@@ -1,15 +1,15 @@
 """PyTorch's random numbers on the CPU, number for number.
 
-Its generator is the Mersenne Twister MT19937, begun with ``manual_seed``'s number as Matsumoto and Nishimura's
-``init_genrand`` does. What is made of its 32-bit draws follows ``ATen/core/DistributionsHelper.h`` and
+Its generator is the Mersenne Twister MT19937, seeded with ``manual_seed``'s number by Matsumoto and Nishimura's
+``init_genrand``. The numbers are computed from its 32-bit draws as in ``ATen/core/DistributionsHelper.h`` and
 ``ATen/native/cpu/DistributionTemplates.h``:
 
 * uniform, float32: the low 24 bits of one draw; float64: the low 53 bits of two, the first of which is the high word;
-* normal, fewer than 16 elements or not contiguous: Box and Muller's pair in double precision of two 53-bit draws, the
-  second number kept for the next call;
-* normal, 16 elements and more: uniform numbers in place, turned into pairs 8 elements apart; a rest is drawn anew with
-  the 16 elements that it ends. PyTorch computes these logarithms and cosines with vector code of its own, so a result
-  may differ in the last bit.
+* normal, fewer than 16 elements or not contiguous: Box and Muller's pair in double precision of two 53-bit draws, whose
+  second number is cached for the next call;
+* normal, 16 elements and more: uniform numbers, transformed in place in pairs 8 elements apart; if the count is no
+  multiple of 16, the last 16 elements are drawn again. PyTorch computes these logarithms and cosines with its own
+  vector code, so a result may differ in the last bit.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
 _DOUBLE = 2.0**-53
-#: Numbers that are drawn at once: what a big tensor takes besides itself stays at some MiB.
+#: Numbers drawn at once, so that a big tensor needs only a few MiB besides its own memory.
 _AT_ONCE = 1 << 18
 
 
 class Generator:
-    """A sequence of random numbers. ``device`` is always the CPU: a simulated GPU draws there, too."""
+    """A sequence of random numbers. ``device`` is always the CPU: the simulated GPU draws its numbers there, too."""
 
     __slots__ = ("_bits", "_seed", "_kept")
 
@@ -40,7 +40,7 @@ class Generator:
     # ---------- the state ----------
 
     def manual_seed(self, seed: Any) -> Generator:
-        """Begin the sequence that ``seed`` stands for. Of its 64 bits the low 32 matter, as in PyTorch.
+        """Start the sequence of ``seed``. As in PyTorch, only the low 32 of its 64 bits matter.
 
         Raises:
             TypeError, RuntimeError: if it is no integer, or takes more than 64 bits.
@@ -57,33 +57,33 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Begin a sequence that nobody knows; its seed is returned."""
+        """Start a sequence from an unpredictable seed and return the seed."""
         number = secrets.randbits(63)
         self.manual_seed(number)
         return number
 
     def initial_seed(self) -> int:
-        """The seed that the sequence began with."""
+        """Return the seed that the sequence started with."""
         return self._seed
 
     def state(self) -> tuple[Any, ...]:
-        """All that the next numbers depend on."""
+        """Return everything that the next numbers depend on."""
         inner = self._bits.state["state"]
         return inner["key"].copy(), int(inner["pos"]), self._seed, self._kept
 
     def set_state(self, state: tuple[Any, ...]) -> None:
-        """Go on from a state that :meth:`state` gave."""
+        """Continue from a state that :meth:`state` returned."""
         key, pos, self._seed, self._kept = state
         self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": pos}}
 
     # ---------- draws ----------
 
     def words(self, count: int) -> np.ndarray:
-        """``count`` draws of 32 bits, as uint64."""
+        """Return ``count`` draws of 32 bits as uint64."""
         return self._bits.random_raw(count)
 
     def long_words(self, count: int) -> np.ndarray:
-        """``count`` draws of 64 bits: each two of 32, the high one first."""
+        """Return ``count`` draws of 64 bits: two of 32 bits each, the high one first."""
         pairs = self.words(2 * count).reshape(-1, 2)
         return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
 
@@ -91,7 +91,7 @@ class Generator:
         return (self.long_words(count) & np.uint64(2**53 - 1)).astype(np.float64) * _DOUBLE
 
     def uniform(self, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-        """Even numbers from ``low`` (included) to ``high`` (excluded)."""
+        """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded)."""
         made = np.empty(math.prod(shape), dtype)
         low, high = dtype.type(low), dtype.type(high)
         for begin in range(0, made.size, _AT_ONCE):
@@ -102,14 +102,14 @@ class Generator:
             else:
                 drawn = self._doubles(part.size)
             with np.errstate(all="ignore"):
-                # In double precision but for the width of the interval, as PyTorch computes it.
+                # PyTorch computes in double precision, except for the width of the interval.
                 drawn *= np.float64(high - low)
                 drawn += np.float64(low)
                 part[...] = drawn
         return made.reshape(shape)
 
     def one_normal(self) -> float:
-        """One number from the normal distribution of mean 0 and deviation 1."""
+        """Return one number from the normal distribution with mean 0 and standard deviation 1."""
         if self._kept is not None:
             drawn, self._kept = self._kept, None
             return drawn
@@ -122,7 +122,7 @@ class Generator:
     def normal(
         self, shape: tuple[int, ...], dtype: np.dtype, mean: float = 0.0, std: float = 1.0, dense: bool = True
     ) -> np.ndarray:
-        """Numbers from the normal distribution; ``dense`` says whether they go into contiguous memory."""
+        """Return numbers from the normal distribution; ``dense`` is True if they go into contiguous memory."""
         count = math.prod(shape)
         if count < 16 or not dense:
             return np.array([self.one_normal() * std + mean for _ in range(count)], dtype).reshape(shape)
@@ -138,7 +138,7 @@ class Generator:
 
     @staticmethod
     def _pairs(rows: np.ndarray, mean: float, std: float) -> None:
-        """Turn rows of 16 even numbers into normal ones, in place."""
+        """Turn rows of 16 uniform numbers into normal ones, in place."""
         kind = rows.dtype.type
         radius = np.sqrt(kind(-2) * np.log(kind(1) - rows[:, :8]))
         angle = kind(_TWO_PI) * rows[:, 8:]
@@ -146,13 +146,13 @@ class Generator:
         rows[:, 8:] = radius * np.sin(angle) * kind(std) + kind(mean)
 
     def integers(self, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
-        """Whole numbers from ``low`` (included) to ``high`` (excluded)."""
+        """Return integers from ``low`` (included) to ``high`` (excluded)."""
         span = high - low
         drawn = self.long_words(math.prod(shape)) if span >= 2**32 else self.words(math.prod(shape))
         return ((drawn % np.uint64(span)).astype(np.int64) + np.int64(low)).reshape(shape)
 
     def permutation(self, count: int) -> np.ndarray:
-        """The numbers from 0 to ``count`` - 1 in any order."""
+        """Return the numbers from 0 to ``count`` - 1 in random order."""
         order = np.arange(count, dtype=np.int64)
         for i, word in enumerate(self.words(max(count - 1, 0)).tolist()):
             j = i + word % (count - i)
@@ -160,13 +160,13 @@ class Generator:
         return order
 
 
-#: The generator of the whole program, which ``torch.manual_seed`` begins anew.
+#: The program's generator, which ``torch.manual_seed`` restarts.
 default_generator = Generator()
 default_generator.seed()
 
 
 def generator_of(given: Any) -> Generator:
-    """The generator that a function was given; of None, that of the whole program.
+    """Return the generator that a function was given; for None, the default one.
 
     Raises:
         TypeError: if it is anything else.

@@ -15,8 +15,7 @@ _AnyTensor = TypeVar("_AnyTensor", bound=BaseTensor)
 # ---------- names ----------
 
 
-#: Where the name does not follow from the engine's name of the operation. Operations that are made for this vocabulary
-#: bear PyTorch's name already.
+#: Names that do not follow from the engine's names. Operations made for this vocabulary have PyTorch's names already.
 NAMES = {
     "subtract": "Sub",
     "multiply": "Mul",
@@ -36,12 +35,12 @@ NAMES = {
 }
 
 
-#: Names that stand alone.
+#: Whole names, without "Backward0".
 WHOLE = {"write": "CopySlices", "setitem": "CopySlices", "read": "AsStridedBackward0", "reshaped": "AsStridedBackward0"}
 
 
 def function_name(node: Node) -> str:
-    """The name of the function of ``node``."""
+    """Return the name of the function of ``node``."""
     op = node.op
     special = getattr(op, "torch_name", None)
     if special is not None:
@@ -54,7 +53,7 @@ def function_name(node: Node) -> str:
 
 
 def operation_name(name: str) -> str:
-    """The name of the function of an operation that the engine calls ``name``."""
+    """Return the name of the function of an operation that the engine calls ``name``."""
     if name in WHOLE:
         return WHOLE[name]
     name = name.removesuffix("_")
@@ -108,7 +107,7 @@ def called(out: _AnyTensor, name: str) -> _AnyTensor:
 
 
 class Function:
-    """A look at one node of the graph. Two looks at one node are equal."""
+    """A reference to one node of the graph. Two references to one node are equal."""
 
     __slots__ = ("node",)
 
@@ -116,12 +115,14 @@ class Function:
         self.node = node
 
     def name(self) -> str:
-        """PyTorch's name of the function."""
+        """Return PyTorch's name of the function."""
         return function_name(self.node) if type(self).__name__ == "AccumulateGrad" else type(self).__name__
 
     @property
     def next_functions(self) -> tuple[tuple[Function | None, int], ...]:
-        """The functions that made its inputs, each with the number of the output; None for what wants no gradient."""
+        """The functions that made its inputs, each with the number of the output; None for an input that requires no
+        grad.
+        """
         return tuple((None if node is None else look(node), 0) for node in self.node.inputs)
 
     def __repr__(self) -> str:
@@ -140,7 +141,7 @@ def _kind(name: str) -> type[Function]:
 
 
 def look(node: Node, name: str | None = None) -> Function:
-    """A look at ``node``, of a class that bears the function's name."""
+    """Return a reference to ``node`` whose class has the function's name."""
     if name is None:
         name = "AccumulateGrad" if node.op.name == "leaf" else function_name(node)
     made: Any = _kind(name)(node)
@@ -151,7 +152,7 @@ def look(node: Node, name: str | None = None) -> Function:
 
 
 def answered(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
-    """What ``hook`` says to the gradient ``g``: what it returns, or what it wrote into ``g``, which is a copy.
+    """Return the gradient that ``hook`` returns for ``g``, or ``g`` itself, a copy, if the hook wrote into it.
 
     Raises:
         TypeError: if the hook returns neither None nor a tensor.
@@ -167,7 +168,7 @@ def answered(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
     if was.shape != got.shape:
         raise RuntimeError(
             f"hook '{name}' has changed the size of value\n"
-            f"The gradient has shape {list(was.shape)}; what the hook returned, {list(got.shape)}."
+            f"The gradient has shape {list(was.shape)}; the hook returned one of shape {list(got.shape)}."
         )
     if was.dtype != got.dtype:
         kinds = [f"torch.{SCALAR_NAMES[array.dtype]}Tensor" for array in (was, got)]

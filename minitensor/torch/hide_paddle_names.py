@@ -1,7 +1,7 @@
-"""Names that the engine's tensor has and PyTorch's has not: asking a tensor of this vocabulary for one is an error.
+"""Hide names of the engine's tensor that PyTorch's tensor does not have.
 
-It names what PyTorch calls the same. Names that only tell something (``offset``, ``place``) stay: the engine and the
-pictures of memory read them on tensors of both kinds.
+Looking one up is an error that suggests PyTorch's name. Names that only describe the tensor (``offset``, ``place``)
+remain, because the engine and the memory views read them on tensors of both kinds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEPT = frozenset((
     *("stop_gradient", "strides", "data_ptr", "element_size", "is_leaf"),
 ))  # fmt: skip
 
-#: What PyTorch says for a name of Paddle, where the spelling is far from it.
+#: PyTorch's names for names of Paddle that are spelled very differently.
 MEANT = {
     "bitwise_invert": "bitwise_not",
     "cast": "to",
@@ -40,7 +40,7 @@ MEANT = {
 
 
 class Hidden:
-    """Not there: Python goes on to the tensor's ``__getattr__``, which says so."""
+    """A hidden attribute: Python goes on to the tensor's ``__getattr__``, which raises the error."""
 
     __slots__ = ()
 

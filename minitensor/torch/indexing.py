@@ -1,7 +1,7 @@
 """``x[index]``, ``x[index] = value``, ``copy_``, ``where`` and ``nonzero``.
 
 A basic index (integers, slices, None, ...) returns a view. An index with a list, a mask or a tensor of integers returns
-a copy. An assignment writes in place either way.
+a copy. An assignment writes in place in both cases.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _is_advanced(entry: Any) -> bool:
 
 
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
-    """The index as a tuple, checked as PyTorch checks it.
+    """Return the index as a tuple, checked as PyTorch checks it.
 
     Raises:
         IndexError, TypeError, ValueError: in PyTorch's words.
@@ -93,9 +93,9 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
 
 
 def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.View]:
-    """The index for numpy, and the operation that PyTorch records last for it.
+    """Return the index for numpy, and the operation that PyTorch records last for it.
 
-    Among others a slice of everything does nothing there; alone it is a slice all the same.
+    A slice of everything records nothing if there are other entries; alone it is still a slice.
     """
     op = views.ALIAS
     index: list[Any] = []
@@ -119,13 +119,13 @@ def _basic(x: Tensor, entries: tuple[Any, ...]) -> tuple[tuple[Any, ...], views.
 
 
 def _takes_all(x: Tensor, entries: tuple[Any, ...]) -> bool:
-    """Whether a basic index picks the tensor as it is."""
+    """True if a basic index selects the whole tensor unchanged."""
     pairs = zip(entries, x._array.shape, strict=False)
     return all(entry is Ellipsis or (isinstance(entry, slice) and entry.indices(n) == (0, n, 1)) for entry, n in pairs)
 
 
 def getitem(x: Tensor, index: Any) -> Tensor:
-    """``x[index]``: a view for a basic index, a copy for an advanced one."""
+    """Return ``x[index]``: a view for a basic index, a copy for an advanced one."""
     entries = _entries(x, index)
     if not any(map(_is_advanced, entries)):
         plain, op = _basic(x, entries)
@@ -138,7 +138,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
 
 
 def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
-    """Raise RuntimeError where ``value`` does not fit into what the index picks."""
+    """Raise RuntimeError if ``value`` does not fit into the elements that the index selects."""
     plain, advanced = engine._plain(entries, x._array)
     try:
         shape = x._array[plain].shape
@@ -170,7 +170,7 @@ def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> No
 
 
 def _expansion(value: BaseTensor, have: tuple[int, ...], want: tuple[int, ...]) -> RuntimeError:
-    """``value`` cannot be repeated to ``want``; ``have`` is its shape without leading 1s that are too many."""
+    """Return the error if ``value`` cannot be expanded to ``want``; ``have`` is its shape without leading 1s."""
     lead = len(want) - len(have)
     for i in range(len(want) - 1, lead - 1, -1) if lead >= 0 else ():
         n, m = want[i], have[i - lead]
@@ -204,7 +204,7 @@ def _store(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:
 
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``: write into the storage of ``x``. Floats are truncated where it holds integers."""
+    """Write ``value`` at ``x[index]``. Floats are truncated if ``x`` holds integers."""
     _store(x, _entries(x, index), value, "setitem")
 
 
@@ -213,7 +213,7 @@ COPY = NamedOperation("copy_", engine.SET_PART.backward, jvp=engine.SET_PART.jvp
 
 
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. A gradient flows to ``src``.
+    """Overwrite the tensor with the numbers of ``src``, broadcast to its shape. The gradient flows to ``src``.
 
     Raises:
         RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if that is a leaf that
@@ -230,7 +230,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """Overwrite the parts along ``dim`` that ``index`` lists with those of ``source``.
+    """Overwrite the slices along ``dim`` that ``index`` lists with those of ``source``.
 
     Args:
         index: int64, shape [n].
@@ -247,7 +247,8 @@ def index_copy_(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tenso
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """``input`` where ``condition`` is true, else ``other``; with the condition alone, where it is true.
+    """Return ``input`` where ``condition`` is true, else ``other``; with the condition alone, the indices where it is
+    true.
 
     Args:
         condition: a bool tensor.
@@ -270,7 +271,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0, one row each; ``as_tuple``: one tensor for each dimension.
+    """Return the indices of the elements that are not 0, one row each; with ``as_tuple`` one tensor for each dimension.
 
     Returns:
         An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
@@ -287,7 +288,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """The tensor where ``condition`` is true, else ``other``, in the broadcast shape of the three.
+    """Return the tensor where ``condition`` is true, else ``other``, in the broadcast shape of the three.
 
     Raises:
         RuntimeError: if ``condition`` is not of bools, or the shapes cannot be broadcast.

@@ -1,4 +1,4 @@
-"""Functions on arrays that differ between PyTorch and Paddle: forward functions, random draws, and helpers of rules."""
+"""Functions on arrays that differ between PyTorch and Paddle: forward functions, random draws and helpers of rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = np.ndarray
 
 
 def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Array:
-    """``a`` rounded to so many places, halves to the even neighbour: 0.5 to 0, 1.5 to 2, 2.5 to 2."""
+    """Return ``a`` rounded to so many places, halves to the even neighbour: 0.5 to 0, 1.5 to 2, 2.5 to 2."""
     if a.dtype not in FLOATS:
         if a.dtype == np.bool_:
             raise TypeError("bools are not rounded; convert first: `x.long()`")
@@ -39,7 +39,7 @@ def round_half_to_even(a: Array, decimals: int, out: Array | None = None) -> Arr
 
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a ** b``; of integers to negative powers, which are tensors, what is left of the fraction: 0, 1 or -1."""
+    """Return ``a ** b``; an integer to a negative integer tensor is the truncated fraction: 0, 1 or -1."""
     if a.dtype not in FLOATS and a.dtype != np.bool_ and b.ndim and bool((b < 0).any()):
         a = np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape))
         ones = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * np.abs(b % 2), 0))
@@ -52,7 +52,7 @@ def power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
-    """``a`` less the multiple of ``b`` below it; a zero keeps the sign of ``a``."""
+    """Return ``a`` minus the multiple of ``b`` below it; a zero has the sign of ``a``."""
     if a.dtype not in FLOATS:
         return rounding.remainder(a, b, out)
     with np.errstate(all="ignore"):
@@ -61,7 +61,7 @@ def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def frac(a: Array, out: Array | None = None) -> Array:
-    """``a`` less its whole part."""
+    """Return ``a`` without its integer part."""
     if a.dtype not in FLOATS:
         return rounding.frac(a, out)
     with np.errstate(all="ignore"):
@@ -69,7 +69,7 @@ def frac(a: Array, out: Array | None = None) -> Array:
 
 
 def zero(a: Array, out: Array) -> Array:
-    """0 everywhere, or False."""
+    """Fill ``out`` with 0 or False."""
     np.copyto(out, 0, casting="unsafe")
     return out
 
@@ -78,7 +78,7 @@ def zero(a: Array, out: Array) -> Array:
 
 
 def _in_memory_order(array: Array) -> Array:
-    """The same elements with the dimensions in the order in which PyTorch fills them: longest stride first."""
+    """Return the same elements with the dimensions in the order in which PyTorch fills them: longest stride first."""
     return array.transpose(sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])))
 
 
@@ -95,7 +95,7 @@ def _writable(out: Array, only_floats: bool = True) -> None:
 
 
 def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Array:
-    """Evenly from ``low`` to ``high``."""
+    """Fill ``out`` with numbers drawn uniformly from ``low`` to ``high``."""
     _writable(out)
     low, high = number("uniform_", "from", low), number("uniform_", "to", high)
     if not low <= high:
@@ -106,7 +106,7 @@ def uniform(a: Array, low: float, high: float, generator: Any, out: Array) -> Ar
 
 
 def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
-    """Two numbers, the second not below 0."""
+    """Return two checked numbers, of which the second is not negative, and the generator."""
     mean, std = number("normal_", "mean", mean), number("normal_", "std", std)
     if not std >= 0:
         raise ValueError(f"normal expects std >= 0.0, but found std {std}")
@@ -114,7 +114,7 @@ def normal_arguments(mean: Any, std: Any, generator: Any) -> tuple[Any, ...]:
 
 
 def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Array:
-    """From the normal distribution."""
+    """Fill ``out`` from the normal distribution."""
     _writable(out)
     dense = bool(out.flags.c_contiguous)
     cells = _in_memory_order(out)
@@ -123,7 +123,7 @@ def normal(a: Array, mean: float, std: float, generator: Any, out: Array) -> Arr
 
 
 def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
-    """A probability, or an array of them."""
+    """Return a probability, or an array of probabilities, and the generator."""
     p = host_array(p._array) if isinstance(p, Tensor) else number("bernoulli_", "p", p)
     if np.any(np.less(p, 0)) or np.any(np.greater(p, 1)):
         raise ValueError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -131,7 +131,7 @@ def bernoulli_arguments(p: Any, generator: Any) -> tuple[Any, ...]:
 
 
 def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
-    """1 with probability ``p``, else 0."""
+    """Fill ``out`` with 1 with probability ``p``, else with 0."""
     _writable(out, only_floats=False)
     if isinstance(p, np.ndarray):
         p = np.broadcast_to(p, out.shape)
@@ -140,7 +140,7 @@ def bernoulli(a: Array, p: Any, generator: Any, out: Array) -> Array:
 
 
 def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
-    """From the exponential distribution of rate ``lambd``."""
+    """Fill ``out`` from the exponential distribution with rate ``lambd``."""
     _writable(out)
     rate = number("exponential_", "lambd", lambd)
     if not rate > 0:
@@ -149,13 +149,13 @@ def exponential(a: Array, lambd: Any, generator: Any, out: Array) -> Array:
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
-    """Two integers, the second perhaps None."""
+    """Return two integers, of which the second may be None, and the generator."""
     least = need_int("random_", "from", from_)
     return least, None if to is None else need_int("random_", "to", to, 2), generator
 
 
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
-    """Whole numbers from ``from_`` to ``to``, or up to the largest that the dtype holds exactly."""
+    """Fill ``out`` with integers from ``from_`` to ``to``, or up to the largest that the dtype holds exactly."""
     _writable(out, only_floats=False)
     draw = generator_of(generator)
     if to is None:
@@ -171,27 +171,27 @@ def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> 
     return _fill(out, draw.integers(out.shape, from_, to))
 
 
-# ---------- what rules call ----------
+# ---------- helpers of rules ----------
 
 
 def not_outside(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
-    """Where ``clamp`` let ``x`` through: between the bounds or on one of them, as in PyTorch."""
+    """Return where ``clamp`` kept ``x``: between the bounds or, as in PyTorch, on one of them."""
     passed = np.ones_like(x, np.bool_) if min is None else x >= min
     return passed if max is None else np.logical_and(passed, x <= max)
 
 
 def not_outside_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
-    """The same for a gradient that is recorded."""
+    """Return the same for a gradient that is recorded."""
     return Tensor._made(not_outside(x._array, min, max))
 
 
 def with_no_slope(gradient: np.ndarray, saved: np.ndarray) -> np.ndarray:
-    """``gradient``, which is the same for all ``saved`` near by."""
+    """Return ``gradient``, which does not change with ``saved``."""
     return gradient
 
 
 def with_no_slope_on_tensors(gradient: Tensor, saved: Tensor) -> Tensor:
-    """The same for a gradient that is recorded: what ``saved`` was computed from gets the gradient 0, and not none."""
+    """Return ``gradient`` for a recorded backward: the source of ``saved`` gets the gradient 0 instead of None."""
     source = saved._current()
     if not modes.grad or source is None:
         return gradient

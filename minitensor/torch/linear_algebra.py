@@ -13,7 +13,7 @@ _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
 
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The product of two matrices.
+    """Return the product of two matrices.
 
     Args:
         input: shape [n, k].
@@ -33,11 +33,11 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
-    """The product over the last two dimensions.
+    """Return the product over the last two dimensions.
 
     Args:
         input: shape [..., n, k], or [k].
-        other: shape [..., k, m], or [k]; what comes before is broadcast.
+        other: shape [..., k, m], or [k]; the dimensions before these are broadcast.
 
     Returns:
         A tensor of shape [..., n, m], without n or m for a vector.
@@ -72,7 +72,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
-    """The product of a matrix and a vector.
+    """Return the product of a matrix and a vector.
 
     Args:
         input: shape [n, k].
@@ -90,7 +90,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
 
 
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
-    """The products of two stacks of matrices.
+    """Return the products of two batches of matrices.
 
     Args:
         input: shape [b, n, k].
@@ -110,7 +110,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
-    """The product of two vectors.
+    """Return the product of two vectors.
 
     Args:
         input, other: shape [n].
@@ -129,7 +129,7 @@ def dot(input: Tensor, other: Tensor) -> Tensor:
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """Every product of an element of one vector with one of the other.
+    """Return all products of an element of one vector with an element of the other.
 
     Args:
         input: shape [n].
@@ -151,7 +151,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix.
+    """Return the sum of the diagonal of a matrix.
 
     Returns:
         A tensor without dimensions.

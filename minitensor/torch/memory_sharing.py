@@ -1,6 +1,6 @@
-"""Give a tensor other memory, or its memory to others: ``x.data``, ``numpy()``, DLPack, ``resize_`` and ``set_``.
+"""Tensors on the memory of others: ``x.data``, ``numpy()``, DLPack, ``set_`` and ``resize_``.
 
-``x.data`` has a version of its own, so autograd does not notice a write through it. That is PyTorch's meaning, and its
+``x.data`` has its own version, so autograd does not notice a write through it. That is PyTorch's meaning, and its
 danger: the write may overwrite a saved tensor without an error. ``detach()`` shares the version, so a write through it
 is noticed.
 """
@@ -32,20 +32,20 @@ from minitensor.torch.tensor import Tensor, as_kind
 class Unversioned(Storage):
     """A second storage on the memory of another, ``of``, which counts the bytes and lives at least as long.
 
-    For the other it is as if numpy looked at its memory: ``check_foreign_writes`` finds what is written here. ``look``
-    is the array that numpy would have.
+    The other storage treats it as if numpy held its memory: ``check_foreign_writes`` finds writes through this one.
+    ``look`` is the array that numpy would have.
     """
 
     __slots__ = ("of", "look")
     of: Storage
     look: Any
 
-    def __del__(self) -> None:  # type: ignore[override]  # nothing is counted
-        pass  # the other one is counted
+    def __del__(self) -> None:  # type: ignore[override]  # there are no bytes to release
+        pass  # the bytes are counted at the other storage
 
 
 def root(storage: Storage) -> Storage:
-    """The storage that counts the bytes."""
+    """Return the storage that counts the bytes."""
     while isinstance(storage, Unversioned):
         storage = storage.of
     return storage
@@ -62,7 +62,7 @@ def _on(storage: Storage, version: int) -> Unversioned:
 
 
 def data_of(x: Tensor) -> Tensor:
-    """The same memory, with a version of its own (from 0 on) and no history."""
+    """Return an alias of the same memory with its own version, which starts at 0, and no history."""
     alias = as_kind(BaseTensor._alias(x._array, _on(x._storage, 0)))
     if watch.listener is not None:
         watch.listener("view", alias, "data", (x,))
@@ -70,7 +70,7 @@ def data_of(x: Tensor) -> Tensor:
 
 
 def set_data(x: Tensor, other: Any) -> None:
-    """Let ``x`` look at the memory of ``other``; its version and its history stay.
+    """Let ``x`` use the memory of ``other``; its version and its history remain.
 
     Raises:
         TypeError, RuntimeError: if ``other`` is no tensor; if ``x`` requires grad, also if ``other`` has another dtype
@@ -101,7 +101,9 @@ def set_data(x: Tensor, other: Any) -> None:
 
 
 def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
-    """The leaf of a tensor whose gradient will have another shape or dtype. What was recorded before has no place."""
+    """Return the leaf of a tensor whose gradient gets another shape or dtype. The old leaf refuses gradients from now
+    on.
+    """
     leaf = new_leaf(shape)
     leaf.hooks = old.hooks
     was = f"shape {list(x._array.shape)} and dtype {x.dtype.name}"
@@ -120,7 +122,7 @@ def _another_leaf(old: Node, x: Tensor, shape: tuple[int, ...]) -> Leaf:
 
 
 def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
-    """The elements as an array on the same memory: a write through either is seen by both.
+    """Return the elements as an array on the same memory: a write to either changes both.
 
     Returns:
         An array of the shape and dtype of the tensor.
@@ -133,7 +135,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
         if input._current() is not None:
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
-                "The array shares the memory: what is written through it is neither recorded nor counted."
+                "The array shares the memory: writes through it are neither recorded nor counted."
             )
         if gpu_of(input._array) is not None:
             raise TypeError(
@@ -167,9 +169,9 @@ def __dlpack__(self: Tensor, **named: Any) -> Any:
 
 
 def resize_(input: Tensor, *sizes: Any) -> Tensor:
-    """Give the tensor another size, with more or fewer elements; the first ones stay.
+    """Give the tensor another size, with more or fewer elements; the first ones remain.
 
-    Elements that come to it are 0; PyTorch leaves them as memory happens to be.
+    New elements are 0; PyTorch leaves them uninitialized.
 
     Args:
         sizes: the new shape, as numbers or as one list.
@@ -190,7 +192,7 @@ def resize_(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
-    """Give the tensor the shape of another; see :func:`resize_`, which says what is refused.
+    """Give the tensor the shape of another; :func:`resize_` describes further errors.
 
     Raises:
         TypeError: if the other is no tensor.
@@ -202,7 +204,7 @@ def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
 def set_(
     input: Tensor, source: Tensor | None = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
-    """Let the tensor look at the storage of ``source``. Nothing is written; its former views keep the old storage.
+    """Let the tensor use the storage of ``source``. Nothing is written; its former views keep the old storage.
 
     Args:
         source: a tensor of any shape; without one, the tensor becomes empty.

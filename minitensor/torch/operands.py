@@ -41,7 +41,7 @@ def _tensor_or_number(op: str, position: int, value: Any) -> Any:
 
 
 def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
-    """Tensors for what was given to a normal operation.
+    """Return tensors for the arguments of a normal operation.
 
     Raises:
         TypeError: if an argument cannot be converted to a tensor, or none of them is one.
@@ -65,7 +65,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
 
 
 def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor, ...]:
-    """Tensors for what was given to an in-place operation that writes the one at position ``target``.
+    """Return tensors for the arguments of an in-place operation that writes the one at position ``target``.
 
     Raises:
         TypeError: if that is no tensor.
@@ -85,12 +85,12 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
 
 
 def cast(x: BaseTensor, dtype: np.dtype) -> BaseTensor:
-    """``x`` in another dtype, as a tensor of this vocabulary."""
+    """Return ``x`` in another dtype, as a tensor of this vocabulary."""
     return as_kind(engine_cast(x, dtype))
 
 
 def kind_of(dtype: np.dtype) -> int:
-    """2 for floats, 1 for integers, 0 for bools."""
+    """Return 2 for floats, 1 for integers, 0 for bools."""
     return 2 if dtype in FLOATS else 1 if dtype.kind == "i" else 0
 
 
@@ -102,7 +102,7 @@ def _joined(dtypes: list[np.dtype]) -> np.dtype | None:
 
 
 def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
-    """The dtype that tensors are promoted to: first those with dimensions, then those without, then numbers.
+    """Return the dtype that tensors are promoted to: first those with dimensions, then those without, then numbers.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
@@ -117,13 +117,13 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """The operands in the dtype that they are promoted to."""
+    """Return the operands in their promoted dtype."""
     dtype = _result_dtype(list(operands))
     return tuple(x if x._array.dtype is dtype else cast(x, dtype) for x in operands)
 
 
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
-    """``other`` in the dtype of ``target``, which an in-place operation will write.
+    """Return ``other`` in the dtype of ``target``, which an in-place operation will write.
 
     Raises:
         RuntimeError: if the result would be of a higher kind.
@@ -135,15 +135,15 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
 
 
 def as_float(x: BaseTensor) -> BaseTensor:
-    """``x``, or its float32 copy when it holds integers or bools."""
+    """Return ``x``, or a float32 copy if it holds integers or bools."""
     return x if x._array.dtype in FLOATS else cast(x, np.dtype(np.float32))
 
 
-# ---------- what is stored, and indices ----------
+# ---------- stored values and indices ----------
 
 
 def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
-    """``value`` in the dtype of ``x``, which will store it: fractions are cut off where that holds integers."""
+    """Return ``x`` and ``value`` in its dtype. Fractions are truncated if ``x`` holds integers."""
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     dtype = x._array.dtype
@@ -159,7 +159,8 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
 
 
 def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
-    """``source`` of the dtype of ``x``: scattering converts nothing; a number is converted.
+    """Return ``x`` and ``source``, which must have its dtype, because scattering does not convert. A number is
+    converted.
 
     Raises:
         RuntimeError: if they differ.
@@ -173,7 +174,7 @@ def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
 
 
 def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
-    """A tensor of integers.
+    """Return a tensor of integers.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
@@ -186,7 +187,7 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
 
 
 def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
-    """A tensor of bools.
+    """Return a tensor of bools.
 
     Raises:
         RuntimeError, TypeError: if it is anything else.
@@ -203,7 +204,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
 
 
 def check_target(x: BaseTensor, op: str) -> None:
-    """A recorded in-place operation is about to write ``x``, which is a leaf or has a group.
+    """Check that a recorded in-place operation may write ``x``, which is a leaf or has a group.
 
     Raises:
         RuntimeError: if it is a leaf that requires grad, or a view of one, or its group overlaps itself.
@@ -218,7 +219,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
-    """``alpha * y``, recorded where ``y`` is a tensor.
+    """Return ``alpha * y``, recorded if ``y`` is a tensor.
 
     Raises:
         RuntimeError: if ``alpha`` is no integer and both operands hold integers.
@@ -236,7 +237,7 @@ def _is_floating(operand: Any) -> bool:
 
 
 def rounded(op: str, mode: Any) -> str:
-    """The operation that gives the quotient, rounded; in place where ``op`` ends with an underscore.
+    """Return the name of the operation that rounds the quotient, in place if ``op`` ends with an underscore.
 
     Raises:
         RuntimeError: if ``mode`` is neither "floor" nor "trunc".
@@ -249,7 +250,7 @@ def rounded(op: str, mode: Any) -> str:
 def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
     """Write the result of the normal operation into ``out``, which takes its shape, and return ``out``.
 
-    Of several results each goes into its tensor of the tuple ``out``.
+    If there are several results, each goes into its tensor of the tuple ``out``.
 
     Raises:
         RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.
@@ -297,12 +298,14 @@ def _put(op: str, result: Any, out: Any) -> None:
 
 
 def no_bounds() -> RuntimeError:
-    """``clamp`` was given neither bound."""
+    """Return the error if ``clamp`` gets neither bound."""
     return RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
 def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
-    """``x`` between bounds of which one at least is a tensor, with a bound for each element; ``op`` may be in place."""
+    """Return ``x`` clamped to bounds of which one at least is a tensor with a bound for each element; ``op`` may be in
+    place.
+    """
     out = x
     if low is not None:
         out = redirect("where", redirect("lt", out, low), low, out)
@@ -312,13 +315,13 @@ def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
-    """``x`` in another dtype, for a result of that dtype; recorded."""
+    """Return ``x`` in another dtype, recorded, for a result of that dtype."""
     wanted = dtype_of(dtype)
     return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
 
 
 def only_floats(op: str, x: Any) -> Any:
-    """``x``, if it holds floats.
+    """Return ``x`` if it holds floats.
 
     Raises:
         RuntimeError: if it does not.
@@ -332,7 +335,7 @@ def only_floats(op: str, x: Any) -> Any:
 
 
 def reduced_dims(x: Any, dim: Any) -> Any:
-    """The dimensions to reduce. A tensor without dimensions has 0 and -1 all the same, as in PyTorch."""
+    """Return the dimensions to reduce. As in PyTorch, a tensor without dimensions accepts 0 and -1."""
     if isinstance(x, BaseTensor) and x._array.ndim == 0 and dim is not None:
         given = dim if isinstance(dim, (tuple, list)) else (dim,)
         return () if all(d in (0, -1) for d in given) else dim
@@ -340,13 +343,13 @@ def reduced_dims(x: Any, dim: Any) -> Any:
 
 
 def as_many_dimensions(op: str, index: Any, src: Any) -> None:
-    """Raise RuntimeError unless ``index`` and ``src`` have equally many dimensions, or ``src`` is a number."""
+    """Raise RuntimeError if ``index`` and ``src`` differ in the number of dimensions, unless ``src`` is a number."""
     if isinstance(index, BaseTensor) and isinstance(src, BaseTensor) and index._array.ndim != src._array.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
 
 
 def no_bool_subtraction(x: Any, y: Any) -> None:
-    """Raise RuntimeError where a tensor of bools is subtracted, or subtracted from."""
+    """Raise RuntimeError if an operand of a subtraction is a tensor of bools."""
     bools = [isinstance(each, BaseTensor) and each._array.dtype.kind == "b" for each in (x, y)]
     if any(bools):
         with_what = "with two bool tensors" if all(bools) else "with a bool tensor"
@@ -359,7 +362,9 @@ def no_bool_subtraction(x: Any, y: Any) -> None:
 
 
 def as_long(x: Any, in_place: str) -> Any:
-    """``x`` as int64 where it holds smaller integers: their sums are of that dtype, unless they are stored in place."""
+    """Return ``x`` as int64 if it holds smaller integers, because their sums have that dtype, unless stored in
+    place.
+    """
     if in_place or not isinstance(x, BaseTensor) or x._array.dtype in FLOATS:
         return x
     return in_dtype(x, "int64")

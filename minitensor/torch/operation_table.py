@@ -1,8 +1,8 @@
-"""How PyTorch spells the rows of the derivative table: names, parameters and their order; and where it computes
-something else.
+"""PyTorch's spelling of the rows of the derivative table: names, parameters and their order, and different results.
 
-A spelling changes no rule unless it says so. Where PyTorch's derivative differs from Paddle's (a tie of ``maximum``,
-the bounds of ``clamp``, what division saves) or its value does (``round``), the difference stands here, as a row does.
+A spelling changes no rule unless it gives another one. If PyTorch's derivative differs from Paddle's (a tie of
+``maximum``, the bounds of ``clamp``, the values that division saves) or its result does (``round``), the spelling holds
+the difference.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ class Spelling:
 
     Attributes:
         names: the function's names; the first is its own.
-        row: the row, changed where PyTorch computes something else.
-        parameters: what comes before ``*``, as source text.
-        keywords: what comes behind it.
-        prologue: statements that come before everything else; ``{_}`` is the underscore of the in-place operation.
-        renamed: what PyTorch calls the row's operands and arguments.
-        out: whether the normal function takes ``out=``.
-        found: where it is found: ``Tensor`` and ``Tensor_`` as a method, normal and in place; ``torch`` and ``torch_``
-            as a function of the module; ``F`` and ``F_`` in nn.functional, where the normal one takes ``inplace=``
-            unless the word is ``f``. ``torch_`` may be the names that are meant.
-        grad_name: the name of ``grad_fn``, or a function of the node; None where it follows from the row's name.
+        row: the row, changed if PyTorch computes something else.
+        parameters: the parameters before ``*``, as source text.
+        keywords: the parameters after it.
+        prologue: the first statements; ``{_}`` is the underscore of the in-place operation.
+        renamed: PyTorch's names of the row's operands and arguments.
+        out: if the normal function has ``out=``.
+        found: the namespaces that have it: ``Tensor`` and ``Tensor_`` as a method, normal and in place; ``torch`` and
+            ``torch_`` as a function of the module; ``F`` and ``F_`` in nn.functional, where the normal one has
+            ``inplace=`` unless the word is ``f``. Instead of ``torch_``, single names may be listed.
+        grad_name: the name of ``grad_fn``, or a function of the node; None if it follows from the row's name.
     """
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class Spelling:
     grad_name: str | Callable[[Node], str] | None
 
     def found_in(self, namespace: str) -> list[str]:
-        """Its names that are found in a namespace, which ends in an underscore where in-place ones are meant."""
+        """Return its names in a namespace; a namespace that ends in an underscore has the in-place names."""
         last = "_" if namespace.endswith("_") else ""
         if not (self.row.in_place if last else self.row.normal):
             return []
@@ -60,7 +60,7 @@ class Spelling:
         return [f"{name}_" for name in self.names if namespace == "torch_" and f"{name}_" in self.found]
 
     def text(self, in_place: bool) -> tuple[str, str]:
-        """Signature and first statements of one of the two forms."""
+        """Return signature and first statements of one of the two forms."""
         keywords = [self.keywords] if self.keywords else []
         first = []
         if "keepdim=" in self.parameters:  # NumPy's names, which PyTorch takes, too
@@ -95,7 +95,7 @@ def spell(
     grad_name: Any = None,
     **changes: Any,
 ) -> None:
-    """Write one spelling. ``changes`` are fields of the row.
+    """Add one spelling. ``changes`` are fields of the row.
 
     Raises:
         ValueError: if one of the names is spelled already.
@@ -126,7 +126,7 @@ _ALSO_IN_PLACE = "Tensor Tensor_ torch torch_"
 
 
 def _pow_name(node: Node) -> str:
-    """PyTorch has one function for an exponent that is a number, and another for tensors."""
+    """Return PyTorch's name, which differs between an exponent that is a number and a tensor."""
     if node.inputs[1] is None and (node.saved is FREED or node.saved[1] is None or node.saved[1][1] is CONSTANT):
         return "PowBackward0"
     return "PowBackward1"
@@ -137,7 +137,7 @@ def _matmul_name(node: Node) -> str:
 
 
 def _over(name: str) -> Callable[[Node], str]:
-    """PyTorch has one function that reduces everything, and another for some dimensions."""
+    """Return a function of a node that returns ``name`` for a reduction of everything or of some dimensions."""
 
     def over(node: Node) -> str:
         return f"{name}Backward{0 if node.saved is FREED or node.saved[-2] is None else 1}"
@@ -257,7 +257,7 @@ spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed
           "row out.",
       prologue="offset = 0", normal=False, out=False)  # fmt: skip
 
-# ---------- parts that an index or a mask names ----------
+# ---------- parts selected by an index or a mask ----------
 
 
 def _index(name: str, stores: str = "", how: str = "storable", index: str = "index") -> str:
@@ -325,5 +325,5 @@ spell("random", "random", "input, from_=0, to=None", keywords="generator=None", 
 
 
 def found_in(namespace: str) -> list[str]:
-    """Every name that is found in a namespace, one of the words of :attr:`Spelling.found`."""
+    """Return every name in a namespace, one of the words of :attr:`Spelling.found`."""
     return [name for spelling in SPELLINGS for name in spelling.found_in(namespace)]

@@ -1,4 +1,6 @@
-"""Pointwise functions composed of several operations of the table: ``addcmul``, ``clamp_min``, ``apply_``, ..."""
+"""Pointwise functions composed of several operations: ``addcmul``, ``addcdiv``, ``clamp_min``, ``clamp_max``,
+``apply_``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from minitensor.torch.tensor import Tensor
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 * tensor2``.
+    """Return ``input + value * tensor1 * tensor2``.
 
     Args:
         input, tensor1, tensor2: of shapes that are broadcast against each other.
@@ -26,7 +28,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``input + value * tensor1 / tensor2``.
+    """Return ``input + value * tensor1 / tensor2``.
 
     Args:
         input, tensor1, tensor2: of shapes that are broadcast against each other.
@@ -41,7 +43,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``addcmul`` in place: one write.
+    """Compute ``addcmul`` in place: one write.
 
     Returns:
         ``input`` itself, of its shape and dtype.
@@ -54,7 +56,7 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
 
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """``addcdiv`` in place: one write.
+    """Compute ``addcdiv`` in place: one write.
 
     Returns:
         ``input`` itself, of its shape and dtype.
@@ -67,7 +69,7 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """``input``, but not below ``min``.
+    """Return ``input``, with elements below ``min`` replaced by ``min``.
 
     Returns:
         A new tensor of the shape of ``input``.
@@ -79,7 +81,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """``input``, but not above ``max``.
+    """Return ``input``, with elements above ``max`` replaced by ``max``.
 
     Returns:
         A new tensor of the shape of ``input``.
@@ -91,7 +93,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:
-    """``clamp_min`` in place.
+    """Compute ``clamp_min`` in place.
 
     Returns:
         ``input`` itself, of its shape and dtype.
@@ -104,7 +106,7 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
 
 
 def clamp_max_(input: Tensor, max: Any) -> Tensor:
-    """``clamp_max`` in place.
+    """Compute ``clamp_max`` in place.
 
     Returns:
         ``input`` itself, of its shape and dtype.
@@ -117,7 +119,7 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
 
 
 def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Overwrite every element with what a function of one number makes of it. One write.
+    """Overwrite every element with the result of a function of one number. One write.
 
     Raises:
         TypeError: if the tensor requires grad, because the function cannot be recorded.

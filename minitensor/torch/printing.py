@@ -1,10 +1,11 @@
-"""What a tensor looks like when it is printed: the text that PyTorch prints, character for character.
+"""The text of a printed tensor, character for character as PyTorch prints it.
 
     tensor([[ 0.1235, 100.5000],
             [ 2.0000,  -3.0000]], grad_fn=<MulBackward0>)
 
-The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents where the numbers are far apart,
-the ends of a long dimension, and behind the numbers what is not the usual: device, size, dtype, where they came from.
+The rules are those of PyTorch's ``torch/_tensor_str.py``: four decimals, exponents if the numbers differ widely, only
+the ends of a long dimension, and after the numbers everything unusual: device, size, dtype, the function that made
+them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 @dataclass
 class Options:
-    """How to print; see :func:`set_printoptions`."""
+    """Print options; see :func:`set_printoptions`."""
 
     precision: int = 4
     threshold: float = 1000
@@ -46,15 +47,16 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print from now on. What is left out stays, but ``sci_mode``, which is automatic then.
+    """Set how tensors print from now on. An omitted option keeps its value, except ``sci_mode``, which becomes
+    automatic.
 
     Args:
         precision: digits after the decimal point (4).
-        threshold: a tensor with more elements is summarised (1000).
-        edgeitems: elements shown at either end of a long dimension then (3).
-        linewidth: characters after which a row goes on in the next line (80).
-        profile: ``"default"``, ``"short"`` or ``"full"``, to begin with.
-        sci_mode: whether numbers have exponents; None leaves it to the numbers.
+        threshold: a tensor with more elements is summarized (1000).
+        edgeitems: elements shown at either end of a long dimension in a summary (3).
+        linewidth: characters after which a row continues in the next line (80).
+        profile: ``"default"``, ``"short"`` or ``"full"``, applied first.
+        sci_mode: True if numbers have exponents, False if not; None decides by the numbers.
 
     Raises:
         ValueError: if there is no such profile.
@@ -70,7 +72,7 @@ def set_printoptions(
 
 @contextlib.contextmanager
 def printoptions(**given: Any) -> Iterator[None]:
-    """Print so inside the ``with`` block."""
+    """Print with other options inside the ``with`` block."""
     before = asdict(options)
     set_printoptions(**given)
     try:
@@ -80,7 +82,7 @@ def printoptions(**given: Any) -> Iterator[None]:
 
 
 class _Numbers:
-    """How the numbers of one tensor are written: all in one width."""
+    """The format of the numbers of one tensor, all of one width."""
 
     def __init__(self, shown: np.ndarray) -> None:
         self.floating = shown.dtype.kind == "f"
@@ -110,12 +112,12 @@ class _Numbers:
         return f"{value:.{options.precision}f}"
 
     def text(self, value: Any) -> str:
-        """One number, filled up with blanks from the left."""
+        """Return one number, padded with blanks on the left."""
         return self._written(value).rjust(self.width)
 
 
 def _ends(array: np.ndarray) -> np.ndarray:
-    """The elements that a summary shows."""
+    """Return the elements that a summary shows."""
     edge = options.edgeitems
     for axis in range(array.ndim):
         if array.shape[axis] > 2 * edge:
@@ -154,11 +156,11 @@ def _nested(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) ->
 
 
 def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]) -> str:
-    """The text of a tensor.
+    """Return the text of a tensor.
 
     Args:
         array: its elements, on the host.
-        device: ``"cpu"``, or what is to be told behind the numbers.
+        device: ``"cpu"``, or the device to print after the numbers.
         history: ``"requires_grad=True"``, ``"grad_fn=<...>"``, or nothing.
     """
     prefix = "tensor("
@@ -185,7 +187,7 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
 
 
 def _with(text: str, suffixes: list[str], indent: int) -> str:
-    """Suffixes behind the numbers, in a line of their own where they do not fit."""
+    """Append suffixes to the text, on a new line if they do not fit."""
     pieces = [text]
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
