@@ -145,7 +145,7 @@ class _Kind(type):
 
 
 _KIND = """
-A size, given as numbers, makes a tensor of zeros of that shape. Data (numbers, nested lists or an array) are copied, and
+A size, given as numbers, makes a tensor of zeros of that shape. Data (numbers, nested lists or an array) are copied;
 the tensor has their shape. A tensor of that dtype is shared.
 
 Raises:
