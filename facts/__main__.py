@@ -1,11 +1,11 @@
-"""python -m facts check LIBRARY: do the recorded facts still hold in the version that is installed here?"""
+"""Check if the recorded facts hold in the installed version of a library: ``python -m facts check LIBRARY``."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # the scripts here are run as files, and import each other so
+sys.path.insert(0, str(Path(__file__).parent))  # the scripts run as files, and import each other by their bare names
 
-from checking import main  # found by the line above
+from checking import main  # found with the line above
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,8 +1,8 @@
-"""Records in alias-programs.json.gz what PyTorch does with the random programs of tests/vocabulary/aliases.
+"""Record in alias-programs.json.gz the results of the random programs of tests/vocabulary/aliases in PyTorch.
 
 python facts/alias_programs.py      in an environment that has torch
 
-A program with lines that have a second spelling was run in both: `as written` and `as accepted`.
+If a program has lines with a second spelling, it runs in both: `as written` and `as accepted`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.vocabulary.aliases.running import run  # noqa: E402
 
 
 def digest() -> str:
-    """Of the text of all programs."""
+    """Return the hash of the text of all programs."""
     lines = [line for number in range(COUNT) for line in program(number)]
     return hashlib.sha256("\n".join(f"{line.text}|{line.accepted}" for line in lines).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Records in aliases.json what NumPy, PyTorch and Paddle do with the programs of chapter 4.
+"""Record in aliases.json the results of the programs of chapter 4 in NumPy, PyTorch and Paddle.
 
 python facts/aliases.py numpy      in an environment that has numpy
 python facts/aliases.py torch
@@ -17,25 +17,25 @@ MATRIX = {
     "torch": "import numpy as np\nx = torch.arange(1.0, 7.0).reshape(2, 3)\n",
     "paddle": "import numpy as np\nx = paddle.arange(1.0, 7.0).reshape([2, 3])\n",
 }
-# Not by addresses, but by what a program sees: does `y` change when the numbers of `x` are overwritten?
+# Memory is compared by its effect and not by addresses: does `y` change if the numbers of `x` are overwritten?
 SEEN = "before = np.array(y).tolist()\n{write}\nseen = np.array(y).tolist() != before"
 WRITE = {"numpy": "x[:] = 0.0", "torch": "x.zero_()", "paddle": "x.zero_()"}
 
 
 def makes(**programs: str) -> tuple[dict[str, str], list[str]]:
-    """Per library, the lines that make `y` of `x`."""
+    """Return, for each library, the lines that make `y` from `x`."""
     return {
         library: MATRIX[library] + line + "\n" + SEEN.format(write=WRITE[library]) for library, line in programs.items()
     }, ["seen"]
 
 
 def everywhere(line: str) -> tuple[dict[str, str], list[str]]:
-    """The same line in all three."""
+    """Return the same line for all three."""
     return makes(**dict.fromkeys(LIBRARIES, line))
 
 
 def from_array(**programs: str) -> tuple[dict[str, str], list[str]]:
-    """Per library, the line that makes `y` of the array `x`."""
+    """Return, for each library, the line that makes `y` from the array `x`."""
     start = "import numpy as np\nx = np.arange(1.0, 7.0)\n"
     return {library: start + line + "\n" + SEEN.format(write=WRITE["numpy"]) for library, line in programs.items()}, [
         "seen"
@@ -52,7 +52,7 @@ NUMBERS = {
 def overlap(
     numpy: str, torch: str, paddle: str, first: float = 1.0, end: float = 6.0
 ) -> tuple[dict[str, str], list[str]]:
-    """A write that reads the cells it overwrites."""
+    """Return a write that reads the cells it overwrites."""
     lines = {"numpy": numpy, "torch": torch, "paddle": paddle}
     return {library: NUMBERS[library].format(first, end) + line for library, line in lines.items()}, ["x.tolist()"]
 
@@ -70,13 +70,13 @@ PAIR = {
 
 
 def expanded(numpy: str, torch: str, paddle: str) -> tuple[dict[str, str], list[str]]:
-    """A write into `e`, which is `x` expanded to three rows."""
+    """Return a write to `e`, which is `x` expanded to three rows."""
     lines = {"numpy": numpy, "torch": torch, "paddle": paddle}
     return {library: PAIR[library] + line for library, line in lines.items()}, ["x.tolist()", "e.tolist()"]
 
 
 def square(lines: dict[str, str]) -> dict[str, str]:
-    """Programs on a 3 x 3 `x`."""
+    """Return programs on a 3 x 3 `x`."""
     return {library: SQUARE[library] + line for library, line in lines.items()}
 
 
@@ -84,7 +84,7 @@ ASSIGNED = ["y.tolist()", "y is before", "address(y) == where", "y.inplace_versi
 
 
 def assigned(**lines: str) -> tuple[dict[str, str], list[str]]:
-    """Ways to put `x + y` into `y`."""
+    """Return ways to write `x + y` to `y`."""
     start = {
         "numpy": "address = lambda a: a.ctypes.data\nx, y = numpy.ones(2), numpy.ones(2)\n",
         "torch": "address = lambda a: a.data_ptr()\nx, y = torch.ones(2), torch.ones(2)\n",
@@ -96,7 +96,7 @@ def assigned(**lines: str) -> tuple[dict[str, str], list[str]]:
 
 
 QUESTIONS: Questions = {
-    # Does `y` see a write into `x`?
+    # Does a write to `x` change `y`?
     "y = x": everywhere("y = x"),
     "reshape": makes(numpy="y = x.reshape(6)", torch="y = x.reshape(6)", paddle="y = x.reshape([6])"),
     "view": makes(torch="y = x.view(6)", paddle="y = x.view([6])"),
@@ -160,7 +160,7 @@ QUESTIONS: Questions = {
         torch="y = x.T.reshape(6)",
         paddle="y = x.T.reshape([6])",
     ),
-    # Writing from the other side.
+    # Writes to `y` instead of `x`.
     "a write through numpy()": (
         {
             "torch": "x = torch.ones(3)\nn = x.numpy()\nn[0] = 7.0",
@@ -202,7 +202,7 @@ QUESTIONS: Questions = {
         },
         ["same(x, x[2:4])", "same(x[0:2], x[2:4])", "same(x, x + 0.0)"],
     ),
-    # Into the same memory.
+    # Writes to the same memory.
     "y = y + x": assigned(**dict.fromkeys(LIBRARIES, "y = y + x")),
     "y += x": assigned(**dict.fromkeys(LIBRARIES, "y += x")),
     "y[:] = y + x": assigned(**dict.fromkeys(LIBRARIES, "y[:] = y + x")),
@@ -221,7 +221,7 @@ QUESTIONS: Questions = {
         },
         ["x.tolist()", "w.grad.tolist()"],
     ),
-    # Reading what is overwritten.
+    # Writes that read the cells they overwrite.
     "neighbors": overlap("x[1:] += x[:-1]", "x[1:].add_(x[:-1])", "x[1:].add_(x[:-1])"),
     "neighbors assigned": overlap("x[1:] = x[:-1]", "x[1:] = x[:-1]", "x[1:] = x[:-1]"),
     "its own first": overlap("x -= x[0]", "x.sub_(x[0])", "x.subtract_(x[0])"),
@@ -232,7 +232,7 @@ QUESTIONS: Questions = {
         square({"numpy": "x += x.T", "torch": "x.add_(x.t())", "paddle": "x.add_(x.t())"}),
         ["x.tolist()"],
     ),
-    # Writing what is seen more than once.
+    # Writes to cells that a tensor has more than once.
     "expand, then add": expanded("e += 10.0", "e.add_(10.0)", "e.add_(paddle.full([1], 10.0))"),
     "expand, then fill": expanded("e.fill(7.0)", "e.fill_(7.0)", "e.fill_(7.0)"),
     "expand, then assign": expanded("e[0, 0] = 7.0", "e[0, 0] = 7.0", "e[0, 0] = 7.0"),

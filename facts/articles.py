@@ -1,4 +1,4 @@
-"""Records in articles.json what the frameworks do where an article says something that no other record answers.
+"""Record in articles.json the results of programs for claims of articles that no other record answers.
 
 python facts/articles.py torch      in an environment that has torch
 python facts/articles.py paddle

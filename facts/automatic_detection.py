@@ -1,9 +1,9 @@
-"""Records in automatic-detection.json which gradients PyTorch and Paddle give for the programs of chapter 9.
+"""Record in automatic-detection.json the gradients of PyTorch and Paddle for the programs of chapter 9.
 
     python facts/automatic_detection.py torch      in an environment that has torch
     python facts/automatic_detection.py paddle
 
-Every program makes a leaf `w` of [1, 2, 3], overwrites something and runs backward; its gradient is looked at.
+Every program makes a leaf `w` of [1, 2, 3], overwrites something and runs backward; the record has the gradient of `w`.
 """
 
 from __future__ import annotations

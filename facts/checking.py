@@ -1,14 +1,14 @@
-"""Asks the installed version of a library again what was recorded of it, and tells what has changed.
+"""Run the recorded questions again in the installed version of a library, and report the changes.
 
     python -m facts check torch                         all records; or paddle, numpy
     python -m facts check torch views.json leaves.json  these
 
-Printed is each question that is answered otherwise, with both answers, and below it the pages of the book that state
-that record. The exit status is 1 where anything has changed, and 2 where nothing could be asked. With `--json` the
-same as one line of JSON, for programs.
+The output has each question with another answer, both answers, and below it the pages of the book that use the record.
+The exit status is 1 if an answer has changed, and 2 if no question could be run. With `--json` the output is one line
+of JSON, for programs.
 
-The version that is compared with is the recorded one that is nearest: the same, else the newest before it, else the
-oldest. Each record is asked in a process of its own.
+The answers are compared with the nearest recorded version: the same one, or the newest before it, or else the oldest.
+Each record runs in a separate process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import recording
 
 HERE = Path(__file__).parent
 CHAPTERS = HERE.parent / "chapters"
-#: Numbers are alike when they differ by less than this part of their size: versions of a library sum in other orders.
+#: Allowed relative difference of numbers, because versions of a library add in different orders.
 ALIKE = 1e-6
 
 Answers = dict[str, Any]
@@ -37,7 +37,7 @@ Answers = dict[str, Any]
 
 @dataclass
 class Change:
-    """A question that is answered otherwise now; `now` or `then` is None where there was no such question."""
+    """A question whose answer has changed; `now` or `then` is None if the question does not exist there."""
 
     question: str
     then: Any
@@ -46,7 +46,7 @@ class Change:
 
 @dataclass
 class Checked:
-    """What came of one record."""
+    """The result of checking one record."""
 
     file: str
     library: str
@@ -57,11 +57,11 @@ class Checked:
     pages: list[str]
 
 
-# ---------- what is recorded ----------
+# ---------- recorded answers ----------
 
 
 def records() -> dict[str, str]:
-    """The records that can be asked again: file and the script that makes it."""
+    """Return the records that can run again, each with its script."""
     found = {}
     for script in sorted(HERE.glob("*.py")):
         file = script.with_name(script.stem.replace("_", "-") + ".json")
@@ -72,7 +72,7 @@ def records() -> dict[str, str]:
 
 
 def versions(file: str, library: str) -> dict[str, Answers]:
-    """The recorded answers of a library, by its version."""
+    """Return the recorded answers of a library, by version."""
     record = json.loads((HERE / file).read_text(encoding="utf-8"))
     each = [record] if "library" in record else record.values()
     return {one["version"]: _answers(one) for one in each if one.get("library") == library}
@@ -91,7 +91,7 @@ def _answers(record: dict[str, Any]) -> Answers:
 
 
 def nearest(installed: str, recorded: list[str]) -> str:
-    """The recorded version to compare with."""
+    """Return the recorded version to compare with."""
     in_order = sorted(recorded, key=_number)
     before = [version for version in in_order if _number(version) <= _number(installed)]
     return before[-1] if before else in_order[0]
@@ -101,11 +101,11 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-# ---------- what is answered now ----------
+# ---------- present answers ----------
 
 
 def answered(script: str, library: str) -> Answers:
-    """The answers of the installed version to the questions of a script."""
+    """Return the answers of the installed version to the questions of a script."""
     module = importlib.import_module(script)
     if hasattr(module, "QUESTIONS"):
         return recording.record(library, module.QUESTIONS, getattr(module, "ask", recording.ask))["answers"]
@@ -116,17 +116,17 @@ def answered(script: str, library: str) -> Answers:
 
 
 def check(file: str, library: str) -> Checked | None:
-    """Ask a record again; None where it holds nothing of the library.
+    """Run the questions of a record again; return None if it has no answers of the library.
 
     Raises:
-        RuntimeError: when the process that asked has died.
+        RuntimeError: if the process of the questions has died.
     """
     known = versions(file, library)
     if not known:
         return None
 
     def ask() -> dict[str, Any]:
-        warnings.simplefilter("ignore")  # of the programs: a record that holds them catches them itself
+        warnings.simplefilter("ignore")  # the programs' warnings; a record that needs them catches them itself
         there = importlib.import_module(library)
         return {"answers": answered(records()[file], library), "version": there.__version__.partition("+")[0]}
 
@@ -139,7 +139,7 @@ def check(file: str, library: str) -> Checked | None:
 
 
 def compared(then: Answers, now: Answers) -> list[Change]:
-    """The questions that are answered otherwise."""
+    """Return the questions whose answers differ."""
     return [
         Change(question, then.get(question), now.get(question))
         for question in [*then, *(question for question in now if question not in then)]
@@ -148,7 +148,7 @@ def compared(then: Answers, now: Answers) -> list[Change]:
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Whether two answers say the same; floats may differ a little."""
+    """True if two answers are equal, with a tolerance for floats."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
@@ -159,7 +159,7 @@ def alike(a: Any, b: Any) -> bool:
 
 
 def pages(file: str) -> list[str]:
-    """The pages that state what the record holds: their titles."""
+    """Return the titles of the pages that use the record."""
     found = []
     for page in sorted(CHAPTERS.glob("*.md")):
         text = page.read_text(encoding="utf-8")
@@ -173,7 +173,7 @@ def pages(file: str) -> list[str]:
 
 
 def told(checked: Checked) -> str:
-    """What came of one record, as lines."""
+    """Return the result of one record as lines of text."""
     head = f"{checked.file}: {checked.asked} answers of {checked.library} {checked.recorded}, asked again of "
     head += checked.installed
     if not checked.changes:
@@ -194,7 +194,7 @@ def _brief(answer: Any) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; returns the exit status."""
+    """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m facts", description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["check"])
     parser.add_argument("library", help="the package to ask: torch, paddle or numpy")

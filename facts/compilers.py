@@ -1,10 +1,10 @@
-"""Records in compilers.json what compilers make of in-place operations, for chapter 15.
+"""Record in compilers.json the code that compilers generate for in-place operations, for chapter 15.
 
     python facts/compilers.py torch      in an environment that has torch
     python facts/compilers.py jax
 
-PyTorch traces a program into a graph, and `functionalize` rewrites the graph without writes. JAX has no writes; an
-argument of a compiled function can be donated, so that the result may lie in its memory.
+PyTorch traces a program into a graph, and `functionalize` rewrites the graph without writes. JAX has no writes; if an
+argument of a compiled function is donated, the result may use its memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GRAPHS = ["as_written", "functional", "same"]
 
 
 def traced(*lines: str) -> tuple[dict[str, str], list[str]]:
-    """The graph of a function of `x` with these lines, as it is written and without writes."""
+    """Return the graph of a function of `x` with these lines, as traced and without writes."""
     return {"torch": TRACED.format(lines="\n".join(f"    {line}" for line in lines))}, GRAPHS
 
 
@@ -53,7 +53,7 @@ BUFFERS = ["in_its_memory", "gone", "after", "aliased"]
 
 
 def donated(result: str, donate: str) -> tuple[dict[str, str], list[str]]:
-    """A compiled step that gives `result` of `w` and `g`; `donate` says which argument it may take over."""
+    """Return a compiled step that computes `result` from `w` and `g`; it may reuse the memory of `donate`."""
     return {"jax": DONATED.format(result=result, donate=donate)}, BUFFERS
 
 

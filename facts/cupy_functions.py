@@ -1,4 +1,4 @@
-"""Records in cupy-functions.json what CuPy offers in place of NumPy's functions, with which parameters and dtypes.
+"""Record in cupy-functions.json CuPy's versions of NumPy's functions, with parameters and dtypes.
 
 python facts/cupy_functions.py      in an environment that has cupy, scipy and numpy; no GPU is needed
 """
@@ -15,28 +15,28 @@ import cupy
 import numpy as np
 from cupyx.scipy import special
 
-#: What tensors hold, and what is made of it on the way.
+#: Dtypes of tensors and of intermediate results.
 KINDS = "?ilefdB"
 
 
 def _parameters(function: Any) -> list[str] | None:
-    """The names of a function's parameters; None where it does not tell."""
+    """Return the names of a function's parameters; None if they are unknown."""
     try:
         return [name for name in inspect.signature(function).parameters if name != "self"]
     except (TypeError, ValueError):
-        # Compiled methods tell in the first line of their documentation.
+        # Compiled methods list them in the first line of their documentation.
         first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
         found = re.match(r"[\w.]+\((?:self(?:, )?)?(.*?)\)(?: ->.*)?$", first)
         return None if found is None else re.findall(r"(\w+)(?==|,|$)", re.sub(r"=[^,]*", "=", found[1]))
 
 
 def _loops(ufunc: Any) -> list[str]:
-    """The dtypes that a ufunc computes with, in the order in which it tries them."""
+    """Return the dtypes of a ufunc, in the order in which it tries them."""
     return [loop for loop in ufunc.types if set(loop.replace("->", "")) <= set(KINDS + "q")]
 
 
 def main() -> None:
-    """Look at everything that NumPy has, too."""
+    """Record every function that NumPy also has."""
     ufuncs, functions = {}, {}
     for name in sorted(dir(np)):
         ours = getattr(cupy, name, None)

@@ -1,8 +1,8 @@
-"""What minitensor does on purpose in another way than Paddle and PyTorch, each with the reason.
+"""The intended differences between minitensor and Paddle or PyTorch, each with the reason.
 
-The only list of these differences. It is data: nothing in the package reads it. The tests compare every recorded case
-of ``facts/goldens`` and take no other difference than these; one of these that is none any more fails, too. The book
-prints the same list.
+This is the only list of these differences. It is data, which the package does not read. The tests compare every
+recorded case of ``facts/goldens`` and fail if a difference is not in the list, or if one in the list no longer exists.
+The book prints the list.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TORCH = "torch-2.13.0"
 PADDLES = (PADDLE_2, PADDLE_3)
 FRAMEWORKS = (*PADDLES, TORCH)
 
-#: Stands for every operation of which the fact was recorded.
+#: Every operation for which the fact was recorded.
 EVERY = ("*",)
 
 
@@ -24,11 +24,11 @@ class Difference:
     """One difference.
 
     Attributes:
-        frameworks: those that do it in another way, with the version that was recorded.
+        frameworks: the frameworks that differ, with the recorded version.
         operations: the in-place names, or :data:`EVERY`.
-        seen: what differs, in the words of the recording: a situation and what was seen in it.
-        reason: what the framework does, what minitensor does, and why.
-        but: of :data:`EVERY`, the operations that do not differ.
+        seen: the fact that differs, with the names of the recording: a situation and an observation.
+        reason: the behaviour of the framework, that of minitensor, and why.
+        but: exceptions from :data:`EVERY`, which do not differ.
     """
 
     frameworks: tuple[str, ...]
@@ -38,7 +38,7 @@ class Difference:
     but: tuple[str, ...] = ()
 
     def covers(self, framework: str, operation: str, seen: str) -> bool:
-        """Whether it is this difference that was seen."""
+        """True if the entry is about this difference."""
         named = operation in self.operations or (self.operations == EVERY and operation not in self.but)
         return framework in self.frameworks and seen in self.seen and named
 
@@ -75,7 +75,7 @@ OUTPUT_NOT_SAVED = (
 )
 
 DIFFERENCES: tuple[Difference, ...] = (
-    # ---------- a leaf that wants a gradient ----------
+    # ---------- a leaf that requires a gradient ----------
     Difference(
         (PADDLE_2,),
         EVERY,
@@ -264,7 +264,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         ),
         "In Paddle 2.6.2 the name is there, and calling it raises AttributeError. Here it works, as in Paddle 3.3.1.",
     ),
-    # ---------- what is saved ----------
+    # ---------- saved tensors ----------
     Difference(
         PADDLES,
         ("acosh_", "asinh_", "atanh_", "leaky_relu_", "tan_"),
@@ -304,7 +304,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
 )
 
-#: The names of what differs, for a reader who has not seen the recordings.
+#: Names of the facts, for readers who do not know the recordings.
 SITUATIONS = {
     "no_grad_tensor": "on a tensor that wants no gradient",
     "out_of_place": "the normal operation",
@@ -334,19 +334,19 @@ WHAT = {
 
 
 def reason(framework: str, operation: str, seen: str) -> str | None:
-    """Why ``operation`` differs from ``framework`` in what was ``seen``; None where no difference is meant."""
+    """Return the reason why ``operation`` differs from ``framework`` in ``seen``; None if no difference is intended."""
     return next((each.reason for each in DIFFERENCES if each.covers(framework, operation, seen)), None)
 
 
 def in_words(seen: str) -> str:
-    """``nonleaf.version_after`` as "version afterwards, on a tensor that is no leaf"."""
+    """Return, for example, "version afterwards, on a tensor that is no leaf" for ``nonleaf.version_after``."""
     situation, _, what = seen.partition(".")
     return f"{WHAT[what]}, {SITUATIONS[situation]}"
 
 
 @dataclass(frozen=True)
 class Group:
-    """The differences that have one reason, for a reader: frameworks and what was seen are in words."""
+    """The differences with one reason, with frameworks and facts in words."""
 
     frameworks: tuple[str, ...]
     operations: tuple[str, ...]
@@ -356,14 +356,14 @@ class Group:
 
     @property
     def operations_text(self) -> str:
-        """The operations as Markdown."""
+        """Return the operations as Markdown."""
         if self.operations == EVERY:
             return "every one" + (" but " + _listed(self.but) if self.but else "")
         return _listed(self.operations)
 
 
 def groups() -> list[Group]:
-    """All differences, those of one reason together, in the order of the list."""
+    """Return all differences in the order of the list, grouped by reason."""
     found: dict[tuple[str, tuple[str, ...]], list[Difference]] = {}
     for each in DIFFERENCES:
         found.setdefault((each.reason, each.but), []).append(each)
@@ -384,6 +384,6 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def title(framework: str) -> str:
-    """``torch-2.13.0`` as "PyTorch 2.13.0"."""
+    """Return "PyTorch 2.13.0" for ``torch-2.13.0``."""
     library, _, version = framework.partition("-")
     return f"{'Paddle' if library == 'paddle' else 'PyTorch'} {version}"

@@ -1,4 +1,4 @@
-"""scikit-learn's digits, read from its file: importing its code takes 3 s, which tested programs do without."""
+"""Read scikit-learn's digits from its file, because importing its code would add 3 s to tested programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def load_digits() -> SimpleNamespace:
-    """What `sklearn.datasets.load_digits` gives: `images` of shape (1797, 8, 8), from 0 to 16, and `target`."""
+    """Return `images` of shape (1797, 8, 8), from 0 to 16, and `target`, like `sklearn.datasets.load_digits`."""
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
         raise ImportError("the digits come with scikit-learn: pip install scikit-learn")

@@ -1,4 +1,4 @@
-"""Records in fifteen.json what PyTorch, Paddle and NumPy do with the programs of the page of fifteen confusions.
+"""Record in fifteen.json the results of the programs about fifteen confusions in PyTorch, Paddle and NumPy.
 
 python facts/fifteen.py torch      in an environment that has torch
 python facts/fifteen.py paddle
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: How a program begins: a tensor with these numbers, which wants a gradient or does not.
+#: The first line of a program: a tensor with these numbers, with or without a gradient.
 LEAF = {
     "torch": "{0} = torch.tensor({1}, requires_grad=True)\n",
     "paddle": "{0} = paddle.to_tensor({1}, stop_gradient=False)\n",
@@ -24,17 +24,17 @@ PLAIN = {
 
 
 def begun(start: dict[str, str], name: str, numbers: str, programs: dict[str, str]) -> dict[str, str]:
-    """Each library's program behind the line that makes the tensor `name`."""
+    """Return each library's program after the line that makes the tensor `name`."""
     return {library: start[library].format(name, numbers) + text for library, text in programs.items()}
 
 
 def leaf(name: str, numbers: str, torch: str, paddle: str | None = None) -> dict[str, str]:
-    """A program on a leaf that wants a gradient; the same text for both where one is given."""
+    """Return a program on a leaf that requires a gradient; if only one text is given, both libraries run it."""
     return begun(LEAF, name, numbers, {"torch": torch, "paddle": torch if paddle is None else paddle})
 
 
 def plain(numbers: str, **programs: str) -> dict[str, str]:
-    """A program on a tensor `x` that wants no gradient."""
+    """Return a program on a tensor `x` without a gradient."""
     return begun(PLAIN, "x", numbers, programs)
 
 

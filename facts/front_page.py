@@ -1,4 +1,4 @@
-"""Records in front-page.json what PyTorch and Paddle make of the program on the first page: a write through a slice.
+"""Record in front-page.json the results of the program on the first page, a write through a slice.
 
 python facts/front_page.py torch      in an environment that has torch
 python facts/front_page.py paddle

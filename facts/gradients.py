@@ -1,11 +1,11 @@
-"""Records in gradients.json what becomes of `.grad` in PyTorch and Paddle: one tensor that is added to, or a new one.
+"""Record in gradients.json if `.grad` of PyTorch and Paddle remains one tensor, or is replaced by a new one.
 
 python facts/gradients.py torch      in an environment that has torch
 python facts/gradients.py paddle
 
-A program calls `look(step, x, kept)` after each step. A look holds the gradient of `x`, its version, its strides and
-whether it wants a gradient itself; and, of the gradient that the program kept before: its numbers, its version, whether
-`x.grad` is still that very object, and whether both lie at the same address. `note(what, value)` adds one value.
+A program calls `look(step, x, kept)` after each step. It records the gradient of `x`, its version, its strides, and if
+it requires a gradient itself. It also records the gradient that the program kept before: its numbers, its version, if
+`x.grad` is still the same object, and if both have the same address. `note(what, value)` adds one value.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ AGAIN = "(x * 3.0).sum().backward()\nlook('next backward', x, kept)\n"
 def both(
     torch: str | None, paddle: str | None = None, start: dict[str, str] = LEAF
 ) -> tuple[dict[str, str], list[str]]:
-    """The program in both vocabularies, on a leaf `x` that wants a gradient; one text where it reads the same."""
+    """Return the program for both libraries, on a leaf `x` that requires a gradient; one text if it is the same."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: start[library] + text for library, text in lines.items() if text}, []
 
 
 def only(library: str, text: str) -> tuple[dict[str, str], list[str]]:
-    """A program that one of them has no name for."""
+    """Return a program for one library, because the other lacks the name."""
     return {library: LEAF[library] + text}, []
 
 
 def emptied(torch: str | None, paddle: str | None = None) -> tuple[dict[str, str], list[str]]:
-    """A backward, something that empties or replaces the gradient, and another backward."""
+    """Return a program with a backward, lines that clear or replace the gradient, and another backward."""
     programs, _ = both(torch, paddle)
     return {
         library: LEAF[library] + FIRST + text[len(LEAF[library]) :] + "\nlook('emptied', x, kept)\n" + AGAIN
@@ -53,7 +53,7 @@ def emptied(torch: str | None, paddle: str | None = None) -> tuple[dict[str, str
 
 
 def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, Any], None], list[dict[str, Any]]]:
-    """`look`, `note` and the list that they fill. The program and its tests use the same two."""
+    """Return `look`, `note` and the list that they fill; programs and their tests use the same two."""
     steps: list[dict[str, Any]] = []
 
     def version(tensor: Any) -> int:
@@ -70,7 +70,7 @@ def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, An
             if callable(getattr(gradient, "stride", None)):
                 row["strides"] = list(gradient.stride())
         if kept is not None:
-            # Paddle may take the memory away from a tensor that somebody holds; what it shows then is no number.
+            # Paddle may free the memory of a tensor that is still referenced, and then shows no number.
             gone = hasattr(kept, "_is_initialized") and not kept._is_initialized()
             row["kept"] = "no memory" if gone else kept.tolist()
             row["kept version"] = version(kept)
@@ -85,13 +85,13 @@ def looks(names: dict[str, Any]) -> tuple[Callable[..., None], Callable[[str, An
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run the program with `look` and `note` at hand, in a process of its own; also what it warned of."""
+    """Run the program with `look` and `note` in a separate process, and record its warnings."""
     importlib.import_module(library)
     return {"program": program, **apart(lambda: answered(library, program))}
 
 
 def answered(library: str, program: str) -> dict[str, Any]:
-    """The error, the steps and the warnings of a program that is run here."""
+    """Run a program in this process, and return its error, its steps and its warnings."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     look, note, steps = looks(names)
     names |= {"look": look, "note": note}
@@ -139,7 +139,7 @@ QUESTIONS: Questions = {
         "total = 0.0\nfor i in range(3):\n    (x * (i + 1)).sum().backward()\n    total = total + x.grad\n"
         "note('total', total.tolist())"
     ),
-    # Emptied.
+    # The gradient is cleared.
     "optimizer.zero_grad()": emptied(
         "torch.optim.SGD([x], lr=0.1).zero_grad()",
         "paddle.optimizer.SGD(learning_rate=0.1, parameters=[x]).clear_grad()",
@@ -190,7 +190,7 @@ QUESTIONS: Questions = {
         "torch.optim.SGD([x], lr=0.1).zero_grad(set_to_none=False)\nlook('emptied', x)",
         "x.clear_grad()\nlook('emptied', x)",
     ),
-    # Written by the reader.
+    # The user writes to it.
     "the kept gradient written in place": both(
         FIRST + "kept.mul_(10.0)\nlook('written', x, kept)\n" + AGAIN,
         FIRST + "kept.scale_(10.0)\nlook('written', x, kept)\n" + AGAIN,
@@ -218,7 +218,7 @@ QUESTIONS: Questions = {
         FIRST + "o = paddle.optimizer.Momentum(learning_rate=0.1, momentum=0.9, parameters=[x])\no.step()\n"
         "x.grad.zero_()\no.step()\nnote('x', x.tolist())",
     ),
-    # Assigned.
+    # The user assigns another one.
     "an own tensor assigned": both(
         "kept = torch.ones(2)\nx.grad = kept\nlook('assigned', x, kept)\n" + AGAIN,
         "kept = paddle.ones([2])\nx.grad = kept\nlook('assigned', x, kept)\n" + AGAIN,
@@ -278,7 +278,7 @@ QUESTIONS: Questions = {
         "g = paddle.grad((x * 2.0).sum(), x)[0]\nlook('grad', x)\nnote('wants', not g.stop_gradient)\n"
         "h = paddle.grad((x * 2.0).sum(), x)[0]\nnote('one object', g is h)",
     ),
-    # Grad mode while it runs.
+    # Grad mode during backward.
     "backward under no_grad": both(
         FIRST + "y = (x * 3.0).sum()\nwith torch.no_grad():\n    y.backward()\nlook('next', x, kept)",
         FIRST + "y = (x * 3.0).sum()\nwith paddle.no_grad():\n    y.backward()\nlook('next', x, kept)",
@@ -330,7 +330,7 @@ QUESTIONS: Questions = {
         "(x[0:1] * 2.0).sum().backward()\nkept = x.grad\nlook('first', x, kept)\n"
         "(x[1:2] * 2.0).sum().backward()\nlook('next', x, kept)"
     ),
-    # Stolen or copied.
+    # Reused or copied memory.
     "the seed itself": both(
         "seed = torch.ones(2)\nx.backward(seed)\nkept = seed\nlook('first', x, kept)\nx.backward(seed)\n"
         "look('next', x, kept)",
@@ -446,7 +446,7 @@ QUESTIONS: Questions = {
     ),
     "the gradient of what is not a leaf": both("y = x * 2.0\ny.sum().backward()\nnote('y.grad', y.grad)"),
     "retain_grad of a leaf": both("x.retain_grad()\n" + FIRST + AGAIN, "x.retain_grads()\n" + FIRST + AGAIN),
-    # How it prints.
+    # Printed text.
     "printed after backward": both("(x * 2.0).sum().backward()\nnote('repr', repr(x.grad))\nnote('x', repr(x))"),
     "printed after a second backward": both(
         "(x * 2.0).sum().backward()\n(x * 2.0).sum().backward()\nnote('repr', repr(x.grad))"
@@ -487,7 +487,7 @@ QUESTIONS: Questions = {
         "(x * 2.0).sum().backward()\ny = x.grad * 2.0\nnote('wants gradient', y.requires_grad)",
         "(x * 2.0).sum().backward()\ny = x.grad * 2.0\nnote('wants gradient', not y.stop_gradient)",
     ),
-    # By hand.
+    # Updates by hand.
     "x -= lr * x.grad, three times": both(
         "for i in range(3):\n    (x * x).sum().backward()\n    with torch.no_grad():\n        x -= 0.1 * x.grad\n"
         "    look(str(i), x)\n    x.grad.zero_()\nnote('x', x.tolist())",

@@ -1,10 +1,10 @@
-"""What PyTorch's layers and losses compute, and their gradients, on numbers drawn by numpy: writes `layers.json`.
+"""Record in layers.json the results and gradients of PyTorch's layers and losses on numbers drawn by numpy.
 
-    python facts/layers.py        where PyTorch is installed
+    python facts/layers.py        in an environment that has PyTorch
 
-Each case is a program in PyTorch's names. Its inputs are drawn by `numpy.random.default_rng(case number)` in the shapes
-that are told, as float64, so that whoever compares can draw them again. `weights` names the case's parameters by their
-path; they are drawn, too, in the order of `named_parameters`.
+Each case is a program with PyTorch's names. `numpy.random.default_rng(case number)` draws its inputs in the given
+shapes as float64, so that a test can draw them again. `weights` has the case's parameters by their paths, which are
+also drawn, in the order of `named_parameters`.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ CASES = [
 
 
 def drawn(number: int, shapes: list) -> list:
-    """The inputs of a case: floats of the shapes, integers as they are told."""
+    """Return the inputs of a case: random floats for a shape, and integers unchanged."""
     rng = np.random.default_rng(number)
     return [rng.standard_normal(shape) if isinstance(shape, tuple) else np.array(shape) for shape in shapes]
 
 
 def answer(torch, number: int) -> dict:
-    """What a vocabulary answers: results, and the gradients of their sum of squares."""
+    """Return the results of a library, and the gradients of their sum of squares."""
     _, source, shapes = CASES[number]
     nn = torch.nn
     layer = eval(source, {"nn": nn, "F": nn.functional, "torch": torch})
@@ -112,7 +112,7 @@ def answer(torch, number: int) -> dict:
 
 
 def flat(out) -> list:
-    """All tensors of a result, in order."""
+    """Return all tensors of a result, in order."""
     if isinstance(out, tuple):
         return [each for part in out for each in flat(part)]
     return [] if out is None else [out]

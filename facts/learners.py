@@ -1,9 +1,9 @@
-"""Records in learners.json what PyTorch and Paddle answer to what learners type: numbers, warnings, refusals.
+"""Record in learners.json the answers of PyTorch and Paddle to programs of learners: numbers, warnings, refusals.
 
 python facts/learners.py torch      in an environment that has torch
 python facts/learners.py paddle
 
-An answer is what the program prints, the type and the text of its error, and its warnings.
+An answer is the output of the program, the type and the text of its error, and its warnings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_EXPRESSIONS: list[str] = []
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run the program in a process of its own."""
+    """Run the program in a separate process."""
     module = importlib.import_module(library)
     answer = apart(lambda: printed(program, {library: module}))
     answer.pop("line", None)
@@ -27,12 +27,12 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
 
 
 def of(library: str, group: str, start: str, *lines: str) -> Questions:
-    """One question for each expression or line; an expression is printed."""
+    """Return one question for each expression or line; an expression is printed."""
     return {f"{group}: {line}": ({library: start + shown(line)}, NO_EXPRESSIONS) for line in lines}
 
 
 def shown(line: str) -> str:
-    """The line, printing what it is worth where it is an expression."""
+    """Return the line; if it is an expression, the line prints its value."""
     before, separator, last = line.rpartition("; ")
     try:
         compile(last, "line", "eval")
@@ -42,7 +42,7 @@ def shown(line: str) -> str:
 
 
 def both(group: str, **programs: tuple[str | None, str | None]) -> Questions:
-    """Named programs, in PyTorch's and in Paddle's words."""
+    """Return named programs with PyTorch's and with Paddle's names."""
     return {
         f"{group}: {name.replace('_', ' ')}": (
             {library: text for library, text in zip(("torch", "paddle"), pair, strict=True) if text},
@@ -661,7 +661,7 @@ PADDLE_WARNINGS = of(
 
 # ---- refused, and answered ------------------------------------------------------------------------------------------
 
-#: A function of `x` ([0.5, 2.0]) that wants a gradient; then its input or its result is written, then backward.
+#: Functions of `x` ([0.5, 2.0]), which requires a gradient; the input or the result is written before backward.
 FUNCTIONS = """x * x|x ** 2|x ** 3|x * 2|x / 2|2 / x|x + 1|x - 1|-x|exp|log|sin|cos|tan|tanh|sigmoid|relu|sqrt|rsqrt|abs
 |square|log1p|expm1|erf|atan|asin(x / 4)|softmax|log_softmax|logsumexp|softplus|silu|gelu|elu|leaky_relu
 |hardtanh|clamp|floor|sign|sum|mean|prod|max|min|amax|std|var|norm|cumsum|cumprod|sort|topk|flip|reshape
@@ -728,7 +728,7 @@ TORCH = {
 
 
 def torch_call(name: str) -> str:
-    """How PyTorch spells the function of `x`."""
+    """Return PyTorch's spelling of the function of `x`."""
     if name in TORCH:
         return TORCH[name]
     return name if re.search(r"\bx\b", name) else f"{'F' if name == 'relu' else 'torch'}.{name}(x)"
@@ -1203,7 +1203,7 @@ CALLS = of(
     "torch.set_printoptions(sci_mode=True); print(x)",
 )
 
-# ---- what Paddle's own tests try ------------------------------------------------------------------------------------
+# ---- cases of Paddle's tests --- ------------------------------------------------------------------------------------
 
 PADDLE = "import numpy\nx = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])\n"
 PADDLE_TESTS = of(
@@ -1275,7 +1275,7 @@ a = w * 1
 
 
 def layer(call: str, forward: str, backward: str = "return g[0] * 3", arguments: str = "x") -> tuple[None, str]:
-    """A PyLayer and what is done with it; `w` is a leaf and `a` is `w * 1`."""
+    """Return a PyLayer and the lines that use it; `w` is a leaf and `a` is `w * 1`."""
     return None, LAYER.format(arguments=arguments, forward=forward, backward=backward, call=call)
 
 
@@ -1352,7 +1352,7 @@ WALKED = (
 
 
 def listed(text: str) -> list[str]:
-    """The programs of a text, one after another, divided by `|`; `\\|` stands for the operator."""
+    """Return the programs of a text, which `|` separates; `\\|` is the operator."""
     return [each.replace("\0", "|") for each in text.replace("\\|", "\0").split("|")]
 
 
@@ -1579,7 +1579,7 @@ RECOMPUTED = of(
 
 # ---- operands of a wrong kind, in place -----------------------------------------------------------------------------
 
-#: Operations of two tensors, of whole numbers, of one tensor, and with numbers or lists beside it; what each is given.
+#: Operations of two tensors, of whole numbers, of one tensor, and of a tensor with numbers or lists; and arguments.
 TWO = (
     (
         "add_ subtract_ multiply_ divide_ remainder_ floor_divide_ pow_ equal_ less_than_ logical_and_ copysign_ "
@@ -1611,7 +1611,7 @@ WRONG = of(
     ),
 )
 
-# ---- a write that reads a part of its own memory ---------------------------------------------------------------------
+# ---- a write that reads memory that it overwrites --------------------------------------------------------------------
 
 OVERLAPS = of(
     "torch",
@@ -1703,7 +1703,7 @@ OVERLAPS = of(
             "torch.gather(x, 0, i, out=x[:2])",
             "torch.cat([x[3:], x[:3]], out=x)",
             "torch.stack([x[3:], x[:3]], out=x.view(2, 3))",
-            # Not refused, and what was overwritten is read: beside each stands the same with a copy.
+            # Accepted writes that read overwritten numbers, each beside the same program with a copy.
             "x.view(2, 3)[:, :2].copy_(x.view(3, 2)[:2].clone())",
             "x.view(2, 3)[:, :2].add_(x.view(3, 2)[:2])",
             "x.view(2, 3)[:, :2].add_(x.view(3, 2)[:2].clone())",
@@ -1750,7 +1750,7 @@ GROUPS = (
     RECOMPUTED,
     WRONG,
 )
-#: A question that both libraries were asked in the same words has a program of each.
+#: If both libraries have a question with the same words, it has a program for each.
 QUESTIONS: Questions = {}
 for _group in GROUPS:
     for _question, (_programs, _) in _group.items():

@@ -1,4 +1,4 @@
-"""Records in leaves.json what PyTorch and Paddle do with the programs of chapter 8.
+"""Record in leaves.json the results of the programs of chapter 8 in PyTorch and Paddle.
 
 python facts/leaves.py torch      in an environment that has torch
 python facts/leaves.py paddle
@@ -21,12 +21,12 @@ GRADIENT = ["w.grad.tolist()"]
 
 
 def both(torch: str, paddle: str | None = None, after: str = "") -> dict[str, str]:
-    """The same program in both vocabularies, on a leaf `w` that wants a gradient."""
+    """Return the same program for both libraries, on a leaf `w` that requires a gradient."""
     lines = {"torch": torch, "paddle": torch if paddle is None else paddle}
     return {library: LEAF[library] + text + after for library, text in lines.items()}
 
 
-# In-place methods that take no argument and exist in both; what each does to a leaf.
+# In-place methods without arguments that both libraries have, on a leaf.
 METHODS = """acos_ asin_ atan_ ceil_ cos_ cosh_ digamma_ exp_ floor_ i0_ lgamma_ log_ log10_ log1p_
 log2_ logit_ neg_ reciprocal_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ tan_ tanh_ trunc_ zero_ logical_not_"""
 EVERY_METHOD = """

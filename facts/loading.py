@@ -1,6 +1,6 @@
-"""Which samples PyTorch's loaders and samplers hand out after one seed, and what they refuse: writes `loading.json`.
+"""Record in loading.json the samples of PyTorch's loaders and samplers after one seed, and their refusals.
 
-python facts/loading.py        where PyTorch is installed
+python facts/loading.py        in an environment that has PyTorch
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Halving:
-    """A data set of two numbers that halves each in place when it is asked for it."""
+    """A data set of two numbers that halves a number in place when a loader reads it."""
 
     def __init__(self, numbers) -> None:
         self.numbers = numbers
@@ -21,7 +21,7 @@ class Halving:
         return self.numbers[i].mul_(0.5)
 
 
-#: How a loader of PyTorch reads `Halving`, with workers, which are processes of their own, and without.
+#: Loaders that read `Halving` with workers, which are separate processes, and without.
 WORKERS = {
     "no worker": {},
     "one worker by fork": {"num_workers": 1, "multiprocessing_context": "fork"},
@@ -33,7 +33,7 @@ NAMES = [
     *("BatchSampler", "ConcatDataset", "DataLoader", "RandomSampler", "SequentialSampler", "SubsetRandomSampler"),
     *("TensorDataset", "WeightedRandomSampler", "default_collate", "random_split"),
 ]
-#: Expressions over `data`, six rows, each with its number; each is asked after `torch.manual_seed(7)`.
+#: Expressions over `data`, six numbered rows; each is evaluated after `torch.manual_seed(7)`.
 CASES = [
     "[numbers.tolist() for _, numbers in DataLoader(data, 4)]",
     "[numbers.tolist() for _, numbers in DataLoader(data, batch_size=4, drop_last=True)]",
@@ -57,7 +57,7 @@ CASES = [
     "[x.mul_(0.5).tolist() for d in [TensorDataset(torch.ones(2))] for _ in range(2) for x, in "
     "DataLoader(d, batch_size=None)]",
 ]
-#: What is refused, and how.
+#: Expressions that are refused.
 REFUSED = [
     "DataLoader(data, batch_size=0)",
     "DataLoader(data, batch_size=2.5)",
@@ -77,7 +77,7 @@ REFUSED = [
 
 
 def answers(torch) -> dict:
-    """What a vocabulary answers to each case, and the type and words of each refusal."""
+    """Return the answers of a library to each case, and the type and text of each refusal."""
     data = torch.utils.data
     names = {name: getattr(data, name) for name in NAMES}
     names |= {"torch": torch, "data": data.TensorDataset(torch.arange(12.0).reshape(6, 2), torch.arange(6))}
@@ -94,7 +94,7 @@ def answers(torch) -> dict:
 
 
 def epochs(torch, **loading) -> list:
-    """What three epochs get of `Halving` of two ones, and the data afterwards."""
+    """Return the samples of three epochs of `Halving` of two ones, and the data afterwards."""
     data = Halving(torch.ones(2))
     loader = torch.utils.data.DataLoader(data, 2, **loading)
     return [*(batch.tolist() for _ in range(3) for batch in loader), data.numbers.tolist()]

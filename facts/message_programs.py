@@ -1,8 +1,8 @@
-"""The programs of messages.py: what each library is asked to do wrongly, and what to write instead.
+"""The programs of messages.py: mistakes in each library, and the lines to write instead.
 
-By library and cause; an entry is the shortest program that raises or warns, and then what to write in its place, by
-what was meant. An entry with nothing in its place shares that of the entry before it. Only what no program can mend
-(`memory`) has nothing at all.
+They are grouped by library and cause. An entry is the shortest program that raises or warns, with replacements by
+intention. If an entry has no replacement, it shares that of the entry before it. Only `memory` has none at all, because
+no program can repair it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records in messages.json what libraries say when an in-place operation, a view, a leaf or memory is at fault.
+"""Record in messages.json the messages of libraries about in-place operations, views, leaves and memory.
 
 python facts/messages.py torch      in an environment that has torch
 python facts/messages.py paddle
@@ -6,9 +6,9 @@ python facts/messages.py numpy
 python facts/messages.py minitensor
 python facts/messages.py quoted     messages of a GPU, from reports of users and from a library's source
 
-A message is an error or a warning, whole, as it came from a program that is kept beside it, with what to write instead:
-that was run as well, and said nothing. Its cause is an entry of book/causes.json, which says what happened, what to do,
-and where the book explains it. The programs stand in message_programs.py.
+A message is the whole text of an error or a warning. The record has the program that caused it and the lines to write
+instead, which were run and gave no message. Its cause is an entry of book/causes.json, with an explanation, a remedy
+and the place in the book. The programs are in message_programs.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from message_programs import PROGRAMS
 
 FILE = Path(__file__).with_suffix(".json")
-LONGEST = 1500  # characters; what follows in a longer message is a trace of the library's own calls
+LONGEST = 1500  # characters; the rest of a longer message is a trace of the library's internal calls
 
 TORCH = """
 import copy, numpy
@@ -45,11 +45,11 @@ m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 c = np.array([1.0, 2.0, 3.0, 4.0])
 i = np.array([1, 2, 3])
 """
-#: How the programs of a library begin.
+#: The first lines of the programs of a library.
 STARTS = {"torch": TORCH, "paddle": PADDLE, "numpy": NUMPY, "minitensor": MINITENSOR}
 
-#: What needs a GPU was not run here. The messages are word for word what a user reported, or what the library's source
-#: has; the programs are the shortest that meet the condition under which it raises, and ran nowhere.
+#: Messages that need a GPU were not recorded by a run. They are quoted from a report of a user or from the library's
+#: source. The programs are the shortest that satisfy the condition for the error, and were not run.
 KERNEL = "https://github.com/cupy/cupy/blob/1cc03dd1d98fd3759762c92b5f4cc8502d31c901/cupy/_core/_kernel.pyx"
 QUOTED: list[dict[str, Any]] = [
     {
@@ -148,7 +148,7 @@ QUOTED: list[dict[str, Any]] = [
 
 
 def say(library: str, program: str) -> str | None:
-    """What comes of the program: its error, or else its last warning; None if it has nothing to say."""
+    """Return the program's error or, if there is none, its last warning; None if there is no message."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -162,7 +162,7 @@ def say(library: str, program: str) -> str | None:
 
 
 def _kind(error: BaseException | Warning) -> str:
-    """The name of the error as a traceback prints it."""
+    """Return the name of the error as in a traceback."""
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -1,11 +1,12 @@
-"""Records in names.json what the names of appendix C do in Paddle, PyTorch, NumPy and JAX.
+"""Record in names.json the results of the names of appendix C in Paddle, PyTorch, NumPy and JAX.
 
 python facts/names.py paddle        in an environment that has it
 python facts/names.py torch
 python facts/names.py numpy
 python facts/names.py jax
 
-The programs are the cells of `minitensor/paddle/names.py`, which is read as a file: minitensor need not be there.
+The programs are the cells of `minitensor/paddle/names.py`, which is read as a file, so minitensor need not be
+installed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """The answer, with the program less the start that all have."""
+    """Return the answer, with the program without its common first lines."""
     answer = recording.ask(library, program, expressions)
     answer["program"] = program.removeprefix(STARTS[library]) or program
     return answer

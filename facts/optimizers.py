@@ -1,13 +1,13 @@
-"""How PyTorch's optimizers and schedules move two parameters in six steps: writes `optimizers.json`.
+"""Record in optimizers.json the updates of two parameters by PyTorch's optimizers and schedules in six steps.
 
-python facts/optimizers.py        where PyTorch is installed
+python facts/optimizers.py        in an environment that has PyTorch
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: Name; the optimizer of `w`; what sets its rate, or None; what is done to the gradients before a step, or None.
+#: Name; the optimizer of `w`; its schedule, or None; a change of the gradients before a step, or None.
 CASES = [
     ("sgd with momentum", "optim.SGD(w, lr=0.1, momentum=0.9, weight_decay=0.01)", None, None),
     ("rmsprop", "optim.RMSprop(w, lr=0.01)", None, None),
@@ -28,7 +28,7 @@ STEPS = 6
 
 
 def answer(torch, number: int) -> dict:
-    """The parameters after each step, and the rate and the gradients that it used."""
+    """Return the parameters after each step, and the rate and the gradients of the step."""
     _, optimizer, schedule, clip = CASES[number]
     w = [
         torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64, requires_grad=True),

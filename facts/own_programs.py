@@ -1,4 +1,4 @@
-"""Records in own-programs.json the stages of programs of PyTorch and Paddle, for the page on the reader's own program.
+"""Record in own-programs.json the stages of programs of PyTorch and Paddle, for the page about the reader's programs.
 
 python facts/own_programs.py torch      in an environment that has torch, IPython and minitensor
 python facts/own_programs.py paddle
@@ -77,7 +77,7 @@ QUESTIONS: Questions = {
 
 
 def explained(program: str) -> str:
-    """What ``python -m memory_stage --explain`` says of a program."""
+    """Return the output of ``python -m memory_stage --explain`` for a program."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "program.py").write_text(program + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
@@ -88,7 +88,7 @@ def explained(program: str) -> str:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """The data of the stage of a program, and what is said of it in a terminal."""
+    """Return the data of the stage of a program, and its explanation in a terminal."""
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     title = titled(name, library)
     return {"program": program, "stage": stage_of(program, title).data, "explained": explained(program)}

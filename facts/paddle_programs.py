@@ -1,9 +1,9 @@
-"""Records in paddle-programs.json what Paddle does with programs of layers, optimizers and in-place operations.
+"""Record in paddle-programs.json the results of programs of layers, optimizers and in-place operations in Paddle.
 
 python facts/paddle_programs.py paddle
 
-The tests run the same programs with `import minitensor as paddle` and compare. The first ones are versions of the
-programs of the articles that the book is about, with numbers in place of random ones.
+The tests run the same programs with `import minitensor as paddle` and compare. The first ones are versions of programs
+in the articles that the book discusses, with constants instead of random numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from recording import Questions, write
 
-#: Per question: the program, and what to look at afterwards.
+#: Question -> the program, and the expressions to evaluate afterwards.
 PROGRAMS: dict[str, tuple[str, list[str]]] = {
     # ---------- the articles ----------
     "add_ and subtract_": (

@@ -1,13 +1,13 @@
-"""Records in memory_stage/engines/paddle/saved.json what each operation of Paddle saves for backward.
+"""Record in memory_stage/engines/paddle/saved.json the tensors that each operation of Paddle saves.
 
 python facts/paddle_saved.py             in an environment that has paddle: all rows of the version installed there
-python facts/paddle_saved.py tanh_ max   those functions only; the other rows stay
+python facts/paddle_saved.py tanh_ max   only these functions; the other rows do not change
 
-Paddle hands each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). Here every function of
-``paddle`` and of its tensors is called on tensors made for that, in as many ways as come to mind (``WAYS``), each in a
-process of its own, for some of them crash; and for each function of ``paddle._C_ops`` that such a call reaches, it is
-noted which of its arguments and results came to the hook. How to read the rows is said in ``learned.py`` beside them.
-Calls with the same kinds of arguments that did not save the same are left out, and listed under ``varies``.
+Paddle passes each tensor that it is about to save to a hook (``register_saved_tensors_hooks``). This script calls every
+function of ``paddle`` and of its tensors with many combinations of arguments (``WAYS``), in separate processes because
+some of them crash. For each function of ``paddle._C_ops`` that a call reaches, it records the arguments and results
+that the hook received. The module that reads the rows, beside them, explains their format. If calls with the same kinds
+of arguments save different tensors, they are not recorded, but listed under ``varies``.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # where the package is
+sys.path.insert(0, str(ROOT))  # the folder of the package
 
-from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # found by the line above
+from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # found with the line above
 from memory_stage.engines.paddle.entries import LEAF  # noqa: E402
 from memory_stage.engines.paddle.monkeypatches import Wrapping  # noqa: E402
 
 FILE = ROOT / "memory_stage/engines/paddle/saved.json"
-SECONDS = 20  # for one function
+SECONDS = 20  # limit for one function
 
-#: How a function is called: expressions of its arguments. ``x``, ``y``, ``z`` are matrices of 3 by 3 between 0 and 1.
+#: Arguments for a function, as expressions. ``x``, ``y``, ``z`` are matrices of 3 by 3 between 0 and 1.
 WAYS = (
     "x",
     "x, y",
@@ -107,7 +107,7 @@ WAYS = (
     "x, -1, 2.0",
 )
 
-#: Calls that no list of arguments makes.
+#: Calls that these lists of arguments cannot express.
 OTHERS = (
     "x[0]",
     "x[0:2]",
@@ -160,7 +160,7 @@ OTHERS = (
     "paddle.nn.utils.clip_grad_norm_([x], 1.0)",
 )
 
-#: Not called: they read files, wait, start processes, or change how Paddle itself goes on.
+#: Functions that are not called, because they read files, wait, start processes, or change the state of Paddle.
 NOT_CALLED = frozenset(
     ("load", "save", "set_device", "seed", "summary", "flops", "run_check", "enable_static", "disable_static", "batch")
     + ("DataParallel", "backward", "set_default_dtype", "set_grad_enabled", "register_hook", "register_grad_hook")
@@ -169,7 +169,7 @@ NOT_CALLED = frozenset(
 
 
 def arguments(paddle: Any, wanting: str) -> dict[str, Any]:
-    """Names for the calls; those in ``wanting`` want a gradient and are no leaves."""
+    """Return tensors by name for the calls; those in ``wanting`` require a gradient and are not leaves."""
 
     def matrix(name: str, low: float, shape: tuple[int, ...] = (3, 3)) -> Any:
         count = 1
@@ -198,7 +198,7 @@ def arguments(paddle: Any, wanting: str) -> dict[str, Any]:
 
 
 class Learner:
-    """Notes what comes to the hook while a function runs."""
+    """Record the tensors that the hook receives while a function runs."""
 
     def __init__(self, paddle: Any) -> None:
         self.paddle, self.busy, self.reached = paddle, False, False
@@ -251,7 +251,7 @@ class Learner:
         return 0 if x.stop_gradient or x.grad_fn is None else int(x.grad_fn.node_ptr())
 
     def role(self, x: Any, version: int, before: dict[str, Any], outputs: dict[str, Any]) -> str:
-        """Which argument or result came to the hook."""
+        """Return the argument or the result that the hook has received."""
         written = {path for path, (t, _, _, was, _, _) in before.items() if t._inplace_version() != was}
         at, shape = x.data_ptr(), list(x.shape)
         for path, (_, address, was_shape, was, _, _) in before.items():
@@ -271,7 +271,7 @@ class Learner:
 
 
 def texts(paddle: Any) -> Iterator[list[str]]:
-    """The calls to make, those of one function together."""
+    """Return the calls, grouped by function."""
     for text in OTHERS:
         yield [text]
     functional = paddle.nn.functional
@@ -288,11 +288,11 @@ def texts(paddle: Any) -> Iterator[list[str]]:
 
 
 def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
-    """The rows of some calls, each made with every choice of who wants a gradient."""
+    """Return the rows of some calls, each made with every choice of arguments that require a gradient."""
     learner = Learner(paddle)
     wrapping = Wrapping(learner.single, lambda name, function, a, k: function(*a, **k), passing)
     wrapping.on(paddle)
-    fresh: dict[str, dict[str, Any]] = {}  # names that no call has had yet, or only ones that failed at once
+    fresh: dict[str, dict[str, Any]] = {}  # names of functions without a successful call so far
     for text in calls:
         code = compile(text, "call", "eval")
         operands = {"image": "x", "kernel": "y"} | dict(zip("xyz", "xyz", strict=True))
@@ -305,7 +305,7 @@ def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
                     eval(code, names)
                 if not learner.reached:
                     fresh[wanting] = names
-                    break  # refused before it came to an operation: whoever wants a gradient
+                    break  # refused before any operation, so the choice of gradients does not matter
             else:
                 continue
             break
@@ -317,7 +317,7 @@ def passing(name: str, function: Callable[..., Any], given: Any, keywords: Any) 
 
 
 def in_a_process(paddle: Any, calls: list[str]) -> list[Any] | None:
-    """The same in a child, which may crash: then None."""
+    """Return the rows from a child process; None if it crashes."""
     reading_end, writing_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -350,7 +350,7 @@ def main() -> None:
             continue
         rows = in_a_process(paddle, calls)
         if rows is None and len(calls) > 1:
-            rows = [row for call in calls for row in in_a_process(paddle, [call]) or ()]  # all but what crashes
+            rows = [row for call in calls for row in in_a_process(paddle, [call]) or ()]  # without the calls that crash
         for key, kinds, roles in rows or ():
             there = found.setdefault(key, {}).setdefault(kinds, [])
             if roles not in there:
@@ -362,7 +362,7 @@ def main() -> None:
 
 
 def write(version: str, found: dict[str, dict[str, list[list[str]]]]) -> None:
-    """Put the rows of a version into the file, beside those of the others."""
+    """Write the rows of a version to the file, and keep those of other versions."""
     whole = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     versions, varies = whole.get("versions", {}), whole.get("varies", {})
     versions[version] = {

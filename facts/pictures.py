@@ -1,6 +1,6 @@
-"""What Paddle's functions on pictures compute, on numbers drawn by numpy: writes `pictures.json`.
+"""Record in pictures.json the results of Paddle's functions on pictures, with numbers drawn by numpy.
 
-python facts/pictures.py        where Paddle 3 is installed
+python facts/pictures.py        in an environment that has Paddle 3
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ CASES = [
 
 
 def picture() -> np.ndarray:
-    """The picture, float32."""
+    """Return the picture, as float32."""
     return np.random.default_rng(0).random((3, 4, 5), np.float32)
 
 
 def answers(names: dict[str, Any]) -> dict[str, list]:
-    """What a vocabulary answers to each case."""
+    """Return the answers of a library to each case."""
     return {case: eval(case, names).tolist() for case in CASES}
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     from paddle.vision.transforms import functional_tensor
     from recording import write_cases
 
-    transforms.adjust_saturation = functional_tensor.adjust_saturation  # what its class calls has no public name
+    transforms.adjust_saturation = functional_tensor.adjust_saturation  # its class calls it, but it has no public name
     names = {"T": transforms, "x": paddle.to_tensor(picture()), "instance_norm": paddle.nn.functional.instance_norm}
     write_cases(Path(__file__).with_suffix(".json"), "paddle", answers(names))
 

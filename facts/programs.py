@@ -1,12 +1,12 @@
-"""Records in programs.json what PyTorch and Paddle do with the programs of facts/programs/.
+"""Record in programs.json the results of the programs of facts/programs/ in PyTorch and Paddle.
 
 python facts/programs.py torch      in an environment that has torch
 python facts/programs.py paddle     the same for 2.6.2 and for 3.3.1
 
-Some programs read scikit-learn's digits: its folder has to be found by `import sklearn`.
+Some programs read scikit-learn's digits, so `import sklearn` has to find its folder.
 
-Of each program: what it printed, the type and the text of its error and the line that raised it, its warnings; and
-`sha256`, of its text, by which a test knows that it was recorded as it stands.
+The record of a program has its output, the type, text and line of its error, and its warnings. A test compares the
+`sha256` of the recorded text with that of the file.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def digest(program: str) -> str:
-    """Of the text as it stands; the first 16 figures tell one text from another."""
+    """Return the first 16 digits of the hash of a text, which distinguish the programs."""
     return hashlib.sha256(program.encode()).hexdigest()[:16]
 
 
 def record(library: str) -> dict[str, Any]:
-    """Every program of the library's folder, each run in a process of its own."""
+    """Run every program of the library's folder, each in a separate process."""
     module = importlib.import_module(library)
     programs = {file.stem: file.read_text(encoding="utf-8") for file in sorted((PROGRAMS / library).glob("*.py"))}
     return {

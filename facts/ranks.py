@@ -1,8 +1,8 @@
-"""Records in ranks.json what the ranks of a chapter say, for readers without MPI.
+"""Record in ranks.json the output of a chapter's ranks, for readers without MPI.
 
-python facts/ranks.py      where ipyparallel, mpi4py and an MPI are installed
+python facts/ranks.py      in an environment that has ipyparallel, mpi4py and an MPI
 
-The cells of the chapter run as they are. A cell that is changed has to be recorded again: it is found by its text.
+The cells of the chapter run unchanged. A record is found by the text of its cell, so run this again after a change.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs programs in the frameworks and keeps what came, for the records beside this file.
+"""Run programs in the frameworks and record the results, for the records beside this file.
 
-A record holds each program as it ran, the first line of the error where one came, and the values of some
-expressions afterwards (also after an error: what a refused operation leaves behind is a fact, too).
+A record has each program, the first line of its error, if it raised one, and the values of some expressions afterwards,
+also after an error, because the state after a refused operation is a fact too.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: Per question: the program of each library, and the expressions to look at afterwards.
+#: Question -> the program of each library, and the expressions to evaluate afterwards.
 Questions = dict[str, tuple[dict[str, str], list[str]]]
-#: Runs the program of a library and looks at the expressions.
+#: A function that runs the program of a library and evaluates the expressions.
 Ask = Callable[[str, str, list[str]], dict[str, Any]]
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions; one that cannot be evaluated is left out."""
+    """Run `program`, then evaluate the expressions; skip those that raise."""
     names: dict[str, Any] = {library: importlib.import_module(library)}
     answer: dict[str, Any] = {"program": program}
     try:
@@ -46,7 +46,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
 
 
 def record(library: str, questions: Questions, ask: Ask = ask) -> dict[str, Any]:
-    """All answers of one library, with its version."""
+    """Return all answers of one library, with its version."""
     answers = {
         question: ask(library, programs[library], expressions)
         for question, (programs, expressions) in questions.items()
@@ -57,7 +57,7 @@ def record(library: str, questions: Questions, ask: Ask = ask) -> dict[str, Any]
 
 
 def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
-    """Put the answers of the library named on the command line into `file`, beside those of the others."""
+    """Write the answers of the library on the command line to `file`, and keep those of the others."""
     library = sys.argv[1]
     records = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     new = record(library, questions, ask)
@@ -66,7 +66,7 @@ def write(file: Path, questions: Questions, ask: Ask = ask) -> None:
 
 
 def write_cases(file: Path, library: str, answers: dict[str, Any], digits: int = 17) -> None:
-    """Put the answers of one library to the cases of a script into `file`; seventeen digits are all of a number's."""
+    """Write the answers of one library to the cases of a script to `file`; 17 digits are exact for a float64."""
     version = importlib.import_module(library).__version__.partition("+")[0]
     record = {
         "library": library,
@@ -79,14 +79,14 @@ def write_cases(file: Path, library: str, answers: dict[str, Any], digits: int =
     print(f"{file.name}: {len(answers)} cases of {library} {version}")
 
 
-#: The exit status of a process in which the recorder itself failed.
+#: The exit status of a process if the recorder itself failed.
 RECORDER_FAILED = 70
 
 
 def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `run` answers in a process of its own, so that a program which kills its process is a fact like another.
+    """Return the answer of `run` in a separate process, so that a program that kills its process can be recorded.
 
-    The answer of such a program is {"error": "the process died of SIGSEGV"} or the like. Needs `os.fork`.
+    The answer of such a program is for example {"error": "the process died of SIGSEGV"}. This needs `os.fork`.
     """
     source, sink = os.pipe()
     child = os.fork()
@@ -115,29 +115,29 @@ def apart(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return json.loads(answer)
 
 
-#: Where a package was installed and where an object happened to lie say nothing about the package.
+#: The folder of a package and the address of an object, which are replaced because they differ on every machine.
 PLACES = re.compile(r"/[^\s'\"()]*/site-packages/")
-#: The frames of a traceback that stand in the recorder.
+#: Frames of a traceback that belong to the recorder.
 FRAMES = re.compile(r'  File "(?:[^"]*/facts/\w+\.py|<frozen runpy>)", line \d+, in \S+\n(?:    .*\n)?')
-#: The same as Paddle's C++ writes them; those of Paddle itself begin with its name.
+#: The same frames in the format of Paddle's C++; frames of Paddle begin with its name.
 CALLS = re.compile(r"\n +/\S+\.py\(\d+\): [^\n]*")
 ADDRESSES = re.compile(r"\b0x[0-9a-f]{6,}\b")
-#: A folder that a program has made for itself.
+#: A temporary folder of a program.
 FOLDERS = re.compile(r"/[^\s'\"]*/tmp\w{8}(?=/|\b)")
-#: The file name that a program is compiled under.
+#: The file name for compiling a program.
 PROGRAM = "program.py"
 
 
 def told(text: str) -> str:
-    """The text without the places of this computer."""
+    """Return the text without folders and addresses of this machine."""
     text = CALLS.sub("", PLACES.sub("", FRAMES.sub("", text)))
     return FOLDERS.sub("...", ADDRESSES.sub("0x...", text))
 
 
 def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
-    """What the program prints, the type and the text of its error, and its warnings; what is not there is left out.
+    """Return the output of the program, the type and the text of its error, and its warnings, without empty ones.
 
-    `names` are the names that it begins with. Where an error came, `line` is the line of the program that raised it.
+    `names` are its initial names. If it raises an error, `line` is the line of the program that raised it.
     """
     names = {"__name__": "__main__", **names}
     answer: dict[str, Any] = {}

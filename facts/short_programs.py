@@ -1,13 +1,13 @@
-"""Every short program of chapter 15, exactly; and what PyTorch and Paddle answer to it, for short-programs.json.
+"""Run every short program of chapter 15 exactly, and in PyTorch and Paddle, for short-programs.json.
 
     python facts/short_programs.py torch                in an environment that has torch
     python facts/short_programs.py paddle
-    python facts/short_programs.py torch --length 3     judges the longer ones, too, and records the counts
-    python facts/short_programs.py minitensor --length 3     counts alone, for short-programs-minitensor.json
+    python facts/short_programs.py torch --length 3     also judges longer programs, and records the counts
+    python facts/short_programs.py minitensor --length 3     only the counts, for short-programs-minitensor.json
 
-A program begins with a leaf `x` and `a = x * 1.0`; its statements are views and in-place operations on any names there
-are. The exact side is numpy alone: the numbers are complex, and an imaginary part is STEP times a derivative wherever
-numpy moves, shows or overwrites the number. It has no history, saves nothing, and knows no rule about views.
+A program begins with a leaf `x` and `a = x * 1.0`; its statements are views and in-place operations on any of its
+names. The exact side is only numpy: the numbers are complex, and an imaginary part is STEP times a derivative, which it
+keeps if numpy moves, views or overwrites the number. It has no history, saves nothing, and has no rule about views.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ OWN = FILE.with_name("short-programs-minitensor.json")
 LENGTH = 2
 
 X = [0.31, 0.83, 0.57, 0.22]
-DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # no direction in which a wrong gradient could look right
-STEP = 1e-30  # its square vanishes beside any number here
-LARGEST = 1e3  # beyond, a gradient would drown in rounding
+DIRECTION = np.array([0.74, -1.31, 0.92, 1.17])  # in this direction a wrong gradient does not look right by chance
+STEP = 1e-30  # its square is negligible compared with every number
+LARGEST = 1e3  # rounding hides the gradients of larger numbers
 CLOSE = 1e-9
 
-#: Each statement: as it is written in Paddle, minitensor and, mostly, PyTorch; and what it means in numpy.
+#: Each statement in Paddle, minitensor and, mostly, PyTorch -> the same in numpy.
 STATEMENTS = {
     "{0}[:2]": "{0}[:2]",
     "{0}[1:]": "{0}[1:]",
     "{0}[::2]": "{0}[::2]",
-    "{0}[0]": "{0}[0, ...]",  # a view, where numpy would give a number
+    "{0}[0]": "{0}[0, ...]",  # a view, because numpy would return a number
     "{0}.detach()": "{0}.real",  # the same memory without the derivatives
     "{0} * {1}": "{0} * {1}",
     "{0}.exp()": "numpy.exp({0})",
@@ -50,10 +50,10 @@ STATEMENTS = {
     "{0}[0] = 0.7": "{0}[0] = 0.7",
     "{0}[:] = {1}": "{0}[:] = {1}",
 }
-#: What PyTorch calls otherwise.
+#: Statements with another name in PyTorch.
 IN_TORCH = {".scale_(2.0, 0.5)": ".mul_(2.0).add_(0.5)"}
 
-#: So many characters of a message say what it is about; a number that Paddle gives a tensor stands behind them.
+#: The first characters of a message identify it; Paddle adds a tensor's number after them.
 TOLD = 40
 
 Names = dict[str, Any]
@@ -61,7 +61,7 @@ Program = tuple[str, ...]
 
 
 class Step(NamedTuple):
-    """One statement: its entry in STATEMENTS, the names it takes, and the name of its result, if it has one."""
+    """One statement: its entry in STATEMENTS, the names of its operands, and the name of its result, if it has one."""
 
     template: str
     operands: tuple[str, ...]
@@ -72,27 +72,27 @@ class Step(NamedTuple):
         return f"{self.result} = {text}" if self.result else text
 
 
-#: A longer one: it reads a number that it has overwritten, unless the library sees that the two overlap.
+#: A longer program, which reads a number that it has overwritten, unless the library detects the overlap.
 OVERLAP = Step("{0}[::2]", ("a",), "b"), Step("{0}[0]", ("a",), "c"), Step("{0}.add_({1})", ("b", "c"), "")
 
 
 class NoSense(Exception):
-    """The statement does not apply: shapes do not fit, or no gradient is to know of the write."""
+    """The statement does not apply: shapes do not fit, or the write must not affect a gradient."""
 
 
 def writes(statement: str) -> bool:
-    """Whether it overwrites numbers."""
+    """True if it overwrites numbers."""
     return "_(" in statement or "] =" in statement
 
 
 @functools.cache
 def compiled(statement: str) -> Any:
-    """The statement as code, once for all programs."""
+    """Return the statement as code, compiled once for all programs."""
     return compile(statement, statement, "exec")
 
 
 def spelled(program: Program, library: str) -> Program:
-    """The program as a user of the library writes it."""
+    """Return the program as a user of the library writes it."""
     if library != "torch":
         return program
     return tuple(
@@ -104,24 +104,24 @@ def spelled(program: Program, library: str) -> Program:
 
 
 def opening() -> Names:
-    """The leaf and what was computed of it, with their derivatives along DIRECTION."""
+    """Return the leaf and the tensor computed from it, with their derivatives along DIRECTION."""
     x = np.array(X) + 1j * STEP * DIRECTION
     return {"x": x, "a": x * 1.0}
 
 
 def meant(program: Sequence[Step]) -> Names | None:
-    """The exact numbers of all names after a program; None if it overwrites the leaf.
+    """Return the exact numbers of all names after a program; None if it overwrites the leaf.
 
     Raises:
-        NoSense: where a statement does not apply.
+        NoSense: if a statement does not apply.
     """
     names, kept = opening(), True
     for template, operands, result in program:
         target, *others = (names[name] for name in operands)
         if not result and (not np.iscomplexobj(target) or any(t.shape not in ((), target.shape) for t in others)):
-            raise NoSense  # a detached alias is real, and what is written through it no gradient is to know
+            raise NoSense  # a detached alias is real, and a write through it must not affect a gradient
         if "[:] =" in template and others[0].shape != target.shape:
-            raise NoSense  # a broadcast assignment is another subject
+            raise NoSense  # broadcast assignments are not part of the test
         meaning = STATEMENTS[template].format(*operands)
         try:
             exec(compiled(f"{result} = {meaning}" if result else meaning), {"numpy": np}, names)
@@ -137,9 +137,9 @@ def meant(program: Sequence[Step]) -> Names | None:
 
 
 def programs(length: int = LENGTH) -> Iterator[tuple[Program, Names | None]]:
-    """All programs of up to this many statements that write, the short ones first, with the exact numbers.
+    """Yield all programs of up to ``length`` statements that write, the short ones first, with the exact numbers.
 
-    The numbers are None where the leaf is overwritten, which can only be refused.
+    The numbers are None if the leaf is overwritten, which a library must refuse.
     """
     level: list[tuple[Step, ...]] = [()]
     for _ in range(length):
@@ -159,32 +159,32 @@ def programs(length: int = LENGTH) -> Iterator[tuple[Program, Names | None]]:
 
 
 def steps(names: Sequence[str]) -> Iterator[Step]:
-    """Every statement over these names; a result gets the next letter."""
+    """Yield every statement over these names; a result gets the next letter."""
     for template in STATEMENTS:
         for operands in itertools.product(names, repeat=1 + ("{1}" in template)):
             yield Step(template, operands, "" if writes(template) else "abcdefg"[len(names) - 1])
 
 
 def weights(number: int, shape: tuple[int, ...]) -> Any:
-    """A weight for each number of the tensor with this number: nothing that is wrong cancels out in their sum."""
+    """Return a weight for each number of a tensor, so that errors do not cancel out in the sum."""
     return 1 + 0.5 * np.cos(number + 1.7 * np.arange(np.prod(shape, dtype=int))).reshape(shape)
 
 
 def exact(names: Names) -> tuple[float, float]:
-    """The weighted sum of all numbers, and its derivative along DIRECTION."""
+    """Return the weighted sum of all numbers, and its derivative along DIRECTION."""
     total = sum((array * weights(number, array.shape)).sum() for number, array in enumerate(names.values()))
     return float(total.real), float(total.imag / STEP)
 
 
-# ---------- an engine's side ----------
+# ---------- the side of a library ----------
 
 
 def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str, Any]:
-    """What a library answers: the weighted sum of all numbers and the gradient of `x`; or where it refuses, and how.
+    """Return the answer of a library: the weighted sum of all numbers and the gradient of `x`, or its refusal.
 
-    library: the module torch, paddle, or one with Paddle's vocabulary.
+    library: the module torch, paddle, or one with Paddle's names.
     program: the statements.
-    shown: a name whose numbers are told, too.
+    shown: a name whose numbers are returned too.
     """
     name, torch = library.__name__, library.__name__.endswith("torch")
     new = library.tensor if torch else library.to_tensor
@@ -209,7 +209,7 @@ def answer(library: Any, program: Sequence[object], shown: str = "") -> dict[str
 
 
 def verdict(answered: dict[str, Any], names: Names | None) -> str:
-    """`right`, `refused` or `wrong`; to a program that overwrites the leaf there is no answer but to refuse."""
+    """Return `right`, `refused` or `wrong`; a library is wrong if it runs a program that overwrites the leaf."""
     if "refused" in answered:
         return "refused"
     if names is None:
@@ -219,7 +219,7 @@ def verdict(answered: dict[str, Any], names: Names | None) -> str:
 
 
 def counted(library: Any, length: int) -> dict[str, dict[str, int]]:
-    """How many of all programs a library gets right, refuses and gets wrong; those apart that overwrite the leaf."""
+    """Count the programs that are right, refused and wrong, and separately those that overwrite the leaf."""
     count = {"leaf kept": Counter(right=0, refused=0, wrong=0), "leaf overwritten": Counter(refused=0, wrong=0)}
     for program, names in programs(length):
         count["leaf kept" if names is not None else "leaf overwritten"][verdict(answer(library, program), names)] += 1
@@ -227,7 +227,7 @@ def counted(library: Any, length: int) -> dict[str, dict[str, int]]:
 
 
 def record(library: str) -> dict[str, Any]:
-    """All answers of a library, by program."""
+    """Return all answers of a library, by program."""
     module = importlib.import_module(library)
     return {
         "library": library,
@@ -241,7 +241,7 @@ def record(library: str) -> dict[str, Any]:
 
 
 def record_own(longest: int) -> None:
-    """Count the verdicts on minitensor, whose answers chapter 15 asks for itself, under two policies."""
+    """Count the verdicts on minitensor under two policies; chapter 15 runs the programs itself."""
     import minitensor
 
     counts = {}
@@ -253,7 +253,7 @@ def record_own(longest: int) -> None:
 
 
 def main(library: str, longest: int) -> None:
-    """Put the answers of a library into the file; and the counts of all programs up to the longest, if it is longer."""
+    """Write the answers of a library to the file, and the counts of all programs up to ``longest``, if it is more."""
     records = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     new = record(library)
     key = f"{library} {new['version']}"

@@ -1,9 +1,9 @@
-"""Records in small-engine.json what the judge of chapter 16 says of its engine, step by step, over long programs.
+"""Record in small-engine.json the verdicts of the judge of chapter 16 on its engine, step by step, on long programs.
 
     python facts/small_engine.py      about ten minutes
 
-The lines of the engine are those of the chapter. Of the finished engine each statement is taken out in turn, too: does
-a program of at most two statements notice?
+The lines of the engine are those of the chapter. The script also removes each statement of the finished engine in turn,
+and records if a program of at most two statements fails.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ SETS = {
     "at most three statements of thirteen kinds": (3, "small"),
     "at most three statements of sixteen kinds": (3, "wide"),
 }
-SECONDS = 5  # after which an engine with a statement less is taken to run for ever
+SECONDS = 5  # after this time an engine without one of its statements counts as never ending
 
 
 def ladder(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
-    """What the judge says of each step."""
+    """Return the verdicts of the judge on each step."""
     lines = workshop.read(CHAPTER.read_text(encoding="utf-8"))
     programs = list(judge.programs(length, judge.VOCABULARIES[vocabulary]))
     return {str(step): judge.judge(workshop.loaded(lines.at(step)), programs) for step in workshop.IDEAS}
 
 
 def deleted() -> dict[str, object]:
-    """How many statements of the finished engine are missed by a short program, and the lines of those that are not."""
+    """Return the number of statements whose removal a short program detects, and the lines of the others."""
     text = workshop.FINISHED.read_text(encoding="utf-8")
     lines = text.splitlines()
     statements = [
@@ -56,7 +56,7 @@ def without(lines: list[str], node: ast.stmt) -> str:
 
 
 def is_missed(text: str) -> bool:
-    """Whether an engine is not right about some short program, breaks, or does not come to an end."""
+    """True if an engine is wrong about a short program, breaks, or does not end."""
     signal.alarm(SECONDS)
     try:
         engine = workshop.loaded(text)

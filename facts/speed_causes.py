@@ -1,9 +1,9 @@
-"""Records in speed-causes.json where the time of an addition goes: into the arithmetic, or into memory.
+"""Record in speed-causes.json the shares of arithmetic and of memory in the time of an addition.
 
     python facts/speed_causes.py        with numpy; half a minute
 
-Each way writes as many numbers as the others. They take turns, and the quickest of many rounds counts: what else the
-machine does makes a round longer, never shorter.
+All versions write the same number of numbers. They run alternately, and the fastest of many rounds counts, because load
+on the machine only makes a round longer.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-SIDES = (100, 1000)  # 40 KB, which fit into the caches of a processor; and 4 MB, three of which do not
-NUMBERS = 10_000_000  # in a round
+SIDES = (100, 1000)  # 40 KB, which fit into the caches of a processor; and 4 MB: three of these do not
+NUMBERS = 10_000_000  # written in a round
 ROUNDS = 60
 
 
 def ways(side: int) -> dict[str, Callable[[], object]]:
-    """What is timed, on matrices of side x side float32."""
+    """Return the versions to time, on matrices of side x side float32."""
     x, y, z = (np.ones((side, side), np.float32) for _ in range(3))
     return {
         "x + y into a new array": lambda: np.add(x, y),
@@ -36,7 +36,7 @@ def ways(side: int) -> dict[str, Callable[[], object]]:
 
 
 def quickest(side: int) -> dict[str, float]:
-    """Nanoseconds for each number, by way."""
+    """Return the nanoseconds for each number, by version."""
     times = NUMBERS // side**2
     best = dict.fromkeys(ways(side), float("inf"))
     for _ in range(ROUNDS):
@@ -50,7 +50,7 @@ def quickest(side: int) -> dict[str, float]:
 
 
 def processor() -> str:
-    """What the system calls it."""
+    """Return the system's name of the processor."""
     described = Path("/proc/cpuinfo")
     lines = described.read_text(encoding="utf-8").splitlines() if described.exists() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]

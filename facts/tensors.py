@@ -1,10 +1,10 @@
-"""Records in tensors.json what NumPy, PyTorch and Paddle do with the programs of chapter 1.
+"""Record in tensors.json the results of the programs of chapter 1 in NumPy, PyTorch and Paddle.
 
     python facts/tensors.py numpy      in an environment that has numpy
     python facts/tensors.py torch
     python facts/tensors.py paddle
 
-A record holds the program as it ran, and per expression its value, or the error that came.
+A record has the program, and the value of each expression or its error.
 """
 
 from __future__ import annotations

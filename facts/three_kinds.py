@@ -1,10 +1,10 @@
-"""Records in three-kinds.json what NumPy, PyTorch and Paddle do with the programs of chapter 2.
+"""Record in three-kinds.json the results of the programs of chapter 2 in NumPy, PyTorch and Paddle.
 
     python facts/three_kinds.py numpy      in an environment that has numpy
     python facts/three_kinds.py torch
     python facts/three_kinds.py paddle
 
-A record holds the program as it ran, and per expression its value, or the error that came.
+A record has the program, and the value of each expression or its error.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ QUESTIONS: Questions = {
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Run `program`, then evaluate the expressions, which may name the `{library}`; an error stands alone."""
+    """Run `program`, then evaluate the expressions, which may name the `{library}`; an error is the only entry."""
     names = {library: importlib.import_module(library)}
     asked = [expression.format(library=library) for expression in expressions]
     try:

@@ -1,12 +1,12 @@
-"""Records in torch-recording.json how well programs of real PyTorch are recorded, on many random programs.
+"""Record in torch-recording.json how well the recorder handles many random programs of real PyTorch.
 
 python facts/torch_recording.py      in an environment that has torch; about ten minutes
 
-* `stale`: what the recorder holds for stale beside what torch's backward raises on.
-* `undisturbed`: programs whose results, errors, versions or allocations are others when they are watched.
-* `both engines`: the same programs here and there, and the kinds of what differs between the traces.
-* `overhead`: seconds for a line of a chain of operations, unwatched and recorded, in PyTorch and with this package's
-  own tensors; of three runs, the fastest.
+* `stale`: saved tensors that the recorder calls stale, beside those for which torch's backward raises.
+* `undisturbed`: programs whose results, errors, versions or allocations change if they are recorded.
+* `both engines`: the same programs in torch and in minitensor.torch, and the kinds of differences of the traces.
+* `overhead`: seconds for a line of a chain of operations, not recorded and recorded, in PyTorch and in minitensor; the
+fastest of three runs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if __name__ == "__main__":
 
     torch.set_num_threads(1)
     counts, wrong = predicting.run(0, STALE)
-    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler's own first allocations
+    undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the first allocations of the profiler
     other = {
         number: found
         for number in range(UNDISTURBED)

@@ -1,10 +1,10 @@
-"""Records in torch-vocabulary.json what PyTorch prints, draws and raises: what `minitensor.torch` is held to.
+"""Record in torch-vocabulary.json PyTorch's output, random numbers and errors, for the tests of `minitensor.torch`.
 
 python facts/torch_vocabulary.py      in an environment that has torch
 
-* programs: what each prints; an error that ends it is its type and first line.
-* texts: how tensors print, one for each of the arrays that `array_number` makes.
-* draws: random numbers, and whether they have to be equal to the last bit.
+* programs: the output of each; if an error ends it, also the type and first line of the error.
+* texts: printed tensors, one for each of the arrays that `array_number` makes.
+* draws: random numbers, and a flag that is true if they have to be equal to the last bit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 
 
 def printed(program: str, torch: Any) -> str:
-    """What a program prints, with the error that ends it."""
+    """Return the output of a program, with the error that ends it."""
     names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np}
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -37,7 +37,7 @@ def printed(program: str, torch: Any) -> str:
 
 
 def each(expressions: str, before: str = "") -> str:
-    """A program that prints every expression, one a line, and the errors of those that raise."""
+    """Return a program that prints every expression on a line, or the error that it raises."""
     return f"{before}\nfor text in {expressions.strip().splitlines()!r}:\n" + (
         "    try:\n        print(text, '->', repr(eval(text)))\n"
         "    except Exception as error:\n"
@@ -46,7 +46,7 @@ def each(expressions: str, before: str = "") -> str:
 
 
 def programs() -> dict[str, str]:
-    """The programs beside this file, by name: sections of `torch_programs.txt`, each under a line `# name`."""
+    """Return the programs in `torch_programs.txt` by name; each follows a line `# name`."""
     found: dict[str, str] = {}
     for section in (HERE / "torch_programs.txt").read_text(encoding="utf-8").split("\n# ")[1:]:
         name, _, program = section.partition("\n")
@@ -60,7 +60,7 @@ TEXTS = 120
 
 
 def array_number(i: int) -> tuple[np.ndarray, bool]:
-    """One of the arrays whose text is recorded, and whether a gradient is wanted for it."""
+    """Return one of the arrays whose text is recorded, and True if it requires a gradient."""
     rng = np.random.Generator(np.random.PCG64(i))
     ndim = int(rng.integers(0, 5))
     shape = [int(rng.integers(0 if rng.random() < 0.1 else 1, 5)) for _ in range(ndim)]
@@ -93,7 +93,7 @@ def array_number(i: int) -> tuple[np.ndarray, bool]:
 
 
 def text_number(i: int, torch: Any) -> str:
-    """The text of one of the arrays."""
+    """Return the text of one of the arrays."""
     array, wants_gradient = array_number(i)
     x = torch.from_numpy(array.copy())
     return repr(x.requires_grad_() if wants_gradient else x)
@@ -101,7 +101,7 @@ def text_number(i: int, torch: Any) -> str:
 
 # ---------- draws ----------
 
-#: What is drawn one after the other, each in PyTorch's words, and whether every bit counts.
+#: Successive draws as expressions of PyTorch, and True if every bit must be equal.
 DRAWS = [
     ("torch.rand(5)", True),
     ("torch.rand(3, dtype=torch.float64)", True),
@@ -139,7 +139,7 @@ SEEDS = (0, 1, 2**32 + 7)
 
 
 def draws(seed: int, torch: Any) -> list[Any]:
-    """All draws after `manual_seed(seed)`: long ones by their first and last four numbers."""
+    """Return all draws after `manual_seed(seed)`; long ones have only their first and last four numbers."""
     torch.manual_seed(seed)
     found = []
     for text, _ in DRAWS:
@@ -152,7 +152,7 @@ def draws(seed: int, torch: Any) -> list[Any]:
 
 
 def answers(torch: Any) -> dict[str, Any]:
-    """Everything, as one library answers."""
+    """Return all answers of one library."""
     return {
         "programs": {name: {"program": p, "printed": printed(p, torch)} for name, p in programs().items()},
         "texts": [text_number(i, torch) for i in range(TEXTS)],
@@ -161,7 +161,7 @@ def answers(torch: Any) -> dict[str, Any]:
 
 
 def record(library: str) -> dict[str, Any]:
-    """Everything, with the version."""
+    """Return all answers of PyTorch, with the version."""
     there = importlib.import_module(library)
     return {
         "library": library,

@@ -1,10 +1,10 @@
-"""Records in view-gradients.json what PyTorch and Paddle do with the programs of chapter 10.
+"""Record in view-gradients.json the results of the programs of chapter 10 in PyTorch and Paddle.
 
     python facts/view_gradients.py torch      in an environment that has torch
     python facts/view_gradients.py paddle
 
-Each program writes through a view, and asks for the gradient of a leaf ``w``. A record holds the program as it ran, the
-numbers and the gradient, or the error that came.
+Each program writes through a view, and computes the gradient of a leaf ``w``. A record has the program, the numbers and
+the gradient, or the error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXPRESSIONS = ["numbers", "gradient"]
 
 
 def program(torch: str, paddle: str = "") -> tuple[dict[str, str], list[str]]:
-    """The same lines in both libraries, unless Paddle's are given."""
+    """Return the same lines for both libraries, unless Paddle's are given."""
     lines = {"torch": torch, "paddle": paddle or torch.replace(".mul_(10)", ".scale_(10.0)")}
     return {library: START[library] + lines[library] + END[library] for library in lines}, EXPRESSIONS
 

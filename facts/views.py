@@ -1,10 +1,10 @@
-"""Records in views.json what NumPy, PyTorch and Paddle do with the programs of chapter 3.
+"""Record in views.json the results of the programs of chapter 3 in NumPy, PyTorch and Paddle.
 
     python facts/views.py numpy      in an environment that has numpy
     python facts/views.py torch
     python facts/views.py paddle
 
-A record holds the program as it ran, and per expression its value, or the error that came.
+A record has the program, and the value of each expression or its error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START = {
 
 
 def sees(**programs: str) -> tuple[dict[str, str], list[str]]:
-    """Makes ``y`` from ``x``, overwrites ``x``, and looks whether ``y`` has changed."""
+    """Return a program that makes ``y`` from ``x``, overwrites ``x``, and checks if ``y`` has changed."""
     writes = {"numpy": "x[...] = 9.0", "torch": "x.fill_(9.0)", "paddle": "x.fill_(9.0)"}
     return (
         {

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: 3.8 to 13.8 for the first three.
 TARGET = {"what": 3.0, "told": 0.1, "if": 3.0, "openings": 0.5, "phrases": 0.5}
 #: Figures from which `--tighten` leaves some room, so that one sentence more does not fail.
-ROOM = 1.05
+ROOM = 1.2
 #: The limits of packages that do not meet the target yet, by the beginnings of their paths. They only get tighter.
 LIMITS_FILE = Path(__file__).with_suffix(".json")
 
