@@ -66,7 +66,7 @@ class BatchSampler(samplers.Batches):
     ) -> None:
         if (dataset is None) == (sampler is None) or (sampler is not None and shuffle):
             raise ValueError(
-                "BatchSampler: give either dataset, which may be shuffled, or sampler, which says an order"
+                "BatchSampler: give either dataset, which may be shuffled, or sampler, which has its own order"
             )
         if sampler is None:
             sampler = RandomSampler(dataset) if shuffle else SequenceSampler(dataset)

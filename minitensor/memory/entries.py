@@ -54,7 +54,7 @@ class TrackedMemory:
             self._name, self._rank = name, rank
 
     def drop_name(self, name: str) -> None:
-        """Remove ``name`` if it came from an assignment, because it belongs to another piece."""
+        """Remove ``name`` if it was read from an assignment, because it belongs to another piece."""
         if self._rank == ASSIGNED and self._name == name:
             self._name, self._rank = "", 0
 

@@ -188,7 +188,7 @@ def _source(code: CodeType) -> dict[int, Row]:
 # ---------- the decorator ----------
 
 _NOT_FUNCTIONS = (
-    (inspect.isgeneratorfunction, "a generator function: its lines run while somebody else's loop does"),
+    (inspect.isgeneratorfunction, "a generator function: its lines run inside the loop of its caller"),
     (inspect.isasyncgenfunction, "an asynchronous generator"),
     (inspect.iscoroutinefunction, "a coroutine function: other work may run between its lines"),
 )

@@ -34,7 +34,7 @@ def save(obj: Any, path: Any, protocol: int = 4) -> None:
     if hasattr(obj, "state_dict") and hasattr(obj, "forward"):
         raise ValueError(
             f"paddle do not support saving `paddle.nn.Layer` object. This one is a {type(obj).__name__}: save its "
-            "state_dict(), and load that into a layer made anew."
+            "state_dict(), and load that into a new layer."
         )
     if isinstance(obj, dict) and not obj:
         warnings.warn("The input state dict is empty, no need to save.", stacklevel=2)

@@ -270,11 +270,11 @@ _row(_S, "float32 and float64 together", 'x + mt.ones([1], "float64")', "x + tor
 # ---------- writing in place ----------
 
 _S = "Writing in place"
-_NO_WRITES = "JAX never writes into an array: the name gets a new array, and the old one stays as it is."
+_NO_WRITES = "JAX never writes into an array: the name gets a new array, and the old one does not change."
 _row(_S, "add", "x.add_(y)", "x.add_(y)", "np.add(x, y, out=x)", "", "x, same")
 _row(_S, "`+=`", "x += y", "x += y", "x += y", "x += y", "x, same",
-     "In PyTorch and NumPy it writes in place: whoever shares the memory sees it. In minitensor, Paddle and JAX the "
-     "name gets a new tensor, and the old one stays as it is.")
+     "In PyTorch and NumPy it writes in place: every tensor on the same memory changes. In minitensor, Paddle and JAX "
+     "the name gets a new tensor, and the old one does not change.")
 _row(_S, "subtract", "x.subtract_(y)", "x.sub_(y)", "np.subtract(x, y, out=x)", "", "x, same")
 _row(_S, "multiply", "x.multiply_(y)", "x.mul_(y)", "np.multiply(x, y, out=x)", "", "x, same")
 _row(_S, "divide", "x.divide_(y)", "x.div_(y)", "np.divide(x, y, out=x)", "", "x, same")
@@ -373,7 +373,7 @@ _row(_S, "a step", "opt.step()", "opt.step()", "", "", "w", given=_OPTIMIZER)
 _row(_S, "writes counted after a step", "opt.step(); z = w.inplace_version", "opt.step(); z = w._version", "", "",
      "value",
      "A step writes into the weights. Paddle does not count that write. A backward that still needs the old weights "
-     "then uses the new ones, and no error comes.",
+     "then uses the new ones without an error.",
      given=_OPTIMIZER)
 _row(_S, "gradients after clearing them", "opt.clear_grad()", "opt.zero_grad()", "", "", "gradient",
      "The gradient is zeros in minitensor and Paddle, and None in PyTorch.", given=_OPTIMIZER)

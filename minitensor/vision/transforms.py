@@ -89,7 +89,7 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     rows, columns = _picture("crop", img).shape[-2:]
     if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
         raise ValueError(
-            f"crop: {height} x {width} pixels from ({top}, {left}) on do not lie inside a picture of {rows} x {columns}"
+            f"crop: {height} x {width} pixels from ({top}, {left}) on are not inside a picture of {rows} x {columns}"
         )
     return img[..., top : top + height, left : left + width]
 

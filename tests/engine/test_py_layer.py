@@ -929,8 +929,8 @@ def test_backward_of_a_tensor_given_twice_counts_twice_and_wrong_arguments_are_n
     assert w.grad.tolist() == [4]
     for call, match in (
         (lambda: mt.autograd.backward([]), "0 tensors"),
-        (lambda: mt.autograd.backward([y, y], [None]), "2 tensors and 1 gradients"),
-        (lambda: mt.autograd.backward([y, y], mt.ones([1], "float64")), "one gradient.*2 tensors"),
+        (lambda: mt.autograd.backward([y, y], [None]), "2 tensors and 1 initial gradients"),
+        (lambda: mt.autograd.backward([y, y], mt.ones([1], "float64")), "one initial gradient.*2 tensors"),
     ):
         with pytest.raises(ValueError, match=match):
             call()

@@ -138,7 +138,7 @@ def test_features_normalized_in_place_under_a_gradient_are_refused_at_backward_o
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda x: T.crop(x, 3, 0, 2, 2), ValueError, r"2 x 2 pixels from \(3, 0\) on do not lie inside .* 4 x 5"),
+        (lambda x: T.crop(x, 3, 0, 2, 2), ValueError, r"2 x 2 pixels from \(3, 0\) on are not inside .* 4 x 5"),
         (lambda x: T.normalize(x, [0.5, 0.5], [1.0]), ValueError, "one number for each of 3 channels, not"),
         (lambda x: T.normalize(x, [0.5], [0.0]), ValueError, "a deviation of 0 divides by 0"),
         (lambda x: T.adjust_brightness(x, -1.0), ValueError, "a number from 0 on, not -1.0"),

@@ -332,7 +332,7 @@ def answer_of(hook: Hook, g: Tensor) -> Tensor | None:
             f"{answer.shape if isinstance(answer, Tensor) else type(answer).__name__}"
         )
     if answer is not None and gpu_of(answer._array) is not gpu_of(g._array):
-        raise TypeError(f"a gradient hook returned a Tensor on {answer.place}; the gradient lies on {g.place}")
+        raise TypeError(f"a gradient hook returned a Tensor on {answer.place}; the gradient is on {g.place}")
     return answer
 
 

@@ -22,7 +22,7 @@ from minitensor.engine.operations.operands import check_target
 from minitensor.engine.saved.in_place_inputs import own_input
 from minitensor.engine.saved.saved import remember
 
-#: Where a saved tensor came from: ("input", k), ("output", k), or one of these two.
+#: The origin of a saved tensor: ("input", k), ("output", k), or one of these two.
 CONSTANT, INTERMEDIATE = ("constant", 0), ("intermediate", 0)
 
 

@@ -11,7 +11,7 @@ Arrays = list[np.ndarray]
 
 
 class GradientMismatch(Exception):
-    """A check failed; the message says how."""
+    """A check failed; the message describes the difference."""
 
 
 @dataclass

@@ -136,7 +136,7 @@ class _Function:
             if len(first) != len(second) or one.shape != other.shape or not _same(one, other):
                 raise GradientMismatch(
                     f"gradcheck: the function gives other values for output {k} when it is called again with the same "
-                    f"inputs. If it draws random numbers, call seed() inside it; if it keeps a state, begin it anew."
+                    f"inputs. If it draws random numbers, call seed() inside it; if it keeps a state, reset it."
                 )
         return outputs
 

@@ -44,14 +44,14 @@ def start_of(x: Tensor, given: Any, what: str) -> Start:
         ones.fill(1)
         return node, ones
     if not isinstance(given, Tensor):
-        raise TypeError(f"{what}: the gradient to begin with is a Tensor or None, not {type(given).__name__}")
+        raise TypeError(f"{what}: the initial gradient is a Tensor or None, not {type(given).__name__}")
     if gpu_of(given._array) is not gpu_of(x._array):
         raise TypeError(
-            f"{what}: the gradient to begin with lies on {given.place} and the tensor on {x.place}. Move it with "
+            f"{what}: the initial gradient is on {given.place} and the tensor on {x.place}. Move it with "
             f"`g.cuda()` or `g.cpu()`."
         )
     if given._array.shape != x._array.shape:
-        raise ValueError(f"{what}: the gradient to begin with has shape {given.shape}; the tensor has shape {x.shape}")
+        raise ValueError(f"{what}: the initial gradient has shape {given.shape}; the tensor has shape {x.shape}")
     return node, given._array.astype(x._array.dtype)
 
 
@@ -223,7 +223,7 @@ def gradients_of(
     many_inputs: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     given = list(grad_outputs) if isinstance(grad_outputs, (list, tuple)) else [grad_outputs] * len(many_outputs)
     if len(given) != len(many_outputs):
-        raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} gradients to begin with")
+        raise ValueError(f"grad: {len(many_outputs)} outputs but {len(given)} initial gradients")
     wanted = [start_of(x, None, "grad")[0] for x in many_inputs]
     starts = [start_of(x, g, "grad") for x, g in zip(many_outputs, given, strict=True)]
     pending = pending_counts((node for node, _ in starts), ends)

@@ -222,7 +222,7 @@ def _laid_out(call: LayerCall, outputs: list[Tensor], wanting: list[bool]) -> tu
         )
     places = sorted({str(x.place) for x in wanted})
     if len({gpu_of(x._array) for x in wanted}) > 1:
-        raise TypeError(f"{call.name}: forward returned outputs on {' and '.join(places)}; they lie on one device")
+        raise TypeError(f"{call.name}: forward returned outputs on {' and '.join(places)}; they must be on one device")
     size = sum(x._array.size for x in wanted)
     total = size + len(wanted)
     dtype = np.result_type(*(x._array.dtype for x in wanted))
@@ -270,8 +270,8 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
             )
         if gpu_of(x._array) is not gpu:
             raise TypeError(
-                f"{name} returned a gradient on {x.place} for input {k}, which lies on {place_of(gpu)}; "
-                f"a gradient lies where its tensor does"
+                f"{name} returned a gradient on {x.place} for input {k}, which is on {place_of(gpu)}; "
+                f"a gradient must be on the device of its tensor"
             )
         if x._array.shape != shape:
             raise ValueError(

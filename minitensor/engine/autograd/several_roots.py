@@ -32,11 +32,11 @@ def backward(
     given: list[Any] = list(grad_tensors) if isinstance(grad_tensors, (list, tuple)) else [grad_tensors] * len(many)
     if not many or len(given) != len(many):
         raise ValueError(
-            f"backward: {len(many)} tensors and {len(given)} gradients to begin with; one each, at least one"
+            f"backward: {len(many)} tensors and {len(given)} initial gradients; give at least one, and one for each"
         )
     if not isinstance(grad_tensors, (list, tuple)) and grad_tensors is not None and len(many) > 1:
         raise ValueError(
-            f"backward: one gradient to begin with for {len(many)} tensors; give a list, one (or None) each"
+            f"backward: one initial gradient for {len(many)} tensors; give a list with one (or None) for each"
         )
     roots = added_up(start_of(x, g, "backward") for x, g in zip(many, given, strict=True))
     with OnArrays() as propagation:

@@ -182,7 +182,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.
         shape, by_columns, dtype = header(member)
         nbytes = math.prod(shape) * dtype.itemsize
         if dtype.kind not in KINDS or nbytes > length or nbytes != entry.file_size - member.tell():
-            raise ValueError("an array is not as long as its header says")
+            raise ValueError("the length of an array differs from its header")
         array = np.empty(shape, dtype, order="F" if by_columns else "C")
         cells: Any = array.reshape(-1, order="A").view(np.uint8)
         filled = 0

@@ -108,6 +108,6 @@ def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[An
     steps = [step * (length - 1) for step, length in zip(strides, shape, strict=True)]
     first, last = offset + sum(min(step, 0) for step in steps), offset + sum(max(step, 0) for step in steps)
     if any(n < 0 for n in shape) or (0 not in shape and not 0 <= first <= last < cells.size):
-        raise Unreadable(f"the tensor {entry['array']!r} does not lie within its storage; nothing was loaded")
+        raise Unreadable(f"the tensor {entry['array']!r} reaches outside its storage; nothing was loaded")
     size = array.itemsize
     return Tensor._alias(strided(cells, offset, shape, tuple(step * size for step in strides)), storage)

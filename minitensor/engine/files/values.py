@@ -43,7 +43,7 @@ class Encoder:
         try:
             encoded = self._encode(value, ())
         except RecursionError:
-            raise TypeError(f"{op}: lists or dicts lie too deep in each other to be saved") from None
+            raise TypeError(f"{op}: lists or dicts are nested too deeply to be saved") from None
         self.structure = {"version": 1, "value": encoded, "tensors": self._layouts.entries}
 
     @property
@@ -97,7 +97,7 @@ class Encoder:
     def _refused(self, value: Any, path: tuple[Any, ...]) -> TypeError:
         what = f"{self._op}: {_place(path)} is {_a(type(value).__name__)}: {NOT_PLAIN}"
         if hasattr(value, "state_dict"):
-            return TypeError(f"{what}. Save its state_dict(), and load that into {_a(type(value).__name__)} made anew")
+            return TypeError(f"{what}. Save its state_dict(), and load that into a new {type(value).__name__}")
         if isinstance(value, (tuple, dict)):
             plain = "tuple" if isinstance(value, tuple) else "dict"
             return TypeError(f"{what}. Save {plain}(...) of it")

@@ -34,8 +34,7 @@ def _refuse_simulated(x: Tensor, what: str) -> None:
     gpu = gpu_of(x._array)
     if gpu is not None and gpu.name.endswith(":sim"):
         raise BufferError(
-            f"{what}: this tensor lies on a simulated GPU, {place_of(gpu)}, which no other library "
-            f"knows. Use `x.cpu()`."
+            f"{what}: this tensor is on a simulated GPU, {place_of(gpu)}, which no other library knows. Use `x.cpu()`."
         )
 
 
@@ -79,15 +78,15 @@ def dlpack(
     if stream is not None:
         raise BufferError(f"__dlpack__: the host has no streams; stream must be None, not {stream!r}")
     if dl_device is not None and tuple(dl_device) != (CPU, 0):
-        raise BufferError(f"__dlpack__: the tensor lies on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
+        raise BufferError(f"__dlpack__: the tensor is on the host, device ({CPU}, 0), not on {tuple(dl_device)}")
     array = x._array.copy() if copy else lent(x)
-    told = _SPEAKS_VERSIONS and max_version is not None and max_version[0] >= 1
-    if not told and not array.flags.writeable:
+    is_versioned = _SPEAKS_VERSIONS and max_version is not None and max_version[0] >= 1
+    if not is_versioned and not array.flags.writeable:
         raise BufferError(
-            "__dlpack__: this tensor is read-only, and a capsule without a version cannot say so. Use `x.clone()`, or "
+            "__dlpack__: this tensor is read-only, and a capsule without a version cannot mark it. Use `x.clone()`, or "
             "a consumer that asks for max_version (1, 0)."
         )
-    return array.__dlpack__(max_version=max_version) if told else array.__dlpack__()
+    return array.__dlpack__(max_version=max_version) if is_versioned else array.__dlpack__()
 
 
 class _Capsule:
@@ -125,7 +124,7 @@ def from_dlpack(source: Any) -> Tensor:
         )
     device = int(source.__dlpack_device__()[0])
     if device == CUDA:
-        raise BufferError("from_dlpack: this memory lies on a CUDA device. Bring it to the host first, as by `.cpu()`.")
+        raise BufferError("from_dlpack: this memory is on a CUDA device. Copy it to the host first, with `.cpu()`.")
     try:
         array = np.from_dlpack(source)
     except (BufferError, RuntimeError) as error:

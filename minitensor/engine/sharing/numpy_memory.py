@@ -169,7 +169,7 @@ def plain(op: str, array: Any) -> np.ndarray:
         )
     if type(array) not in (np.ndarray, np.memmap, np.matrix):
         raise TypeError(
-            f"{op}: an array of type {type(array).__name__} may mean more than its numbers; share them alone with "
+            f"{op}: an array of type {type(array).__name__} may hold more than its numbers; share only these with "
             f"{op}(np.asarray(array))"
         )
     if not array.dtype.isnative:
@@ -185,7 +185,7 @@ def plain(op: str, array: Any) -> np.ndarray:
     size = array.itemsize
     if array.size and (address(array.view(np.ndarray)) % size or any(s % size for s in array.strides)):
         raise ValueError(
-            f"{op}: the elements do not lie at multiples of their size ({size} bytes), as in a field of a structured "
+            f"{op}: the elements are not aligned to their size ({size} bytes), as in a field of a structured "
             f"array or behind a header of another length; to_tensor copies them"
         )
     return array.view(BY_NUMPY[array.dtype].numpy, np.ndarray)
@@ -294,7 +294,7 @@ def numpy(x: Tensor, share: bool = False) -> np.ndarray:
         raise TypeError(f"numpy: share is True or False, not {share!r}")
     if gpu_of(x._array) is not None:
         raise TypeError(
-            f"numpy(share=True): this tensor lies on {place_of(gpu_of(x._array))}, and numpy sees the memory of the "
+            f"numpy(share=True): this tensor is on {place_of(gpu_of(x._array))}, and numpy reads the memory of the "
             f"host only. Use `x.numpy()`, or share the copy that `x.cpu()` makes."
         )
     if not x.stop_gradient:

@@ -67,7 +67,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
         if isinstance(entry, Tensor):
             if gpu_of(entry._array) is not gpu_of(array):
                 raise TypeError(
-                    f"an index lies on {entry.place} and the tensor on {place_of(gpu_of(array))}. Move it with "
+                    f"an index is on {entry.place} and the tensor on {place_of(gpu_of(array))}. Move it with "
                     f"`index.cuda()` or `index.cpu()`."
                 )
             entry = host_array(entry._array)

@@ -46,7 +46,7 @@ def slice_(x: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
         axes, starts, ends: lists of integers, equally long.
 
     Returns:
-            A tensor with as many dimensions as ``x``, shorter along ``axes``.
+        A tensor with as many dimensions as ``x``, shorter along ``axes``.
 
     Raises:
         IndexError: if ``x`` does not have that axis.
@@ -85,7 +85,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
     """Return a view of the diagonal of ``x`` in the plane of ``axis1`` and ``axis2``.
 
     Returns:
-            A view without these two dimensions; the diagonal is its last dimension.
+        A view without these two dimensions; the diagonal is its last dimension.
 
     Raises:
         ValueError: if ``x`` has fewer than two dimensions.
@@ -145,7 +145,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     if offset < 0 or (not empty and not (begin <= first and last < begin + extent)):
         raise ValueError(
             f"as_strided: shape {list(lengths)}, stride {list(steps)}, offset {offset} reaches from element {first} to "
-            f"{last} of the storage; the tensor's memory goes from element {begin} to {begin + extent - 1}"
+            f"{last} of the storage; the tensor's memory is from element {begin} to {begin + extent - 1}"
         )
     cells = memory_of(base)
     array = restrided(cells[0 if empty else offset - begin :], lengths, tuple(s * size for s in steps))

@@ -187,7 +187,7 @@ def set_(
         )
     if source is None:
         if shape is not None or stride is not None or offset != 0:
-            raise ValueError("set_: shape, stride and offset say how to look at a source; there is none")
+            raise ValueError("set_: shape, stride and offset need a source; there is none")
         made = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
     elif not isinstance(source, Tensor):
         raise TypeError(f"set_: source is a Tensor or None, not {type(source).__name__}")

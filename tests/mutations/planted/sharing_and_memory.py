@@ -90,7 +90,7 @@ dlpack(
 dlpack(
     "read-only-memory-in-an-old-capsule",
     "Read-only memory is handed over in a capsule that cannot say so.",
-    "    if not told and not array.flags.writeable:",
+    "    if not is_versioned and not array.flags.writeable:",
     "    if False:",
     "dlpack::test_the_read_only_flag_passes_both_ways",
 )  # fmt: skip
