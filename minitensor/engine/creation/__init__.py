@@ -1,4 +1,4 @@
-"""Tensors out of nothing: of numbers, drawn at random, moved to another device. Each is on a storage of its own.
+"""New tensors: from data, from constants, at random, or moved to another device. Each is on a new storage.
 
 May import: the ground files, ``device``, ``core``, ``kernels``.
 """

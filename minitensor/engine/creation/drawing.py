@@ -1,6 +1,6 @@
-"""Tensors of random numbers, many of them the normal namesakes of the in-place random fills.
+"""Tensors of random numbers, many of them the normal counterparts of in-place random fills.
 
-They are drawn as those are, so that ``minitensor.seed`` governs them. No gradient goes to their parameters.
+They use the same generator, so ``minitensor.seed`` restarts them. No gradient passes to their parameters.
 """
 
 from __future__ import annotations
@@ -20,58 +20,58 @@ from minitensor.engine.random import source
 
 
 def _empty(op: str, shape: Any, dtype: Any, gpu: Any) -> Any:
-    """An array to draw into, on ``gpu`` (None: the host)."""
+    """Return an array to draw into, on ``gpu`` (None: the host)."""
     array = np.empty(as_shape(op, shape), float_dtype(op, dtype))
     return array if gpu is None else gpu.put(array)
 
 
 def rand(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn evenly from 0 (included) to 1 (excluded).
+    """Return a tensor of ``shape`` with uniform random numbers from 0 (included) to 1 (excluded).
 
     Args:
         dtype: float32 (the default) or float64.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a dtype other than float32 and float64, or a shape that is no list of integers.
+        ValueError: if a length is negative.
+        TypeError: if the dtype is not float32 or float64, or the shape is no list of integers.
     """
     return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
 
 
 def randn(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn from the normal distribution of mean 0 and variance 1.
+    """Return a tensor of ``shape`` with numbers from the normal distribution of mean 0 and variance 1.
 
     Args:
         dtype: float32 (the default) or float64.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a dtype other than float32 and float64, or a shape that is no list of integers.
+        ValueError: if a length is negative.
+        TypeError: if the dtype is not float32 or float64, or the shape is no list of integers.
     """
     drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
     return made_here("randn", np.asarray(drawn))
 
 
 def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Numbers as ``rand`` draws them, in the shape and dtype of ``x``.
+    """Return random numbers as ``rand`` does, in the shape and dtype of ``x``.
 
     Args:
         dtype: float32 or float64; by default that of ``x``.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or the dtype is of integers or bools.
+        TypeError: if ``x`` is no tensor, or the dtype is not floating.
     """
     return like("rand_like", rand, x, dtype)
 
 
 def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """Numbers as ``randn`` draws them, in the shape and dtype of ``x``.
+    """Return random numbers as ``randn`` does, in the shape and dtype of ``x``.
 
     Args:
         dtype: float32 or float64; by default that of ``x``.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or the dtype is of integers or bools.
+        TypeError: if ``x`` is no tensor, or the dtype is not floating.
     """
     return like("randn_like", randn, x, dtype)
 
@@ -79,11 +79,11 @@ def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
 def uniform(
     shape: Any, dtype: Any = None, min: float = 0, max: float = 1.0, seed: int = 0, name: str | None = None
 ) -> Tensor:
-    """A tensor of ``shape`` with numbers drawn evenly between ``min`` and ``max``; float32 unless ``dtype`` says.
+    """Return a tensor of ``shape`` with uniform random numbers between ``min`` and ``max``; float32 by default.
 
     Raises:
-        ValueError, TypeError: when ``min`` is above ``max``, or a parameter is no number.
-        TypeError: for a dtype other than float32 and float64.
+        ValueError, TypeError: if ``min`` is above ``max``, or a parameter is no number.
+        TypeError: if the dtype is not float32 or float64.
     """
     drawn = _empty("uniform", shape, dtype, current.gpu)
     low, high, seed = kernels.uniform_arguments(min, max, seed, "uniform")
@@ -91,21 +91,21 @@ def uniform(
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None) -> Tensor:
-    """Numbers from the normal distribution: float32 of ``shape``, or as many as ``mean`` and ``std`` (tensors) have.
+    """Return normal random numbers: float32 of ``shape``, or of the broadcast shape of ``mean`` and ``std`` (tensors).
 
     Args:
         mean, std: numbers, or tensors of shapes that are broadcast against each other.
-        shape: of the result; told only where both are numbers.
+        shape: of the result; used only if both are numbers.
 
     Raises:
-        ValueError, TypeError: when a deviation is below 0, or a parameter is no number and no tensor.
-        TypeError: when ``mean`` and ``std`` are numbers and there is no ``shape``.
+        ValueError, TypeError: if a deviation is negative, or a parameter is no number and no tensor.
+        TypeError: if ``mean`` and ``std`` are numbers and there is no ``shape``.
     """
     return Tensor._made(_normal("normal", mean, std, shape), "normal")
 
 
 def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
-    """What :func:`normal` draws, as an array; what is wrong with the arguments is told of ``op``."""
+    """Return the numbers of :func:`normal` as an array; errors name ``op``."""
     parameters = [x._array for x in (mean, std) if isinstance(x, Tensor)]
     if not parameters:
         if shape is None:
@@ -128,13 +128,13 @@ def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
 
 
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
-    """e to the power of what :func:`normal` draws.
+    """Return e to the power of the numbers that :func:`normal` draws.
 
     Args:
-        mean, std, shape: as for :func:`normal`, of which the shape follows.
+        mean, std, shape: as for :func:`normal`.
 
     Raises:
-        ValueError, TypeError: as there.
+        ValueError, TypeError: as for :func:`normal`.
     """
     drawn = _normal("log_normal", mean, std, shape)
     with np.errstate(all="ignore"):
@@ -142,11 +142,11 @@ def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | N
 
 
 def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor:
-    """1 with the probability that each element of ``x`` says (or ``p``), else 0; in the shape and dtype of ``x``.
+    """Return 1 with the probability in each element of ``x`` (or ``p``), else 0; in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: when ``x`` is no tensor of floats.
-        ValueError: when an element is no probability.
+        TypeError: if ``x`` is no tensor of floats.
+        ValueError: if an element is no probability.
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"bernoulli: x must be a Tensor, not {type(x).__name__}")
@@ -155,7 +155,7 @@ def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor
     return Tensor._made(kernels.bernoulli(drawn, probability, drawn), "bernoulli")
 
 
-#: As functions.
+#: The functions by name.
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "bernoulli": bernoulli,
     "log_normal": log_normal,

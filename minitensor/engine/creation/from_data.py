@@ -1,4 +1,4 @@
-"""What a tensor is made from: numbers, nested lists and arrays, checked and put into one new array."""
+"""Convert data (numbers, nested lists and arrays) to one new, checked array."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from minitensor.engine.device.arrays import host_array
 from minitensor.engine.dtypes import BY_NUMPY, DTYPES, float32
 from minitensor.engine.kernels.numbers import stored_array
 
-#: As many as an array of numpy has.
+#: The limit of numpy's arrays.
 MOST_DIMENSIONS = 64
 
 
 def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.ndarray:
-    """``data``, as ``to_tensor`` takes it, in a new array of ``dtype`` (None: of the one that suits it).
+    """Return ``data``, as ``to_tensor`` accepts it, as a new array of ``dtype`` (None: the dtype that suits it).
 
     Raises:
-        ValueError, TypeError: as there, told of ``op``.
+        ValueError, TypeError: as in ``to_tensor``, with ``op`` as the name.
     """
     if isinstance(data, Tensor):
         data = host_array(data._array)
@@ -48,7 +48,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
 
 
 def _suited(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
-    """The dtype that a tensor of ``array`` gets where none is asked for; ``plain``: of Python's own numbers."""
+    """Return the default dtype of a tensor of ``array``; ``plain``: the data are Python's own numbers."""
     if plain and array.dtype == np.float64:
         return float32.numpy
     if plain and array.dtype.kind == "i":
@@ -62,7 +62,7 @@ def _suited(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
 
 
 def _has_big_integer(array: np.ndarray, data: Any) -> bool:
-    """Whether Python integers beyond int64 made numpy choose another dtype for the whole."""
+    """True if Python integers beyond int64 made numpy choose another dtype for the whole."""
     if array.dtype.kind == "u":
         return True
     if array.dtype.kind == "O":

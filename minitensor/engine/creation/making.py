@@ -1,6 +1,4 @@
-"""Making tensors: from data, from constants, in order; those at random are in
-:mod:`minitensor.engine.creation.drawing`.
-"""
+"""Create tensors from data, constants and ranges; :mod:`minitensor.engine.creation.drawing` creates random ones."""
 
 from __future__ import annotations
 
@@ -21,28 +19,28 @@ from minitensor.engine.kernels.numbers import stored, stored_array
 
 
 def made_on(gpu: Any, op: str, array: np.ndarray) -> Tensor:
-    """A tensor of ``array``, which is taken over, on ``gpu`` (None: the host)."""
+    """Return a tensor on ``gpu`` (None: the host) that takes ownership of ``array``."""
     return Tensor._made(array if gpu is None else gpu.put(array), op)
 
 
 def made_here(op: str, array: np.ndarray) -> Tensor:
-    """A tensor of ``array``, which is taken over, where new tensors are made."""
+    """Return a tensor on the device of new tensors that takes ownership of ``array``."""
     return made_on(current.gpu, op, array)
 
 
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
-    """A tensor with a copy of ``data``, in its shape, on a storage of its own.
+    """Return a tensor with a copy of ``data``, in its shape, on a new storage.
 
     Args:
         data: a number, nested lists of equal lengths, an array, or a tensor.
-        dtype: an element type or its name; by default that of an array, float32 for Python floats, int64 for
-            Python integers, bool for Python bools.
-        place: a device, as ``"cpu"`` or ``"gpu"``; by default the one that ``set_device`` chose.
-        stop_gradient: False makes a leaf that wants a gradient.
+        dtype: an element type or its name; by default that of an array, float32 for Python floats, int64 for Python
+            integers, bool for Python bools.
+        place: a device, such as ``"cpu"`` or ``"gpu"``; by default the one that ``set_device`` chose.
+        stop_gradient: False makes a leaf that requires a gradient.
 
     Raises:
-        ValueError: for ragged lists.
-        TypeError: for objects that are no numbers, and for dtypes a tensor cannot have.
+        ValueError: if the lists are ragged.
+        TypeError: if an object is no number, or a tensor cannot have the dtype.
     """
     array = array_of(data, None if dtype is None else dtype_of(dtype).numpy)
     gpu = current.gpu if place is None else device_named("to_tensor", place)
@@ -58,7 +56,7 @@ def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:
 
 
 def as_lengths(op: str, shape: Any) -> list[int]:
-    """The integers of a shape given as a number, several numbers, or a tensor of integers; any integers.
+    """Convert a shape, given as a number, several numbers, or a tensor of integers, to a list of integers of any sign.
 
     Raises:
         TypeError: for anything else.
@@ -74,10 +72,10 @@ def as_lengths(op: str, shape: Any) -> list[int]:
 
 
 def as_shape(op: str, shape: Any) -> tuple[int, ...]:
-    """A shape that a tensor can have, given as :func:`as_lengths` takes it.
+    """Check a shape, given as for :func:`as_lengths`.
 
     Raises:
-        TypeError, ValueError: naming what is no length.
+        TypeError, ValueError: if a tensor cannot have this shape.
     """
     lengths = tuple(as_lengths(op, shape))
     if any(n < 0 for n in lengths):
@@ -89,27 +87,27 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
     return lengths
 
 
-#: Elements of 8 bytes in the largest address range that processors have today (2**47 bytes); of 4 bytes in that of a
-#: browser (2**31 bytes).
+#: The number of 8-byte elements in the largest address range of today's processors (2**47 bytes); of 4-byte elements in
+#: that of a browser (2**31 bytes).
 MOST_ELEMENTS = min(2**44, sys.maxsize >> 2)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = True) -> Tensor:
-    """A tensor of ``shape`` with ``fill_value`` everywhere; float32 unless ``dtype`` says otherwise.
+    """Return a tensor of ``shape`` filled with ``fill_value``; float32 unless ``dtype`` is given.
 
     Args:
         fill_value: one number.
-        stop_gradient: False makes a leaf that wants a gradient.
+        stop_gradient: False makes a leaf that requires a gradient.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
+        ValueError: if a length is negative.
+        TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
     """
     return _wanting(_full("full", shape, fill_value, dtype), stop_gradient)
 
 
 def _full(op: str, shape: Any, fill_value: Any, dtype: Any) -> Tensor:
-    """One number everywhere; what is wrong with the arguments is told of ``op``."""
+    """Return a tensor filled with one number; errors name ``op``."""
     value = array_of(fill_value, None, op)
     if value.ndim:
         raise ValueError(f"{op}: fill_value must be one number; it has shape {list(value.shape)}")
@@ -118,38 +116,38 @@ def _full(op: str, shape: Any, fill_value: Any, dtype: Any) -> Tensor:
 
 
 def zeros(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with 0 everywhere; float32 unless ``dtype`` says otherwise.
+    """Return a tensor of ``shape`` filled with 0; float32 unless ``dtype`` is given.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
+        ValueError: if a length is negative.
+        TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("zeros", np.zeros(as_shape("zeros", shape), wanted.numpy))
 
 
 def ones(shape: Any, dtype: Any = None) -> Tensor:
-    """A tensor of ``shape`` with 1 everywhere; float32 unless ``dtype`` says otherwise.
+    """Return a tensor of ``shape`` filled with 1; float32 unless ``dtype`` is given.
 
     Raises:
-        ValueError: for a negative length.
-        TypeError: for a shape that is no list of integers, or a dtype that a tensor cannot have.
+        ValueError: if a length is negative.
+        TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("ones", np.ones(as_shape("ones", shape), wanted.numpy))
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """Numbers from ``start`` (0 when one bound is given) up to, not including, ``end``.
+    """Return the numbers from ``start`` (0 if one bound is given) up to, not including, ``end``.
 
-    int64 when all are integers, else float32, unless ``dtype`` says otherwise.
+    They are int64 if all arguments are integers, else float32, unless ``dtype`` is given.
 
     Returns:
         A tensor of one dimension.
 
     Raises:
-        ValueError: for a step of 0.
-        TypeError: for a bound or step that is no number.
+        ValueError: if the step is 0.
+        TypeError: if a bound or the step is no number.
     """
     start, end = (0, start) if end is None else (start, end)
     numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
@@ -170,7 +168,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
 
 
 def float_dtype(op: str, dtype: Any) -> np.dtype:
-    """The floating dtype that was asked for; float32 by default.
+    """Return the requested floating dtype; float32 by default.
 
     Raises:
         TypeError: for any other.
@@ -181,14 +179,14 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
     return wanted.numpy
 
 
-# ---------- like another: on its device, too ----------
+# ---------- like another tensor, and on its device ----------
 
 
 def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: Any) -> Tensor:
-    """What ``make`` gives for the shape of ``x`` and, unless told, its dtype, on its device; for the operation ``op``.
+    """Call ``make`` with the shape of ``x`` and, by default, its dtype, on its device; errors name ``op``.
 
     Raises:
-        TypeError: when ``x`` is no tensor.
+        TypeError: if ``x`` is no tensor.
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
@@ -197,28 +195,28 @@ def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: 
 
 
 def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """0 everywhere, in the shape and dtype of ``x``.
+    """Return a tensor of zeros in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+        TypeError: if ``x`` is no tensor, or a tensor cannot have the dtype.
     """
     return like("zeros_like", zeros, x, dtype)
 
 
 def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
-    """1 everywhere, in the shape and dtype of ``x``.
+    """Return a tensor of ones in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
+        TypeError: if ``x`` is no tensor, or a tensor cannot have the dtype.
     """
     return like("ones_like", ones, x, dtype)
 
 
 def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
-    """``fill_value`` everywhere, in the shape and dtype of ``x``.
+    """Return a tensor filled with ``fill_value`` in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: when ``x`` is no tensor, or for a dtype that a tensor cannot have.
-        ValueError: when ``fill_value`` is not one number, or the dtype cannot hold it.
+        TypeError: if ``x`` is no tensor, or a tensor cannot have the dtype.
+        ValueError: if ``fill_value`` is not one number, or the dtype cannot hold it.
     """
     return like("full_like", partial(_full, "full_like"), x, dtype, fill_value)

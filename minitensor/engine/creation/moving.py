@@ -1,4 +1,4 @@
-"""Moving tensors between devices: copies, which gradients pass through."""
+"""Move tensors between devices by copies, which gradients pass through."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.engine.modes import modes
 
 
 def placed_on(gpu: Any, array: Any) -> Any:
-    """A copy of ``array`` on ``gpu`` (None: the host)."""
+    """Copy ``array`` to ``gpu`` (None: the host)."""
     host = host_array(array)
     host = host.copy() if host is array else host
     return host if gpu is None else gpu.put(host)
@@ -34,7 +34,7 @@ CPU, CUDA = (Operation(name, _moved_backward, jvp=_moved_jvp) for name in ("cpu"
 
 
 def moved(x: Tensor, gpu: Any) -> Tensor:
-    """``x`` itself where it lies on ``gpu`` already, else a copy there."""
+    """Return ``x`` itself if it is on ``gpu`` already, else a copy there."""
     here = gpu_of(x._array)
     if here is gpu:
         return x
@@ -47,39 +47,43 @@ def moved(x: Tensor, gpu: Any) -> Tensor:
 
 
 def cpu(x: Tensor) -> Tensor:
-    """``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through. Nothing is refused."""
+    """Return ``x`` on the host: itself, or a copy of its shape and dtype, which gradients pass through.
+
+    No tensor is refused.
+    """
     return moved(x, None)
 
 
 def cuda(x: Tensor, device_id: Any = None, blocking: bool = True) -> Tensor:
-    """``x`` on the GPU: itself, or a copy of its shape and dtype, which gradients pass through.
+    """Return ``x`` on the GPU: itself, or a copy of its shape and dtype, which gradients pass through.
 
-    Where there is no CUDA device, that is the simulated GPU.
+    If there is no CUDA device, the simulated GPU is used.
 
     Raises:
-        ValueError: for a device that is not there.
-        OutOfMemoryError: where the copy does not fit.
+        ValueError: if there is no such device.
+        OutOfMemoryError: if the copy does not fit.
     """
     name = "gpu" if device_id is None else f"gpu:{device_id}" if isinstance(device_id, (int, np.integer)) else device_id
     return moved(x, device_named("cuda", name))
 
 
 def to(x: Tensor, *where: Any, device: Any = None, dtype: Any = None, blocking: bool | None = None) -> Tensor:
-    """``x`` in another dtype, or on another device, or as another tensor is: ``x.to("gpu")``, ``x.to("float64")``.
+    """Convert ``x`` to a dtype, a device, or those of a tensor: ``x.to("gpu")``, ``x.to("float64")``.
 
-    It is ``x`` itself where it is so already, else a copy of its shape, which gradients pass through.
+    Returns:
+        ``x`` itself if nothing changes, else a copy of its shape, which gradients pass through.
 
     Raises:
-        ValueError: for a device that is not there.
-        TypeError: for a dtype that a tensor cannot have.
-        OutOfMemoryError: where the copy does not fit.
+        ValueError: if there is no such device.
+        TypeError: if a tensor cannot have the dtype.
+        OutOfMemoryError: if the copy does not fit.
     """
     for each in where:
         if isinstance(each, Tensor):
             device, dtype = each.place, each.dtype
         elif isinstance(each, (DType, np.dtype, type)) or (isinstance(each, str) and each in DTYPES):
             dtype = each
-        elif not isinstance(each, bool):  # Paddle's third argument says whether to wait
+        elif not isinstance(each, bool):  # Paddle's third argument is a bool: wait or not
             device = each
     if device is not None:
         x = moved(x, device_named("to", device))

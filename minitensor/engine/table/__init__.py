@@ -1,18 +1,18 @@
 """The derivative table: every differentiable operation, once.
 
-A row says how an operation is computed and, per input, how the gradient ``g`` of the result becomes the gradient of
-that input. *The names in a rule are what backward needs*: an input, the result ``out``, the input's ``shape``, or a
-plain argument. From these names follow what is saved, what has to be copied first when the operation works in place,
-and whether a later write makes the saved value stale. Nothing about safety is written anywhere else.
+A row defines how an operation is computed and, for each input, how the gradient ``g`` of the result becomes the
+gradient of that input. *Backward needs the names in a rule*: an input, the result ``out``, the input's ``shape``, or a
+plain argument. These names determine what is saved, what has to be copied first if the operation works in place, and
+if a later write makes the saved value stale. Nothing about safety is written anywhere else.
 
     sin        x: g * cos(x)                needs its input: in place, that input is copied first
     exp        x: g * out                   needs its result: free in place
     add        x: g    y: g                 needs nothing
-    multiply   x: g * y    y: g * x         x is needed only when y wants a gradient
+    multiply   x: g * y    y: g * x         x is needed only if y requires a gradient
     clip       x: where(passed, g, 0)       needs one bit per element of its input
 
-Broadcasting is not the rules' business: a gradient is summed to the shape of its input after the rule.
-The names of functions in a rule are operations of the table, or helpers: see :mod:`minitensor.engine.operations.rules`.
+Rules ignore broadcasting: after a rule, the engine sums the gradient to the shape of its input. The names of functions
+in a rule are operations of the table, or helpers: see :mod:`minitensor.engine.operations.rules`.
 
 May import: ``kernels``.
 """

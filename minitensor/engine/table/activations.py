@@ -1,4 +1,4 @@
-"""Functions that networks use."""
+"""Activation functions."""
 
 from minitensor.engine.kernels import activations as kernels
 from minitensor.engine.kernels import elementwise
@@ -8,12 +8,12 @@ each("relu", elementwise.relu, "x", "x where it is positive, else 0; its slope a
    x="where(out > 0, g, 0)", namespaces="TmF")  # fmt: skip
 each("relu6", kernels.relu6, "x", "x, but not below 0 nor above 6; its slope at 0 and 6 is taken as 0.", floats=True,
    marks={"passed": "inside(x, 0, 6)"}, x="where(passed, g, 0)", namespaces="F")  # fmt: skip
-each("leaky_relu", kernels.leaky_relu, "x", "x where it is positive, else negative_slope * x, where that is no "
-   "negative number (Maas, Hannun and Ng 2013).",
+each("leaky_relu", kernels.leaky_relu, "x", "x where it is positive, else negative_slope * x, for a slope that is "
+   "not negative (Maas, Hannun and Ng 2013).",
    arguments=("negative_slope=0.01",), prepare=kernels.leaky_relu_arguments,
    refuses=("ValueError: for negative_slope below 0.",), floats=True,
    x="where(out > 0, g, g * negative_slope if negative_slope else 0)", namespaces="F")  # fmt: skip
-each("elu", kernels.elu, "x", "x where it is positive, else alpha * (exp(x) - 1), where alpha is no negative number "
+each("elu", kernels.elu, "x", "x where it is positive, else alpha * (exp(x) - 1), for alpha not below 0 "
    "(Clevert, Unterthiner and Hochreiter 2015).",
    arguments=("alpha=1.0",), prepare=kernels.elu_arguments, refuses=("ValueError: for alpha below 0.",), floats=True,
    x="where(out > 0, g, g * (out + alpha) if alpha else 0)", namespaces="F")  # fmt: skip

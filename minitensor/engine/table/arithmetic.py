@@ -1,4 +1,4 @@
-"""Sums, products, powers and what is built of them.
+"""Sums, products, powers and similar operations.
 
 ``each`` declares an operation and its twin in place; ``x=`` and ``y=`` are its derivatives by these operands.
 """
@@ -32,7 +32,7 @@ each("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with 
 each("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
 each("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.",
    marks={"above": "x > 0", "below": "x < 0"}, x="where(above, g, where(below, -g, 0))")  # fmt: skip
-op("sign", kernels.sign, "x", "1, 0 or -1, as the element is above, at or below 0.", x="zeros_like(g)", in_place=False)
+op("sign", kernels.sign, "x", "1, 0 or -1 if the element is above, at or below 0.", x="zeros_like(g)", in_place=False)
 each("square", kernels.square, "x", "Elementwise square.", x="g * 2 * x")
 each("sqrt", np.sqrt, "x", "Elementwise square root.", floats=True, x="g * 0.5 / out")
 each("rsqrt", kernels.rsqrt, "x", "One over the square root.", floats=True, x="g * -0.5 * out * out * out")

@@ -1,4 +1,4 @@
-"""Overwriting with what does not depend on the old elements: their gradient is 0."""
+"""Overwriting with values that do not depend on the old elements, whose gradient is 0."""
 
 from minitensor.engine.kernels import elementwise as kernels
 from minitensor.engine.table.rows import op

@@ -1,4 +1,4 @@
-"""Diagonals of matrices, and what lies on one side of them. What is overwritten has gradient 0."""
+"""Diagonals of matrices, and triangles on one side of them. Overwritten elements have gradient 0."""
 
 from minitensor.engine.kernels import diagonals as kernels
 from minitensor.engine.table.rows import op
@@ -13,7 +13,7 @@ op("triu", kernels.triu, "x", "x, with 0 below the diagonal of its last two dime
    writes="side(x, diagonal, False)", x="triu(g, diagonal)")  # fmt: skip
 op("fill_diagonal", kernels.fill_diagonal, "x",
    "x, with value on its main diagonal, each cell of which is moved offset columns along its row; with wrap, the "
-   "diagonal of a tall matrix begins anew after leaving one row out.",
+   "diagonal of a tall matrix restarts after one skipped row.",
    arguments=("value", "offset=0", "wrap=False"), prepare=kernels.fill_diagonal_arguments, elementwise=False,
    refuses=("TypeError: for value that is no number.",),
    takes="x [n, m], or of more dimensions, all equally long",
@@ -22,6 +22,6 @@ op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",
    "x, with y on the diagonal of its matrices in dim1 and dim2; that diagonal is the last dimension of y.",
    arguments=("offset=0", "dim1=0", "dim2=1"), prepare=kernels.fill_diagonal_tensor_arguments, promote=(),
    prologue="x, y = storable('fill_diagonal_tensor{_}', x, y)", elementwise=False,
-   takes="x of two dimensions or more, y as a copy of that diagonal would be: [..., length]",
+   takes="x of two dimensions or more, y of the shape of that diagonal: [..., length]",
    writes="diagonal(x, offset, dim1, dim2)",
    x="emptied_diagonal(g, offset, dim1, dim2)", y="diagonal_of(g, offset, dim1, dim2)")  # fmt: skip

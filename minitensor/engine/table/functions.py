@@ -14,8 +14,8 @@ each("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.69
 each("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
 each("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
 each("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
-each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first brought between "
-   "eps and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
+each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first clipped to eps "
+   "and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
    refuses=("ValueError: for eps outside 0 and 0.5.",),
    floats=True, marks={"passed": "logical_and(x >= eps, x <= 1 - eps)"},
    x="where(passed, g, 0) / (where(passed, x, 0.5) * (1 - where(passed, x, 0.5)))")  # fmt: skip
@@ -39,19 +39,19 @@ each("asinh", np.arcsinh, "x", "Inverse hyperbolic sine.", floats=True, x="g / c
 each("acosh", np.arccosh, "x", "Inverse hyperbolic cosine.", floats=True, x="g / sinh(out)")
 each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g * square(cosh(out))")
 
-# ---------- of two numbers ----------
+# ---------- functions of two numbers ----------
 
-each("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without overflow on the way; the slopes at (0, 0) are taken as 0.",
+each("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without intermediate overflow; the slopes at (0, 0) are 0.",
    floats=True, x="where(out == 0, 0, g) * (x / where(out == 0, 1, out))",
    y="where(out == 0, 0, g) * (y / where(out == 0, 1, out))")  # fmt: skip
-each("copysign", np.copysign, "x y", "The size of x with the sign of y, which gets gradient 0; the slope at x = 0 is "
-   "taken as 0.", floats=True,
+each("copysign", np.copysign, "x y", "The absolute value of x with the sign of y, which gets gradient 0; the slope "
+   "at x = 0 is taken as 0.", floats=True,
    marks={"kept": "copysign(sign(x), y) * sign(x) > 0", "turned": "copysign(sign(x), y) * sign(x) < 0"},
    x="where(kept, g, where(turned, -g, 0))", y="zeros_like(g)")  # fmt: skip
 each("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
    x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # fmt: skip
 each("lerp", functions.lerp, "x y weight",
-   "x + weight * (y - x): x for weight 0, y for weight 1, between them between.", floats=True,
+   "x + weight * (y - x): x for weight 0, y for weight 1.", floats=True,
    x="g * (1 - weight)", y="g * weight", weight="g * (y - x)")  # fmt: skip
 
 # ---------- nan and inf ----------
@@ -67,7 +67,7 @@ op(
 op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", not_differentiable=True, in_place=False)
 op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=True, in_place=False)
 op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
-   "largest and lowest numbers of the dtype); what is replaced gets gradient 0.",
+   "largest and lowest numbers of the dtype); replaced elements get gradient 0.",
    arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,
    refuses=("TypeError: for nan, posinf or neginf that is no number.",),
    marks={"finite": "isfinite(x)"}, x="where(finite, g, 0)")  # fmt: skip

@@ -1,7 +1,7 @@
-"""Reading and writing parts that an index names.
+"""Reading and writing the parts that an index lists.
 
-An index and a mask have no gradient. What is overwritten has gradient 0 there. Where one place is named more than
-once, the last of the assigned values stays and has the gradient; added values all count.
+An index and a mask have no gradient. Overwritten elements have gradient 0. If a position is listed more than once, the
+last of the assigned values remains and gets the gradient; all added values count.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from minitensor.engine.table.rows import op
 
 
 def _first(name: str, stores: str = "", x: str = "x", index: str = "index") -> str:
-    """The index as a tensor; and the value in the dtype of x, for an operation that stores it."""
+    """Convert the index to a tensor; and convert ``stores``, a value to store, to the dtype of x."""
     text = f"{index} = as_index('{name}{{_}}', {index}, '{index}')"
     return text if not stores else f"{text}; {x}, {stores} = storable('{name}{{_}}', {x}, {stores})"
 
@@ -31,7 +31,7 @@ op("gather", indexed.gather, "x index",
    arguments=("axis=None",), prepare=indexed.gather_arguments, prologue=_first("gather"), promote=(), elementwise=False,
    in_place=False, x="added_rows(g, index, axis, shape)")  # fmt: skip
 op("index_add", indexed.index_add, "x index value",
-   "x, with alpha * value added to the parts along axis that index lists; a part named twice gets both.",
+   "x, with alpha * value added to the parts along axis that index lists; a part listed twice gets both.",
    takes="x any, index [n], value as x with length n along axis",
    arguments=("axis", "alpha=1"), prepare=indexed.index_add_arguments, prologue=_first("index_add"),
    promote=("x", "value"), elementwise=False, signature="x, index, axis, value, alpha=1, name=None",
@@ -42,18 +42,18 @@ op("index_fill", indexed.index_fill, "x index value",
    elementwise=False, signature="x, index, axis, value, name=None",
    writes="rows_at(x, index, axis)", x="emptied_rows(g, index, axis)", value="rows_once(g, index, axis)")  # fmt: skip
 op("scatter", indexed.scatter, "x index updates",
-   "x, with its rows at index replaced by updates; with overwrite=False by the sum of those that name the row.",
+   "x, with its rows at index replaced by updates; with overwrite=False by the sum of the updates for each row.",
    takes="x any, index [n], updates as x with n rows",
    arguments=("overwrite=True",), prepare=indexed.flag_argument, prologue=_first("scatter", "updates"), promote=(),
    elementwise=False, writes="rows_at(x, index, 0)",
    x="emptied_rows(g, index, 0)", updates="written_rows(g, index, overwrite, shape)")  # fmt: skip
 
-# ---------- elements that several indices name together ----------
+# ---------- elements that several indices select together ----------
 
 op("index_put", indexed.index_put, "x rows value",
    "x, with value (broadcast) at indices, a tuple of index tensors or masks; added there if accumulate.",
-   takes="x any; index tensors are broadcast together, a mask is as the dimensions that it stands for; value is "
-   "broadcast to what they pick",
+   takes="x any; index tensors are broadcast together, a mask has the shape of the dimensions that it indexes; "
+   "value is broadcast to the selected elements",
    arguments=("accumulate=False", "depth"), prepare=indexed.index_put_arguments, promote=(), elementwise=False,
    prologue="rows, depth = as_rows('index_put{_}', x, indices); x, value = storable('index_put{_}', x, value)",
    signature="x, indices, value, accumulate=False, name=None",
@@ -62,18 +62,18 @@ op("index_put", indexed.index_put, "x rows value",
 
 # ---------- single elements along an axis ----------
 
-_ALONG = "{} any, {} of as many dimensions"
+_ALONG = "{} any, {} with as many dimensions"
 _PUT = f"{_ALONG.format('arr', 'indices')}, values broadcast to indices"
 
 op("take_along_axis", along_axis.take_along_axis, "arr indices",
-   "The elements of arr that indices names along axis, spread over the other dimensions if broadcast.",
-   takes=_ALONG.format("arr", "indices"), gives="the shape of indices, as they are spread",
+   "The elements of arr that indices lists along axis, broadcast to the other dimensions if broadcast.",
+   takes=_ALONG.format("arr", "indices"), gives="the shape of indices, after broadcasting",
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments,
    prologue=_first("take_along_axis", index="indices"), promote=(), elementwise=False, in_place=False,
    signature="arr, indices, axis, broadcast=True", arr="added_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("put_along_axis", along_axis.put_along_axis, "arr indices values",
-   "arr, with values at the elements that indices names along axis; reduce 'add', 'multiply', 'mean', 'amin' or "
-   "'amax' joins them with one another, and with the old element if include_self.",
+   "arr, with values at the elements that indices lists along axis; reduce 'add', 'multiply', 'mean', 'amin' or "
+   "'amax' combines them with one another, and with the old element if include_self.",
    takes=_PUT,
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, promote=(), elementwise=False,
    prologue="if reduce != 'assign': return redirect(reducing('put_along_axis{_}', reduce), arr, indices, values, "
@@ -82,14 +82,14 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",
    values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip
 op("scatter_add", along_axis.scatter_add, "input index src",
-   "input, with as much of src as index covers added at the elements that index names along dim.",
+   "input, with src, as far as index covers it, added at the elements that index lists along dim.",
    takes=f"{_ALONG.format('input', 'index')} and no longer than src anywhere",
    arguments=("dim",), prepare=along_axis.dim_argument, prologue=_first("scatter_add"), promote=("input", "src"),
    elementwise=False, signature="input, dim, index, src",
    writes="elements_at(input, index, dim, False)",
    input="g", src="taken_along(g, index, dim, False, shape)")  # fmt: skip
 
-_REDUCED = "arr, with {} at the elements that indices names along axis; what put_along_axis does with reduce='{}'."
+_REDUCED = "arr, with {} at the elements that indices lists along axis: put_along_axis with reduce='{}'."
 _ELEMENT = "axis, include_self, broadcast"
 
 

@@ -1,4 +1,4 @@
-"""Operations on whole numbers only, which have no gradient."""
+"""Operations on integers only, which have no gradient."""
 
 from minitensor.engine.kernels import integers as kernels
 from minitensor.engine.table.rows import op

@@ -1,4 +1,4 @@
-"""Reading and writing where a mask is true. A mask has no gradient; what is overwritten has gradient 0."""
+"""Reading and writing where a mask is true. A mask has no gradient; overwritten elements have gradient 0."""
 
 from minitensor.engine.kernels import masked as kernels
 from minitensor.engine.table.rows import op
@@ -7,8 +7,8 @@ op("masked_fill", kernels.masked_fill, "x mask value", "value (one number) where
    prologue="mask = as_mask('masked_fill{_}', mask); x, value = storable('masked_fill{_}', x, value)",
    writes="where_true(x, mask)", x="where(mask, 0, g)", value="where(mask, g, 0)")  # fmt: skip
 op("masked_scatter", kernels.masked_scatter, "x mask value",
-   "x, with the elements of value, from its first on, where mask is true, in the order of the elements.",
-   takes="x any, mask broadcast to it, value any of at least as many elements as mask is true",
+   "x, with the first elements of value where mask is true, in the order of the elements.",
+   takes="x any, mask broadcast to it, value any with an element for each true element of mask",
    prologue="mask = as_mask('masked_scatter{_}', mask); x, value = storable('masked_scatter{_}', x, value)", promote=(),
    elementwise=False, writes="where_true(x, mask)",
    x="where(mask, 0, g)", value="first_taken(g, mask, shape)")  # fmt: skip

@@ -1,12 +1,12 @@
-"""Matrix products, and tensors scaled down by the norms of their slices."""
+"""Matrix products, and tensors whose slices are scaled down to a norm."""
 
 from minitensor.engine.kernels import matrices as kernels
 from minitensor.engine.table.rows import op
 
 op("matmul", kernels.matmul, "x y", "Matrix product over the last two dimensions, each operand transposed on request.",
    arguments=("transpose_x=False", "transpose_y=False"), prepare=kernels.matmul_arguments, in_place=False,
-   elementwise=False, takes="x [..., n, k] and y [..., k, m] once they are transposed, or [k] for a vector; what comes "
-   "before is broadcast", gives="shape [..., n, m], without n or m for a vector",
+   elementwise=False, takes="x [..., n, k] and y [..., k, m] once they are transposed, or [k] for a vector; leading "
+   "dimensions are broadcast", gives="shape [..., n, m], without n or m for a vector",
    x="matmul_left(g, y, shape, transpose_x, transpose_y)",
    y="matmul_right(g, x, shape, transpose_x, transpose_y)")  # fmt: skip
 
@@ -31,8 +31,8 @@ op("renorm", kernels.renorm, "x",
    refuses=("ValueError: for p that is not above 0, or max_norm below 0.",),
    elementwise=False, x="renorm_gradient(g, x, p, axis, max_norm)")  # fmt: skip
 op("embedding_renorm", kernels.embedding_renorm, "x weight",
-   "weight, with every row that x (integers) names and whose norm is above max_norm scaled down to it, as under "
-   "no_grad: a leaf may be written, and no gradient knows of it.",
+   "weight, with every row that x (integers) lists and whose norm is above max_norm scaled down to it, as under "
+   "no_grad: a leaf may be written, and the write is not recorded.",
    target="weight", arguments=("max_norm", "norm_type=2.0"), prepare=kernels.embedding_renorm_arguments,
    signature="x, weight, max_norm, norm_type=2.0", prologue="x = as_index('embedding_renorm{_}', x, 'x')", promote=(),
    writes="rows_at(weight, x, 0)", takes="x any, weight [rows, length]",

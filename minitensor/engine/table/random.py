@@ -1,6 +1,6 @@
 """Overwriting with random numbers. They do not depend on the old elements, whose gradient is 0.
 
-``minitensor.seed`` begins the random numbers anew.
+``minitensor.seed`` restarts the random numbers.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _fill("exponential", kernels.exponential, "Numbers from the exponential distribu
       kernels.exponential_arguments, "lam=1.0", namespaces="T",
       refuses=("ValueError: for lam that is not above 0.", _FLOATS))  # fmt: skip
 _fill("geometric", kernels.geometric,
-      "How many trials of success probability probs (a number or a tensor) it takes until the first success: 1, 2, ...",
+      "The number of trials with probability probs (a number or a tensor) until the first success: 1, 2, ...",
       kernels.geometric_arguments, "probs",
       refuses=("ValueError: for probs that is no probability above 0.",))  # fmt: skip
 _fill("log_normal", kernels.log_normal, "e to the power of normal numbers of that mean and standard deviation.",
@@ -36,11 +36,11 @@ _fill("log_normal", kernels.log_normal, "e to the power of normal numbers of tha
 _fill("normal", kernels.normal, "Numbers from the normal distribution of that mean and standard deviation.",
       kernels.normal_arguments, "mean=0.0", "std=1.0", refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip
 _fill("random", kernels.random,
-      "Whole numbers from from_ (0) up to, not including, to; without to, up to from_, or to the end of those that the "
-      "dtype holds exactly.",
+      "Integers from from_ (0) up to, not including, to; without to, up to from_, or to the end of the integers that "
+      "the dtype holds exactly.",
       kernels.random_arguments, "from_=0", "to=None", "generator=None",
       signature="x, from_=0, to=None, *, generator=None", namespaces="T",
       refuses=("ValueError: for from_ that is not below to.",))  # fmt: skip
-_fill("uniform", kernels.uniform, "Numbers drawn evenly between min and max; a seed other than 0 begins a sequence of "
-      "its own.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", namespaces="T",
+_fill("uniform", kernels.uniform, "Uniform random numbers between min and max; a seed other than 0 uses a separate "
+      "sequence.", kernels.uniform_arguments, "min=0", "max=1.0", "seed=0", namespaces="T",
       refuses=("ValueError: for min above max.", _FLOATS))  # fmt: skip

@@ -14,7 +14,7 @@ _AXES: dict[str, Any] = {
 
 op("sum", kernels.sum_, "x", "Sum along axis (all by default).", **_AXES,
    x="spread(g, shape, axis, keepdim)")  # fmt: skip
-op("mean", kernels.mean, "x", "Mean along axis (all by default); of whole numbers it is whole.", **_AXES,
+op("mean", kernels.mean, "x", "Mean along axis (all by default); truncated for integers.", **_AXES,
    x="spread(g / along(shape, axis), shape, axis, keepdim)")  # fmt: skip
 op("max", kernels.max_, "x", "Largest element along axis (all by default); ties share the gradient.",
    **_AXES, x="to_extremes(g, x, out, axis, keepdim)")  # fmt: skip

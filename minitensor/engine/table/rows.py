@@ -1,4 +1,4 @@
-"""What one row of the derivative table says, and how a row is written."""
+"""The fields of a row in the derivative table, and the functions that add a row."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ class Row:
     """One operation.
 
     Attributes:
-        name: the normal operation; in place it has an underscore more.
+        name: the name of the normal operation; in place, an underscore is appended.
         forward: ``forward(*arrays, *arguments, out=None)``.
         operands: the names of its tensor inputs.
-        target: the operand that the in-place operation overwrites; the first, unless told otherwise.
+        target: the operand that the in-place operation overwrites; by default the first.
         arguments: source text of its other parameters, with defaults.
-        rules: per operand the gradient, as an expression; an operand without a rule wants none.
-        marks: names that rules may use for what is true or false per element, with the expression (of operands and
-            arguments) that says so. In place, the bits are kept instead of the operand.
+        rules: for each operand the gradient, as an expression; an operand without a rule has no gradient.
+        marks: names for a bit per element that rules may use, each with the expression (of operands and arguments) that
+            computes it. In place, the bits are saved instead of the operand.
         doc: one sentence for the docstring.
         signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
-        prologue: a statement that comes before everything else, as ``if alpha != 1: ...``; ``{_}`` stands for the
-            underscore of the in-place operation.
+        prologue: a statement before all others, such as ``if alpha != 1: ...``; ``{_}`` is the underscore of the
+            in-place operation.
         aliases: other names of the same operation.
-        namespaces: where it is found: ``T`` as a method of Tensor, ``m`` in minitensor, ``F`` in nn.functional.
-        normal, in_place: which of the two exist.
-        floats: the result is floating: integers are taken as float32.
-        not_differentiable: the result is of another kind (a truth value, say) and wants no gradient; in place it keeps
-            the dtype of what it overwrites, which gets gradient 0.
-        promote: the operands that are brought to one dtype first.
-        writes: for an operation that writes a part of its target: which, as a call of a function of
+        namespaces: the namespaces that contain it: ``T`` methods of Tensor, ``m`` minitensor, ``F`` nn.functional.
+        normal, in_place: which of the two forms exist.
+        floats: true if the result is floating: integers are converted to float32.
+        not_differentiable: true if the result (a truth value, say) has no gradient; in place, it is stored in the dtype
+            of the target, which gets gradient 0.
+        promote: the operands that are converted to one dtype first.
+        writes: for an operation that writes a part of its target: the part, as a call of a function of
             :mod:`minitensor.engine.kernels.written`.
-        elementwise: operands are broadcast against each other, and errors may say so.
-        takes: the shapes of the operands, for the docstring, where they are not just any that broadcast.
-        gives: the shape of the result, for the docstring, where it is not that of the operands.
-        refuses: the errors for arguments that do not do, for the docstring; a ValueError is that of the vocabulary.
-        by_element: the result has at each place what follows from the elements at that place alone: big arrays may be
-            computed part by part.
+        elementwise: true if operands are broadcast against each other, which errors may mention.
+        takes: the shapes of the operands, for the docstring, if they are not just broadcast.
+        gives: the shape of the result, for the docstring, if it is not that of the operands.
+        refuses: the errors for invalid arguments, for the docstring; a ValueError stands for the vocabulary's error.
+        by_element: true if each element of the result depends only on the elements at the same position, so that big
+            arrays may be computed in parts.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
     """
 
@@ -81,9 +81,9 @@ class Row:
         return self.signature or ", ".join([*self.operands, *self.arguments, "name=None"])
 
     def needs(self, operand: str) -> frozenset[str]:
-        """The names in the rule of ``operand`` (helpers included); for a mark, the names that it is made of, too.
+        """Return the names in the rule of ``operand``, including helpers, and those in the expressions of its marks.
 
-        Without a rule, none: what is not differentiable has gradient 0 in place, whatever the numbers are.
+        Without a rule there are none: the gradient in place is 0, whatever the numbers are.
         """
         names = names_in(self.rules[operand]) if operand in self.rules else frozenset()
         return names.union(*(names_in(self.marks[mark]) for mark in names & self.marks.keys()))
@@ -104,12 +104,12 @@ class Row:
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:
-        """What the in-place operation saves: marks instead of operands, where they are enough."""
+        """The values that the in-place operation saves: marks instead of operands, if they suffice."""
         if self.not_differentiable:
             return ()
         direct = frozenset().union(*(names_in(rule) for rule in self.rules.values()))
         tensors = tuple(name for name in self.saved_names if name in direct)
-        # A mark of operands that are saved anyway is worked out again in backward.
+        # If the operands of a mark are saved anyway, backward computes the mark from them.
         marks = (
             mark
             for mark, expression in self.marks.items()
@@ -119,7 +119,7 @@ class Row:
 
     @property
     def in_place_differs(self) -> bool:
-        """Whether the in-place operation has a backward of its own."""
+        """True if the in-place operation has its own backward."""
         return self.not_differentiable or self.saved_in_place != self.saved_names
 
     @property
@@ -130,7 +130,7 @@ class Row:
 
 @functools.cache
 def names_in(expression: str) -> frozenset[str]:
-    """Every name that a rule mentions."""
+    """Return every name that a rule mentions."""
     return frozenset(compile(expression, "<rule>", "eval").co_names)
 
 
@@ -138,10 +138,10 @@ ROWS: dict[str, Row] = {}
 
 
 def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
-    """Write one row. Settings named like an operand are its rule; the others are fields of :class:`Row`.
+    """Add one row. Settings named like an operand are its rule; the others are fields of :class:`Row`.
 
     Raises:
-        ValueError: when a row has that name, or one of the aliases, already.
+        ValueError: if a row already has that name, or one of the aliases.
     """
     known = {each for row in ROWS.values() for each in (row.name, *row.aliases)}
     if twice := known.intersection((name, *settings.get("aliases", ()))):
@@ -154,5 +154,5 @@ def op(name: str, forward: Callable[..., Any], operands: str, doc: str, **settin
 
 
 def each(name: str, forward: Callable[..., Any], operands: str, doc: str, **settings: Any) -> None:
-    """Write the row of an operation that computes each element from the elements at the same place."""
+    """Add the row of an operation that computes each element from the elements at the same position."""
     op(name, forward, operands, doc, by_element=True, **settings)
