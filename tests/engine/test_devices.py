@@ -312,7 +312,7 @@ def test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one():
     assert old.tolist() == [1, 1, 1, 1] and (old + 1).sum().item() == 8 and old.place != new.place
     assert gpu.allocator.requested == 16 and current.gpu.allocator.requested == 16
     for call in (mt.add, mt.Tensor.add_, lambda x, y: mt.concat([x, y])):
-        with pytest.raises(TypeError, match="a new simulated GPU is another device"):
+        with pytest.raises(TypeError, match="a new simulated GPU is a different device"):
             call(new, old)
     assert new.inplace_version == 0 and (old.cuda(SIM) + new).tolist() == [2, 2, 2, 2]
     assert new.to(old.place).place == old.place and (new.to(old) + old).tolist() == [2, 2, 2, 2]

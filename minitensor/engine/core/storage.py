@@ -1,8 +1,7 @@
 """Storage: the memory that holds the numbers.
 
 A storage is a buffer, its size in bytes and a version. Every write through any of its tensors raises the version by
-one. Its bytes are counted when it is created and subtracted when its last reference is dropped; no garbage collector
-is needed.
+one. Its bytes are counted when it is created, and subtracted as soon as its last reference is dropped.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ class Storage:
         version: the number of writes so far.
         savers: weak references to the nodes that saved cells of it for backward; None if there are none. If all of
             them have lost their values, the list stays, empty.
-        preserving: the last run of writes under "copy_on_write": the version before the first and after the last.
-            Unset if there was none.
+        preserving: the versions before and after the last run of writes under "copy_on_write"; unset if there is none.
     """
 
     __slots__ = ("buffer", "nbytes", "version", "savers", "preserving", "__weakref__")

@@ -2,9 +2,8 @@
 
 A tensor is an array header (shape, strides, offset, dtype), a reference to a
 :class:`~minitensor.engine.core.storage.Storage` and a position in a :class:`~minitensor.engine.core.history.History`.
-It is cheap: a
-view is a new tensor on an existing storage. The modules that define operations, views and indexing add them to the
-class.
+It is cheap: a view is a new tensor on an existing storage. The modules that define operations, views and indexing add
+them to the class.
 """
 
 from __future__ import annotations

@@ -10,10 +10,8 @@ to memory that nobody saved costs one test (``print(minitensor.source("add_"))``
 
 The policy "copy_on_write" preserves the bytes that somebody needs, and no others, in a
 :class:`~minitensor.engine.saved.patches.Patch`. Under the others ("2.6", the default, and "2.5"), the savers' tensors
-become
-:class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write. Preserved bytes are freed with the
-last
-node that needs them, so cells that are needed by different nodes are in different patches.
+become :class:`~minitensor.engine.saved.saved.Lost`, which records the line of the write. Preserved bytes are freed with
+the last node that needs them, so cells that are needed by different nodes are in different patches.
 """
 
 from __future__ import annotations

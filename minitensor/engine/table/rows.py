@@ -25,8 +25,7 @@ class Row:
             computes it. In place, the bits are saved instead of the operand.
         doc: one sentence for the docstring.
         signature: all parameters in order, as source text; by default operands, arguments, ``name=None``.
-        prologue: a statement before all others, such as ``if alpha != 1: ...``; ``{_}`` is the underscore of the
-            in-place operation.
+        prologue: a first statement, such as ``if alpha != 1: ...``; ``{_}`` is the underscore of the in-place form.
         aliases: other names of the same operation.
         namespaces: the namespaces that contain it: ``T`` methods of Tensor, ``m`` minitensor, ``F`` nn.functional.
         normal, in_place: which of the two forms exist.
@@ -40,8 +39,7 @@ class Row:
         takes: the shapes of the operands, for the docstring, if they are not just broadcast.
         gives: the shape of the result, for the docstring, if it is not that of the operands.
         refuses: the errors for invalid arguments, for the docstring; a ValueError stands for the vocabulary's error.
-        by_element: true if each element of the result depends only on the elements at the same position, so that big
-            arrays may be computed in parts.
+        by_element: true if each element of the result depends only on elements at the same position: it allows chunks.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
     """
 
