@@ -3,13 +3,11 @@
 :func:`propagate` fixes the order: a node is processed once all gradients of its value have arrived. A
 :class:`GradientPropagation` defines the type of a gradient, how two of them are added, and which events are emitted.
 There are two: :class:`OnArrays` in this module, and :class:`minitensor.engine.autograd.higher_order.OnTensors` for
-gradients
-that are recorded themselves.
+gradients that are recorded themselves.
 
 ``x.backward()`` and ``grad`` (:mod:`minitensor.engine.autograd.gradients`) start it with ones; the gradient of a leaf
-is
-stored in ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, compiled from its row of
-the derivative table at the first call: ``print(minitensor.source("sin_backward"))``. If a rule reads a saved tensor
+is stored in ``Leaf.saved``, which ``.grad`` shows. The rules of a node are ``node.op.backward``, compiled from its row
+of the derivative table at the first call: ``print(minitensor.source("sin_backward"))``. If a rule reads a saved tensor
 that has been overwritten since, it calls :func:`minitensor.engine.saved.saved.recovered`, which may raise.
 
 There is no recursion, so the depth of a graph is not limited. Nothing is committed in this module: the gradients are

@@ -84,8 +84,7 @@ class Tensor(metaclass=TensorType):
     """An n-dimensional array with a storage and a history. Create one with ``to_tensor``, ``zeros``, ... .
 
     Several threads may read one tensor, compute with it and accumulate its gradients at the same time. If a thread
-    writes
-    a storage that another reads or writes, the program has to synchronize them: the engine does not.
+    writes a storage that another reads or writes, the program has to synchronize them: the engine does not.
     """
 
     __slots__ = ("_array", "_storage", "_node", "_history", "_seen", "_extra", "__weakref__")

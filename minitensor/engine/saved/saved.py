@@ -1,11 +1,10 @@
 """Values that a node saved for backward, and their state after writes.
 
-A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to its savers
-by weak references, so a saver that dies first costs nothing. A write (:mod:`minitensor.engine.saved.writing`) that
-overwrites
-saved bytes replaces the saved version: by :class:`Preserved` if the bytes were copied first, or by :class:`Lost`.
-Backward calls :func:`recovered`, which returns the saved array with its old values or raises an error that explains
-why it cannot.
+A node saves tensors by reference: an array, its storage, and the storage's version. The storage refers to its savers by
+weak references, so a saver that dies first costs nothing. A write (:mod:`minitensor.engine.saved.writing`) that
+overwrites saved bytes replaces the saved version: by :class:`Preserved` if the bytes were copied first, or by
+:class:`Lost`. Backward calls :func:`recovered`, which returns the saved array with its old values or raises an error
+that explains why it cannot.
 """
 
 from __future__ import annotations

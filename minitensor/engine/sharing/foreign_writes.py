@@ -1,10 +1,9 @@
 """Detect writes from outside the engine before backward uses the overwritten values.
 
 Shared memory (:mod:`minitensor.engine.sharing.numpy_memory`) can be written by numpy or another library without
-changing a
-version. A backward that needs the old values would then be silently wrong. With :class:`check_foreign_writes`, saved
-tensors on shared memory are also copied, and backward compares them before it uses them. If they differ, it raises an
-error that names the operation that saved, and the elements that changed.
+changing a version. A backward that needs the old values would then be silently wrong. With
+:class:`check_foreign_writes`, saved tensors on shared memory are also copied, and backward compares them before it uses
+them. If they differ, it raises an error that names the operation that saved, and the elements that changed.
 
 The check uses copies instead of checksums, because a copy takes no longer than reading, misses nothing, and can show
 the old value. The price is memory, for shared storages only. It is not counted, so that the meter shows the same values

@@ -1,8 +1,7 @@
 """Helpers of the derivative table's rules on tensors, which are recorded.
 
 Every function corresponds to its namesake in :mod:`minitensor.engine.operations.rules.on_arrays`, but uses operations
-that
-have gradients themselves. Masks and counts have no gradient and are computed on arrays.
+that have gradients themselves. Masks and counts have no gradient and are computed on arrays.
 
 For a branch that is not selected, the argument is replaced before the function and not only its result afterwards,
 because the gradient of the result is 0 there, and 0 times an infinite slope would be nan.
