@@ -1,6 +1,6 @@
-"""What the backward of an in-place operation needs, and why: read from its row of the derivative table.
+"""Find the tensors that the backward of an in-place operation needs, and why, from its row of the derivative table.
 
-What it keeps is read from the node that the operation made.
+The tensors that it saved are read from the node that the operation made.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minitensor.engine.table import ROWS, Row
 from minitensor.engine.table.rows import names_in
 from minitensor.engine.views.indexing import SET_AT
 
-#: In-place operations that are no rows of the table, and their rules in the table's words.
+#: In-place operations without a row in the table, and their rules in the table's words.
 _RULES: dict[str, dict[str, str]] = {
     "setitem": {"x": "g, and 0 where it was written", "value": "g where it was written"},
     "copy_": {"x": "0", "other": "g"},
@@ -26,27 +26,27 @@ _RULES: dict[str, dict[str, str]] = {
 
 
 def row_of(op: str) -> Row | None:
-    """The row that an in-place operation comes from."""
+    """Return the row from which an in-place operation is compiled, or None."""
     return ROWS.get(op[:-1]) if op.endswith("_") else None
 
 
 def normal_twin(op: str) -> str:
-    """The normal operation that computes the same; "" when there is none."""
+    """Return the normal operation that computes the same; "" if there is none."""
     row = row_of(op)
     return row.name if row is not None and row.normal else ""
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What backward needs of an operation's tensors, for the gradients that are asked for.
+    """The tensors of an operation that backward needs for the requested gradients.
 
     Attributes:
-        rules: the rules that will run, as the table has them: ``x: g * cos(x)``.
-        what: what they need, in words; empty for nothing.
+        rules: the rules that will run, as in the table: ``x: g * cos(x)``.
+        what: the tensors that they need, in words; empty if none.
         why: one sentence.
         own: the operands whose gradients need the operand that is overwritten.
-        marks: how many bits per element of it are enough, where they are; else 0.
-        output: whether the result is needed.
+        marks: the number of bits per element of it that are sufficient, or 0.
+        output: True if the result is needed.
     """
 
     rules: tuple[str, ...] = ()
@@ -58,10 +58,10 @@ class Needs:
 
 
 def needs_of(op: str, wanted: Collection[str] | None) -> Needs:
-    """What the backward of in-place ``op`` needs.
+    """Return the needs of the backward of in-place ``op``.
 
     Args:
-        wanted: the operands whose gradients are asked for; None when that is not known: then all of them.
+        wanted: the operands whose gradients are requested; None, if unknown, means all.
     """
     row = row_of(op)
     if row is None:
@@ -112,18 +112,18 @@ def _listed(names: Collection[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-# ---------- what was kept ----------
+# ---------- memory of saved tensors ----------
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a node keeps that nobody else has.
+class NewSaves:
+    """Memory that a node allocated for its saved tensors.
 
     Attributes:
-        copied: bytes of copies of what the operation overwrote.
-        marked: bytes of marks of it.
+        copied: bytes of copies of overwritten elements.
+        marked: bytes of masks of them.
         indexed: bytes of an index.
-        storages: the identities of the copies' storages.
+        storages: the ids of the copies' storages.
     """
 
     copied: int = 0
@@ -133,7 +133,7 @@ class Kept:
 
 
 def node_of_write(x: Tensor) -> Node | None:
-    """The node of the operation that has just written ``x`` and was recorded."""
+    """Return the recorded node of the operation that has just written ``x``."""
     node = x._node
     if node is not None and node.op is READ:
         node = node.inputs[0]
@@ -143,7 +143,7 @@ def node_of_write(x: Tensor) -> Node | None:
 
 
 def wanted_of(op: str, node: Node) -> list[str]:
-    """The operands whose gradients the recorded in-place ``op`` was asked for."""
+    """Return the operands whose gradients are wanted from the recorded in-place ``op``."""
     row = row_of(op)
     if row is None:
         operands = list(_RULES.get(op, {}))
@@ -153,7 +153,7 @@ def wanted_of(op: str, node: Node) -> list[str]:
 
 
 def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
-    """The same, of an operation that was refused, from the nodes of its operands; None when these are not known."""
+    """Return the same for a refused operation, from the nodes of its operands; None if these are unknown."""
     row = row_of(op)
     if row is None or not nodes:
         return None
@@ -161,10 +161,10 @@ def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
     return [x for x, node in zip(operands, nodes, strict=True) if node is not None]
 
 
-def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:
-    """What ``node``, made by the in-place ``op`` on ``inputs``, keeps of its own. References cost nothing."""
+def new_saves_of(op: str, node: Node, inputs: tuple[Any, ...]) -> NewSaves:
+    """Return the memory that ``node``, made by the in-place ``op`` on ``inputs``, allocated. References count 0."""
     if node.saved is FREED or not node.saved:
-        return Kept()
+        return NewSaves()
     row = row_of(op)
     marks = set(row.marks) if row is not None else set()
     known = {id(x._storage) for x in inputs if isinstance(x, Tensor)}
@@ -180,4 +180,4 @@ def kept_by(op: str, node: Node, inputs: tuple[Any, ...]) -> Kept:
             copied[id(storage)] = storage.nbytes
     if node.op is SET_AT:
         indexed = sum(storage.nbytes for storage in node.saved[1])
-    return Kept(sum(copied.values()), marked, indexed, tuple(copied))
+    return NewSaves(sum(copied.values()), marked, indexed, tuple(copied))

@@ -1,6 +1,6 @@
-"""Which tensors share a storage, as far as a watcher has met them, and what they are called.
+"""Track tensors that share a storage, with their names in the program.
 
-Only weak references are kept. A storage is known by its identity until it is freed.
+Only weak references are kept. A storage is identified by its id until it is freed.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import share_memory
 
-#: The packages whose programs the stage reports of, as they are called.
+#: Other frameworks that a report can cover, with their names.
 _OTHERS = {"torch": "PyTorch", "paddle": "Paddle"}
 
-MOST_ENTRIES = 64  # of a list, tuple or dict that are looked through
+MOST_ENTRIES = 64  # most entries of a list, tuple or dict that are searched
 
 
 def is_leaf(x: Tensor) -> bool:
-    """Whether ``x`` is a leaf that wants a gradient."""
+    """True if ``x`` is a leaf that wants a gradient."""
     return type(peek(x)) is Leaf
 
 
 def memory_of(x: Tensor) -> Storage:
-    """The storage that ``x`` lies in; of ``x.data``, which counts versions of its own, that of ``x``."""
+    """Return the storage of ``x``; for ``x.data``, which has a separate version, that of ``x``."""
     return getattr(x._storage, "of", x._storage)
 
 
-class _Met:
-    """A tensor that was met: a weak reference, what it is called, and what it is a view of."""
+class _Registered:
+    """A registered tensor: a weak reference, its name, and a description of its base."""
 
     __slots__ = ("ref", "name", "base")
 
@@ -44,54 +44,56 @@ class _Met:
 
 
 class Sharing:
-    """The tensors that were met, by the identity of their storage."""
+    """The registered tensors, by the id of their storage."""
 
     def __init__(self) -> None:
-        self._on: dict[int, dict[int, _Met]] = {}
+        self._on: dict[int, dict[int, _Registered]] = {}
 
-    def meet(self, x: Tensor, name: str = "") -> _Met:
-        """``x`` is there, and the program calls it ``name``."""
+    def register(self, x: Tensor, name: str = "") -> _Registered:
+        """Register ``x``, with its ``name`` in the program if known."""
         there = self._on.setdefault(id(x._storage), {})
-        met = there.get(id(x))
-        if met is None or met.ref() is not x:
+        registered = there.get(id(x))
+        if registered is None or registered.ref() is not x:
             if len(there) >= 64 and len(there) & (len(there) - 1) == 0:
                 for key in [key for key, each in there.items() if each.ref() is None]:
                     del there[key]
-            met = there[id(x)] = _Met(x)
-        met.name = name or met.name
-        return met
+            registered = there[id(x)] = _Registered(x)
+        registered.name = name or registered.name
+        return registered
 
     def view(self, x: Tensor, base: Tensor, name: str) -> None:
-        """``x`` is a view of ``base``, which the program calls ``name`` there."""
-        self.meet(base, name)
+        """Register ``x`` as a view of ``base``, which the program calls ``name`` on that line."""
+        self.register(base, name)
         called = self.name_of(base) or f"a tensor of shape {list(base._array.shape)}"
         together = x._history is not None and x._history is base._history
-        self.meet(x).base = f"view of {called}" if together else f"detached alias of {called}"
+        self.register(x).base = f"view of {called}" if together else f"detached alias of {called}"
 
-    def gone(self, storage: Storage) -> None:
-        """``storage`` is on its way out."""
+    def on_freed(self, storage: Storage) -> None:
+        """Forget the tensors on ``storage``, which is being freed."""
         self._on.pop(id(storage), None)
 
-    def _known(self, x: Tensor) -> _Met | None:
-        met = self._on.get(id(x._storage), {}).get(id(x))
-        return met if met is not None and met.ref() is x else None
+    def _known(self, x: Tensor) -> _Registered | None:
+        registered = self._on.get(id(x._storage), {}).get(id(x))
+        return registered if registered is not None and registered.ref() is x else None
 
     def name_of(self, x: Tensor) -> str:
-        """What ``x`` is called, if that is known."""
-        met = self._known(x)
+        """Return the name of ``x``, if known."""
+        registered = self._known(x)
         extra = getattr(x, "_extra", None)
-        return (met.name if met is not None else "") or (extra.name if extra is not None and extra.name else "")
+        return (registered.name if registered is not None else "") or (
+            extra.name if extra is not None and extra.name else ""
+        )
 
     def called(self, x: Tensor) -> str:
-        """``x`` in a sentence."""
+        """Return ``x`` for use in a sentence."""
         name = self.name_of(x)
         return f"`{name}`" if name else f"the tensor of shape {list(x._array.shape)}"
 
     def base_of(self, x: Tensor) -> str:
-        """What ``x`` is a view or a detached alias of, in words; "" when it is neither, as far as that is known."""
-        met = self._known(x)
-        if met is not None and met.base:
-            return met.base
+        """Describe the base of ``x`` if it is known to be a view or a detached alias; otherwise return ""."""
+        registered = self._known(x)
+        if registered is not None and registered.base:
+            return registered.base
         base = None if x._history is None else x._history.base
         if base is not None and base.size != x._array.size:
             return f"view of a tensor of shape {list(base.shape)}"
@@ -99,11 +101,11 @@ class Sharing:
         return f"part of a storage of {size} elements" if base is None and size != x._array.size else ""
 
     def others(self, x: Tensor) -> Iterator[Tensor]:
-        """The living tensors that share bytes with ``x`` and not its history."""
+        """Yield the living tensors that share bytes with ``x`` but not its history."""
         below = memory_of(x)
         counters = {id(x._storage): x._storage, id(below): below}
-        for met in [met for key in counters for met in self._on.get(key, {}).values()]:
-            other = met.ref()
+        for registered in [registered for key in counters for registered in self._on.get(key, {}).values()]:
+            other = registered.ref()
             if other is None or other is x or (x._history is not None and other._history is x._history):
                 continue
             if memory_of(other) is below and _shares_bytes(x._array, other._array):
@@ -119,11 +121,11 @@ def _shares_bytes(a: np.ndarray, b: np.ndarray) -> bool:
         return True
 
 
-# ---------- what a program can reach by name before it runs ----------
+# ---------- names that a program can reach before it runs ----------
 
 
 def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors among the arguments of a call and the names that the function uses; lists of them one level deep."""
+    """Yield the tensors in the arguments of a call and in the names that the function uses; lists one level deep."""
     code = getattr(function, "__code__", None)
     parameters = code.co_varnames[: code.co_argcount] if code is not None else ()
     owner = getattr(function, "__self__", None)
@@ -138,7 +140,7 @@ def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, A
 
 
 def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
-    """The framework whose tensors, layers or package a call reaches: ``PyTorch``, ``Paddle``, or empty."""
+    """Return the framework of a tensor, layer or package that a call can reach: ``PyTorch``, ``Paddle``, or empty."""
     code = getattr(function, "__code__", None)
     values = [getattr(function, "__self__", None), *arguments, *keywords.values()]
     values += [value for _, value in _used(function, code)] if code is not None else []
@@ -156,7 +158,7 @@ def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping
 
 
 def _used(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
-    """The global and enclosing variables that a function mentions."""
+    """Return the global and enclosing variables that a function uses."""
     found = []
     for name, cell in zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False):
         try:
@@ -168,13 +170,13 @@ def _used(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
 
 
 def names_in(code: types.CodeType) -> list[str]:
-    """The names that are no local variables, of a piece of code and the functions in it."""
+    """Return the non-local names in a code object and in the functions inside it."""
     nested = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return list(dict.fromkeys([*code.co_names, *(name for each in nested for name in names_in(each))]))
 
 
 def tensors_in(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
-    """The tensors that a variable names: itself, or what it holds one level deep."""
+    """Yield the tensors of a variable: itself, or its contents one level deep."""
     if isinstance(value, Tensor):
         yield name, value
         return

@@ -1,7 +1,7 @@
-"""Where in the program an operation was called, and what the program calls the tensor that it writes.
+"""Find the source line of an operation and the program's name for the tensor that it writes.
 
 Everything is read from the source text and from the frame's code and globals. A frame's local variables are never
-asked for: before Python 3.13 that makes the interpreter keep a copy of them, which would keep tensors alive.
+read, because before Python 3.13 the interpreter then keeps a copy of them, which would keep tensors alive.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any, NamedTuple
 
 from minitensor.engine.core.storage import CallSite, of_engine
 
-LONGEST = 40  # characters of an expression that are shown
+LONGEST = 40  # most characters of an expression to show
 
-#: Views that are not called by their own name.
+#: Views that are attributes instead of calls.
 _VIEW_PROPERTIES = ("T",)
 
 
 def is_engines(frame: FrameType) -> bool:
-    """Whether ``frame`` runs code of this package, or of numpy."""
+    """True if ``frame`` runs code of the engine's packages or of numpy."""
     package = frame.f_globals.get("__package__")
     return isinstance(package, str) and package.partition(".")[0] in {*of_engine.own, "numpy"}
 
 
-#: The packages that call operations for a line of the program, and in what they stand for.
+#: Packages that call operations for a line of the program, and the names of such callers.
 _CALLERS = (
     ("minitensor.optimizer", "an optimizer"),
     ("minitensor.torch.optim", "an optimizer"),
@@ -38,7 +38,7 @@ _CALLERS = (
 
 
 def caller_in_package(frame: FrameType | None) -> str:
-    """``a layer`` or ``an optimizer``, where one of this package calls for the program; else an empty text."""
+    """Return ``a layer`` or ``an optimizer`` if one of this package makes the call for the program, else ""."""
     found = ""
     while frame is not None and is_engines(frame):
         module = frame.f_globals.get("__name__", "")
@@ -48,7 +48,7 @@ def caller_in_package(frame: FrameType | None) -> str:
 
 
 class Site(NamedTuple):
-    """A place in running code: which instruction, and the global names there. Not to be kept."""
+    """A position in running code: the instruction, and the global names. Must not be stored."""
 
     code: CodeType
     instruction: int
@@ -56,7 +56,7 @@ class Site(NamedTuple):
 
     @classmethod
     def of(cls, frame: FrameType) -> Site:
-        """Where the innermost frame outside the engine is, seen from ``frame``: who asked for the operation."""
+        """Return the position of the innermost frame outside the engine, starting from ``frame``."""
         while is_engines(frame) and frame.f_back is not None:
             frame = frame.f_back
         return cls(frame.f_code, frame.f_lasti, frame.f_globals)
@@ -68,13 +68,13 @@ class Site(NamedTuple):
 
 
 class Sources:
-    """The parsed text of the files that a program runs through."""
+    """The parsed source files of a program."""
 
     def __init__(self) -> None:
         self._trees: dict[str, list[ast.expr]] = {}
 
     def written(self, site: Site, op: str) -> str:
-        """The expression of the tensor that ``op``, called at ``site``, writes; "" if unclear."""
+        """Return the expression of the tensor that ``op``, called at ``site``, writes; "" if unclear."""
         store = op == "setitem"
 
         def target(node: ast.expr) -> ast.expr | None:
@@ -87,7 +87,7 @@ class Sources:
         return self._expression(site, target)
 
     def viewed(self, site: Site, op: str) -> str:
-        """The expression of the tensor that the view ``op``, taken at ``site``, looks at; "" if unclear."""
+        """Return the expression of the source of the view ``op``, taken at ``site``; "" if unclear."""
 
         def base(node: ast.expr) -> ast.expr | None:
             if op == "getitem":
@@ -126,7 +126,7 @@ class Sources:
 
 
 def _position(code: CodeType, instruction: int) -> tuple[int, tuple[Any, ...] | None]:
-    """The line of an instruction, and its exact position where Python (3.11 or newer) knows it."""
+    """Return the line of an instruction, and its exact position if Python provides it (3.11 or newer)."""
     line = CallSite(code, instruction).line
     positions = getattr(code, "co_positions", None)
     if positions is None:
@@ -145,18 +145,18 @@ def _name_called(call: ast.Call) -> str:
 
 
 def _writes(called: str, op: str) -> bool:
-    """Whether a call of that name may be the operation; it may be written by another of its names."""
+    """True if a call of that name may be the operation, which may also be called by another of its names."""
     return called == op or (op.endswith("_") and called.endswith("_") and not called.startswith("_"))
 
 
 def _receiver(call: ast.Call, names: dict[str, Any]) -> ast.expr | None:
-    """The tensor of ``x.op(...)`` or ``module.op(x, ...)`` or ``op(x, ...)``."""
+    """Return the tensor of ``x.op(...)``, ``module.op(x, ...)`` or ``op(x, ...)``."""
     function = call.func
     if isinstance(function, ast.Attribute) and not _is_module(function.value, names):
         receiver: ast.expr | None = function.value
     else:
         receiver = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "x"), None)
-    # What an in-place operation returns is the tensor that it wrote.
+    # The result of an in-place operation is the tensor that it wrote.
     while isinstance(receiver, ast.Call) and _name_called(receiver).endswith("_"):
         receiver = _receiver(receiver, names)
     return receiver

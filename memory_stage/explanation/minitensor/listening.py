@@ -27,7 +27,15 @@ from minitensor.engine.core.history import Leaf, Node, Saved, peek
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.events import Hearing
 from minitensor.engine.modes import modes
-from minitensor.memory.backward_needs import Kept, Needs, kept_by, needs_of, node_of_write, wanted_by, wanted_of
+from minitensor.memory.backward_needs import (
+    Needs,
+    NewSaves,
+    needs_of,
+    new_saves_of,
+    node_of_write,
+    wanted_by,
+    wanted_of,
+)
 from minitensor.memory.reachable_names import Sharing, memory_of
 from minitensor.memory.source_lines import Site, Sources, caller_in_package, is_engines
 
@@ -51,7 +59,7 @@ class Listener(Hearing):
         self._told = 0, ""  # the identity and text of the last error that has a row
         self._number = 0
         for name, x in known:
-            self._sharing.meet(x, name)
+            self._sharing.register(x, name)
 
     # ---------- beginning and end ----------
 
@@ -97,7 +105,7 @@ class Listener(Hearing):
             self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
             self._pytorchs.viewed(view, op, base)
         elif kind == "free":
-            self._sharing.gone(*arguments)
+            self._sharing.on_freed(*arguments)
             self._pytorchs.gone(*arguments)
         elif kind == "meta":
             self._reshaped(Site.of(frame), *arguments)
@@ -119,7 +127,7 @@ class Listener(Hearing):
 
     def _look(self, site: Site, op: str, x: Tensor) -> Look:
         """``x``, which ``op`` writes; the name that it has there is noted."""
-        self._sharing.meet(x, self._sources.written(site, op))
+        self._sharing.register(x, self._sources.written(site, op))
         name, view_of, array = self._sharing.name_of(x), self._sharing.base_of(x), x._array
         return Look(name, list(array.shape), array.dtype.name, array.nbytes, view_of)
 
@@ -149,9 +157,9 @@ class Listener(Hearing):
         taken, self._taken = self._taken or Taken(), None
         look = self._look(site, op, x)
         recorded = modes.grad and x._node is not None and type(x._node) is not Leaf
-        needs, kept = Needs(), Kept()
+        needs, kept = Needs(), NewSaves()
         if recorded and (node := node_of_write(x)) is not None:
-            needs, kept = needs_of(op, wanted_of(op, node)), kept_by(op, node, inputs)
+            needs, kept = needs_of(op, wanted_of(op, node)), new_saves_of(op, node, inputs)
         in_layer = not recorded and modes.layer != ""
         unrecorded, whose = ("", "") if in_layer else self._unrecorded(x, recorded)
         below = memory_of(x)
