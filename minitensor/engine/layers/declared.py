@@ -158,7 +158,9 @@ def classes(vocabulary: Vocabulary, module: str, base: type, tensor: type, funct
         base: their base class.
         functions: ``nn.functional`` of the vocabulary.
     """
-    return dict(_compiled(vocabulary, {"__name__": module, "Base": base, "F": functions, "Tensor": tensor}))
+    # With a package, nodes record the line of the program that calls the layer, and not one inside `forward`.
+    names = {"__name__": module, "__package__": module.rpartition(".")[0]}
+    return dict(_compiled(vocabulary, {**names, "Base": base, "F": functions, "Tensor": tensor}))
 
 
 def names_of(vocabulary: Vocabulary) -> list[str]:
