@@ -162,7 +162,7 @@ def test_a_hook_that_returns_something_else_is_named(wrong):
 
 
 def test_registering_needs_a_gradient_to_come_and_a_function():
-    with pytest.raises(RuntimeError, match="wants no gradient"):
+    with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).register_hook(print)
     with pytest.raises(TypeError, match=r"function.*str"):
         leaf([1.0]).register_hook("print")

@@ -112,7 +112,7 @@ def test_retaining_twice_counts_once():
 
 
 def test_retaining_needs_a_gradient_to_come_and_is_free_on_a_leaf():
-    with pytest.raises(RuntimeError, match="wants no gradient"):
+    with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).retain_grads()
     w = leaf([1.0])
     w.retain_grads()

@@ -61,8 +61,8 @@ def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
 def overlapping_target(op: str, x: Tensor) -> RuntimeError:
     """Error: ``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
-        f"`{op}` would write through a tensor of shape {list(x._array.shape)} in which more than one element lies in "
-        f"the same memory cell, through a view of such a tensor, or into a saved tensor that was lent to a backward. "
+        f"`{op}` would write through a tensor of shape {list(x._array.shape)} in which several elements share "
+        f"a memory cell, through a view of such a tensor, or into a saved tensor that was lent to a backward. "
         f"Nothing was written.\n"
         f"Write into a `clone()`, or into the tensor that it is a view of."
     )
@@ -120,7 +120,7 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Error: backward needs a value whose storage was written after ``node`` saved it.
 
-    If its own bytes were overwritten, the write that did so is known. If only other bytes of the storage were written,
+    If its own bytes were overwritten, the error names that write. If only other bytes of the storage were written,
     the version is the only evidence.
     """
     array, storage, version = saved

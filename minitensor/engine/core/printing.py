@@ -135,7 +135,7 @@ def _format_value(value: bool | int | float) -> str:
         return str(value)
     if _options.sci_mode:
         return f"{value:.{_options.precision}e}"
-    # A whole number prints all its digits and a bare point; so does infinity: "inf.".
+    # A whole number prints all its digits and a bare point; infinity prints as "inf.".
     if value.is_integer() or abs(value) == float("inf"):
         return f"{value:.0f}."
     return f"{value:.{_options.precision}f}"

@@ -239,7 +239,7 @@ class Tensor(metaclass=TensorType):
             self._node = self._history = None
         elif node is None and not self._resumed():
             if self._array.dtype not in FLOATS:
-                raise TypeError(f"only a float32 or float64 tensor can want a gradient, not {self.dtype.name}")
+                raise TypeError(f"only a float32 or float64 tensor can require a gradient, not {self.dtype.name}")
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resumed(self) -> bool:
@@ -300,7 +300,7 @@ class Tensor(metaclass=TensorType):
         """
         node = self._current()
         if type(node) is not Leaf:
-            raise RuntimeError("grad can be set on a leaf that wants a gradient only (stop_gradient=False)")
+            raise RuntimeError("grad can be set only on a leaf that requires a gradient (stop_gradient=False)")
         if gradient is not None:
             if not isinstance(gradient, Tensor):
                 raise TypeError(f"grad is a Tensor or None, not {type(gradient).__name__}")
@@ -310,7 +310,7 @@ class Tensor(metaclass=TensorType):
                     f"dtype, not {gradient.shape} and {gradient.dtype.name}"
                 )
             if gpu_of(gradient._array) is not gpu_of(self._array):
-                raise ValueError(f"grad of a tensor on {self.place} lies there, too, not on {gradient.place}")
+                raise ValueError(f"grad of a tensor on {self.place} must be there, too, not on {gradient.place}")
             if copies and node.saved is not None:
                 node.saved.set_value(gradient)
                 return
@@ -341,7 +341,7 @@ class Tensor(metaclass=TensorType):
         """Retain the gradient of this non-leaf, of its value at backward. RuntimeError if it requires no gradient."""
         node = self._current()
         if node is None:
-            raise RuntimeError("retain_grads() on a tensor that wants no gradient (stop_gradient=True)")
+            raise RuntimeError("retain_grads() on a tensor that requires no gradient (stop_gradient=True)")
         if type(node) is Leaf:
             return
         extra = self._extras()
@@ -359,7 +359,7 @@ class Tensor(metaclass=TensorType):
         """
         node = self._current()
         if node is None:
-            raise RuntimeError("register_hook() on a tensor that wants no gradient (stop_gradient=True)")
+            raise RuntimeError("register_hook() on a tensor that requires no gradient (stop_gradient=True)")
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
         handle = Hook(hook)
@@ -416,20 +416,20 @@ class Tensor(metaclass=TensorType):
         if self._array.size != 1:
             raise ValueError(
                 f"a tensor of shape {self.shape} has {self._array.size} elements and is neither true nor false; "
-                f"ask about one element, or about `x.numpy().any()` or `.all()`"
+                f"test one element, or `x.numpy().any()` or `.all()`"
             )
         return bool(self._array)
 
     def __contains__(self, value: Any) -> bool:
         equal = self == value
         if not isinstance(equal, Tensor):  # the comparison returned NotImplemented
-            raise TypeError(f"`in` asks for a number or a tensor, not {type(value).__name__}")
+            raise TypeError(f"`in` takes a number or a tensor, not {type(value).__name__}")
         return bool(equal._array.any())
 
     def item(self) -> float | int | bool:
         """Return the only element as a Python number; raise ValueError unless there is exactly one."""
         if self._array.size != 1:
-            raise ValueError(f"item() wants a tensor of one element; this one has shape {self.shape}")
+            raise ValueError(f"item() needs a tensor of one element; this one has shape {self.shape}")
         number: float | int | bool = self._array.item()
         return number
 
@@ -451,8 +451,8 @@ class Tensor(metaclass=TensorType):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError(
-                "np.asarray(tensor, copy=False): a tensor gives numpy copies of its numbers only, unless memory is "
-                "asked for by name: x.numpy(share=True)"
+                "np.asarray(tensor, copy=False): a tensor gives numpy only copies of its numbers; to share "
+                "memory, call x.numpy(share=True)"
             )
         return host_array(self._array).astype(self._array.dtype if dtype is None else dtype, copy=True)
 

@@ -96,5 +96,5 @@ def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
 def _ragged(data: Any) -> str:
     lengths = sorted({len(item) if hasattr(item, "__len__") else 0 for item in data})
     if len(lengths) > 1:
-        return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " stand side by side"
+        return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " in one dimension"
     return "lengths differ further inside"

@@ -1,7 +1,7 @@
 """The available devices, and the one on which new tensors are made.
 
 ``cpu`` is always available. ``gpu`` is a CUDA device through CuPy if there is one; otherwise it is a simulated GPU,
-and a message says so. ``gpu:sim`` is always the simulated one.
+and a message announces it. ``gpu:sim`` is always the simulated one.
 """
 
 from __future__ import annotations

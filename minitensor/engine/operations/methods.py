@@ -1,6 +1,6 @@
 """The operations of the derivative table as functions, as methods of Tensor, and as Python's operators.
 
-``x + y`` makes a new tensor. So does ``x += y``, which binds the name ``x`` to it, as in Paddle. Only the functions
+``x + y`` makes a new tensor; ``x += y`` does the same and binds the name ``x`` to it, as in Paddle. Only the functions
 whose name ends in an underscore, and assignment to an index, work in place.
 """
 

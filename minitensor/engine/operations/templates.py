@@ -398,7 +398,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
             unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
     gradients, of_large = [], []
     for x in text.ruled:
-        # Each rule uses the shape of its own input.
+        # Each rule uses its own input's shape.
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
         when = "" if one else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")

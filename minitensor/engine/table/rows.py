@@ -38,7 +38,7 @@ class Row:
         elementwise: true if operands are broadcast against each other, which errors may mention.
         takes: the shapes of the operands, for the docstring, if they are not just broadcast.
         gives: the shape of the result, for the docstring, if it is not that of the operands.
-        refuses: the errors for invalid arguments, for the docstring; a ValueError stands for the vocabulary's error.
+        refuses: the errors for invalid arguments, for the docstring; a ValueError is replaced by the vocabulary's.
         by_element: true if each element of the result depends only on elements at the same position: it allows chunks.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
     """
