@@ -1,6 +1,6 @@
 """``torch.cuda``: the GPU and its memory. All sizes are in bytes.
 
-Without a CUDA device, the GPU is the simulated one, which says so when it is first used.
+Without a CUDA device, the GPU is the simulated one, which prints a note when it is first used.
 """
 
 from __future__ import annotations

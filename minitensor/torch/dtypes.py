@@ -129,7 +129,7 @@ class Size(tuple):
 class device:
     """The device of a tensor: ``torch.device("cpu")``, ``torch.device("cuda:0")``.
 
-    Without a CUDA device, "cuda" is the simulated GPU, which says so when it is first used.
+    Without a CUDA device, "cuda" is the simulated GPU, which prints a note when it is first used.
 
     Raises:
         RuntimeError: for any other device.

@@ -1,7 +1,7 @@
 """Errors and warnings in PyTorch's words and types.
 
-The first line of a message is PyTorch's own. The lines below it add what a learner needs: which line of the program did
-it, and what to do.
+The first line of a message is PyTorch's own. The lines below it add the line of the program that is the cause, and a
+remedy.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
 def lost(error: RuntimeError) -> RuntimeError:
     """Return the engine's error about a missing value in PyTorch's words. The engine has already emitted its event.
 
-    Some operations are the same in both vocabularies, and so are the rules that compute a recorded gradient.
+    Some operations are common to both vocabularies, and their rules compute recorded gradients, too.
     """
     link, what, position = error.lost  # type: ignore[attr-defined]  # who asks has seen that it is there
     node = link()

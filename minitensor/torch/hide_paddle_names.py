@@ -40,7 +40,7 @@ MEANT = {
 
 
 class Hidden:
-    """A hidden attribute: Python goes on to the tensor's ``__getattr__``, which raises the error."""
+    """A hidden attribute: Python then calls the tensor's ``__getattr__``, which raises the error."""
 
     __slots__ = ()
 

@@ -232,7 +232,7 @@ spell("softmax", "softmax", "input, dim, dtype=None", prologue=_IN_DTYPE, found=
 
 # ---------- networks ----------
 
-# A gradient that is recorded depends on what it was computed from by a slope of 0, as PyTorch's does.
+# As in PyTorch, a recorded gradient depends on its sources with the slope 0.
 spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out > 0, g, 0), out)"})
 spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0")
 spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False, found="F F_", rules={

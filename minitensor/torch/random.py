@@ -1,4 +1,6 @@
-"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and their kin. The numbers are PyTorch's own, seed by seed."""
+"""Random numbers: ``manual_seed``, ``rand``, ``randn`` and others. A seed gives the numbers that it gives in
+PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from minitensor.torch.tensor import Tensor
 
 
 def manual_seed(seed: int) -> Generator:
-    """Begin the random numbers of the whole program anew: those that ``seed`` stands for.
+    """Restart the random numbers of the program with those of ``seed``.
 
     Raises:
         TypeError: if ``seed`` is no integer.
@@ -28,7 +30,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Begin random numbers that nobody knows; their seed is returned.
+    """Restart the random numbers from an unpredictable seed and return the seed.
 
     Nothing is refused.
     """
@@ -36,7 +38,7 @@ def seed() -> int:
 
 
 def get_rng_state() -> tuple[Any, ...]:
-    """All that the next random numbers depend on, for :func:`set_rng_state`. No tensor here.
+    """Return everything that the next random numbers depend on, for :func:`set_rng_state`. PyTorch returns a tensor.
 
     Nothing is refused.
     """
@@ -44,7 +46,7 @@ def get_rng_state() -> tuple[Any, ...]:
 
 
 def set_rng_state(new_state: tuple[Any, ...]) -> None:
-    """Go on from what :func:`get_rng_state` gave.
+    """Continue from a state that :func:`get_rng_state` returned.
 
     Raises:
         TypeError, ValueError: if ``new_state`` is no such state.
@@ -53,7 +55,7 @@ def set_rng_state(new_state: tuple[Any, ...]) -> None:
 
 
 def initial_seed() -> int:
-    """The seed that the random numbers began with.
+    """Return the seed that the random numbers started with.
 
     Nothing is refused.
     """
@@ -70,7 +72,7 @@ def _floating(op: str, dtype: Any) -> np.dtype:
 def rand(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers drawn evenly from 0 (included) to 1 (excluded).
+    """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
 
     Args:
         size: the shape, as numbers or as one list.
@@ -89,7 +91,7 @@ def rand(
 def randn(
     *size: Any, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers drawn from the normal distribution of mean 0 and variance 1.
+    """Return numbers drawn from the normal distribution with mean 0 and variance 1.
 
     Args:
         size: the shape, as numbers or as one list.
@@ -106,7 +108,8 @@ def randn(
 
 
 def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any = None, **named: Any) -> Tensor:
-    """Whole numbers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high - 1``.
+    """Return random integers: ``randint(high, size)`` from 0, ``randint(low, high, size)`` from ``low``, up to ``high -
+    1``.
 
     Returns:
         A tensor of shape ``size``, int64 unless ``dtype`` says otherwise.
@@ -130,7 +133,7 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
-    """The numbers from 0 to ``n - 1`` in any order.
+    """Return the numbers from 0 to ``n - 1`` in random order.
 
     Returns:
         A tensor of shape [n], int64 unless ``dtype`` says otherwise.
@@ -145,12 +148,12 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
 
 
 def _of_floats(op: str, draw: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """``draw``, for a dtype with fractions alone."""
+    """Return ``draw`` with a check that the dtype is a floating-point one."""
     return lambda shape, dtype: draw(shape, _floating(op, dtype))
 
 
 def rand_like(input: Tensor, **named: Any) -> Tensor:
-    """Numbers as :func:`rand` draws them, in the shape and dtype of ``input``.
+    """Return numbers as :func:`rand` draws them, in the shape and dtype of ``input``.
 
     Raises:
         TypeError: if ``input`` is no tensor.
@@ -160,7 +163,7 @@ def rand_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def randn_like(input: Tensor, **named: Any) -> Tensor:
-    """Numbers as :func:`randn` draws them, in the shape and dtype of ``input``.
+    """Return numbers as :func:`randn` draws them, in the shape and dtype of ``input``.
 
     Raises:
         TypeError: if ``input`` is no tensor.
@@ -170,7 +173,7 @@ def randn_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
-    """Numbers from the normal distribution, in the shape ``size``, or in that of ``mean`` and ``std`` (tensors).
+    """Return numbers from the normal distribution in the shape ``size``, or in that of ``mean`` and ``std`` (tensors).
 
     Args:
         mean, std: numbers, or tensors of shapes that are broadcast against each other.
@@ -199,7 +202,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the probability that each element of ``input`` says, else 0.
+    """Return 1 with the probability in each element of ``input``, else 0.
 
     Returns:
         A tensor of the shape and dtype of ``input``.
@@ -213,7 +216,7 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
 
 
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
-    """The positions that were drawn, ``num_samples`` from each row, in proportion to the row's weights.
+    """Return ``num_samples`` positions drawn from each row, in proportion to the row's weights.
 
     Args:
         input: weights, of shape [n] or [rows, n].
@@ -248,7 +251,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         drawn = generator_of(generator).uniform((len(limits), num_samples), np.dtype(np.float64))
         rows = [np.searchsorted(limit, row) for limit, row in zip(limits, drawn, strict=True)]
         chosen = np.stack(rows).reshape(*array.shape[:-1], num_samples)
-    else:  # the first to arrive of processes with these rates
+    else:  # the first events of processes with these rates
         waited = input.new_empty(array.shape).exponential_(1.0, generator=generator)
         with np.errstate(all="ignore"):
             rate = array / host_array(waited._array)

@@ -1,4 +1,6 @@
-"""Reductions that are no rows of the table: truth values, counts, extremes, spread, norms, logarithms of sums."""
+"""Reductions that are no rows of the derivative table: truth values, counts, extremes, spread, norms,
+logarithms of sums.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from minitensor.torch.tensor import Tensor, plain
 
 _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul", "div", "gather"))
 
-# ---------- of truth values, and counts ----------
+# ---------- truth values and counts ----------
 
 
 _TRUTH = """
@@ -44,7 +46,7 @@ def _truth(name: str) -> Callable[..., Tensor]:
         return plain(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
-    truth.__doc__ = f"Whether {name} elements are true (along ``dim``).\n{_TRUTH}"
+    truth.__doc__ = f"Return if {name} elements are true (along ``dim``).\n{_TRUTH}"
     return truth
 
 
@@ -52,7 +54,7 @@ all, any_ = _truth("all"), _truth("any")
 
 
 def count_nonzero(input: Tensor) -> Tensor:
-    """How many elements are not 0.
+    """Return the number of elements that are not 0.
 
     Returns:
         An int64 tensor without dimensions.
@@ -65,7 +67,7 @@ def count_nonzero(input: Tensor) -> Tensor:
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each whole number from 0 on is in ``input``; with ``weights``, the sum of its weights.
+    """Return how often each integer from 0 on occurs; with ``weights`` the sum of its weights.
 
     Args:
         input: whole numbers that are not negative, shape [n].
@@ -91,7 +93,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
 
 class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
-    """Elements along a dimension and their positions; ``name`` is that of the function which returned them."""
+    """Elements along a dimension and their positions; ``name`` is the function that returned them."""
 
     __slots__ = ()
     name = ""
@@ -100,7 +102,7 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
         return f"torch.return_types.{self.name}(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
-_ARG = """Where the extreme element is: the first of equal ones; of all elements in a row without ``dim``.
+_ARG = """Return the position of the extreme element, the first if several are equal; without ``dim`` in all elements.
 
 Returns:
     An int64 tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
@@ -113,8 +115,8 @@ Raises:
 
 _EXTREME = """
 Returns:
-    A tensor without dimensions; with ``dim`` two, values and indices (int64), of the shape of ``input`` without
-    ``dim``, which stays as 1 with ``keepdim``; of two tensors, one of their broadcast shape.
+    A tensor without dimensions; with ``dim`` a pair of values and indices (int64) of the shape of ``input`` without
+    ``dim``, which stays as 1 with ``keepdim``; for two tensors, a tensor of their broadcast shape.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -170,8 +172,8 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (
-        f"The {name} of all elements; with ``dim`` the pairs of values and indices along it; of two tensors, "
-        f"the {name} of each pair.\n{_EXTREME}"
+        f"Return the {name} of all elements; with ``dim`` the values and indices along it; for two tensors the "
+        f"{name} of each pair.\n{_EXTREME}"
     )
     return extreme
 
@@ -185,7 +187,7 @@ max, min = _extreme("max", "amax", "maximum", argmax), _extreme("min", "amin", "
 def var(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The mean square distance from the mean, over one less than the count (``correction`` less).
+    """Return the mean squared distance from the mean, divided by the count less ``correction`` (1).
 
     Args:
         dim: one dimension or several; all by default.
@@ -210,7 +212,7 @@ def var(
 def std(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
-    """The square root of :func:`var`. Its gradient is 0 where all numbers are equal.
+    """Return the square root of :func:`var`. Its gradient is 0 if all numbers are equal.
 
     Args:
         dim, keepdim, correction: as for :func:`var`.
@@ -223,13 +225,13 @@ def std(
 
 
 def _root(x: Tensor) -> Tensor:
-    """The square root, whose slope at 0 is taken as 0."""
+    """Return the square root with the slope 0 at 0."""
     none = TABLE["eq"](x, 0)
     return TABLE["where"](none, 0.0, TABLE["sqrt"](TABLE["where"](none, 1.0, x)))
 
 
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The p-norm; by default the root of the sum of squares. Its gradient at 0 is 0.
+    """Return the p-norm, by default the root of the sum of squares. Its gradient at 0 is 0.
 
     Args:
         p: a number, inf, -inf, or "fro", which is 2.
@@ -243,7 +245,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         total = TABLE["sum"](_mul(input, input), dim, keepdim)
         return called(_root(total), "LinalgVectorNormBackward0")
     size = TABLE["abs"](input)
-    if p == 0:  # how many are not 0
+    if p == 0:  # the number of elements that are not 0
         return called(TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim), "LinalgVectorNormBackward0")
     if p in (math.inf, -math.inf):
         return called(
@@ -255,7 +257,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax, without overflow on the way.
+    """Return the logarithm of softmax without intermediate overflow.
 
     Args:
         dtype: that of the result; the input is converted first.
@@ -271,7 +273,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """The logarithm of the sum of exponentials, without overflow on the way.
+    """Return the logarithm of the sum of exponentials without intermediate overflow.
 
     Args:
         dim: one dimension or several.

@@ -17,11 +17,11 @@ from minitensor.torch.tensor import as_kind
 
 
 def save(obj: Any, f: Any) -> None:
-    """Write tensors, state dicts and plain values into the file ``f``, a path or an open file.
+    """Write tensors, state dicts and plain values to the file ``f``, a path or an open file.
 
-    A storage is written once and whole, as PyTorch does: tensors that share memory share it again when they are
-    loaded, and a small view of a large tensor takes the large one's bytes. ``x.clone()`` is written by itself. The
-    gradients and histories stay behind. A path holds the old file until the new one is complete.
+    As in PyTorch, a storage is written once and whole: tensors that share memory share it again after loading, and a
+    small view of a large tensor takes the bytes of the large one. ``x.clone()`` is written alone. Gradients and
+    histories are not saved. A path keeps the old file until the new one is complete.
 
     Raises:
         TypeError: if a value is neither a tensor nor a plain value; of a module, save its ``state_dict()``.
@@ -37,11 +37,12 @@ def save(obj: Any, f: Any) -> None:
 
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) -> Any:
-    """What :func:`save` wrote into the file ``f``, a path or an open file, on the devices where it was.
+    """Return the content of a file that :func:`save` wrote, on the devices where it was.
 
     Nothing in such a file can run, with or without ``weights_only``.
 
     Args:
+        f: a path or an open file.
         map_location: the device for everything; or a dict from device to device, ``{"cuda:0": "cpu"}``; or a function
             of a storage and the name of its device that returns ``storage``, for the host, or ``storage.cuda()``.
 
@@ -83,11 +84,11 @@ def _parameter(x: BaseTensor, entry: dict[str, Any]) -> Parameter:
     return Parameter(as_kind(x), requires_grad=entry["wants"])
 
 
-# ---------- where it goes ----------
+# ---------- devices ----------
 
 
 class _Storage:
-    """What a function given as ``map_location`` is asked about: it says where the storage is to be."""
+    """The argument of a function given as ``map_location``, which chooses the device of a storage."""
 
     def __init__(self, place: str = "cpu") -> None:
         self.place = place
@@ -100,7 +101,7 @@ class _Storage:
 
 
 def _where(asked: Any, place: str) -> Any:
-    """The GPU (None: the host) for what was saved on ``place``."""
+    """Return the GPU (None: the host) for a tensor that was saved on ``place``."""
     tag = "cpu" if place == "cpu" else "cuda:0"
     if isinstance(asked, dict):
         asked = asked.get(tag, tag)

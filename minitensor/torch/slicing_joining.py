@@ -24,7 +24,7 @@ from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UN
 
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:
-    """The view that a plain index shows of ``x``."""
+    """Return the view that a plain index selects from ``x``."""
     pick = Pick(index)
     return shown(x, pick(x._array), op, pick)
 
@@ -33,15 +33,15 @@ def part_of(x: Tensor, index: Any, op: View) -> Tensor:
 
 
 def expansion_of(x: BaseTensor, sizes: Sequence[int]) -> str:
-    """What was tried, as PyTorch's errors put it."""
+    """Return the expansion as PyTorch's errors print it."""
     return f"expand(torch.{SCALAR_NAMES[x._array.dtype]}Tensor{{{list(x._array.shape)}}}, size={list(sizes)})"
 
 
 def expand(input: Tensor, *size: Any) -> Tensor:
-    """A view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension.
+    """Return a view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension.
 
     Args:
-        size: as many lengths as ``input`` has, or more; where its own is 1 the new one is free.
+        size: as many lengths as ``input`` has, or more; a length of 1 may become any other.
 
     Raises:
         RuntimeError: if a new length differs from one that is not 1.
@@ -78,7 +78,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """A view repeated to ``size`` without a copy.
+    """Return a view repeated to ``size`` without a copy.
 
     Returns:
         A tensor of shape ``size``.
@@ -90,7 +90,7 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """A view repeated to the shape of ``other``.
+    """Return a view repeated to the shape of ``other``.
 
     Raises:
         RuntimeError: if a new length differs from one that is not 1.
@@ -100,17 +100,17 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other._array.shape)
 
 
-# ---------- parts ----------
+# ---------- views of parts ----------
 
 
 def need_dimension(text: str, x: Tensor) -> None:
-    """Raise RuntimeError with ``text`` for a tensor without dimensions."""
+    """Raise RuntimeError with ``text`` if the tensor has no dimensions."""
     if x._array.ndim == 0:
         raise RuntimeError(text)
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """A view of one position along ``dim``, without that dimension.
+    """Return a view of one position along ``dim``, without that dimension.
 
     Raises:
         IndexError: if the index is out of range, or ``input`` has no such dimension.
@@ -128,7 +128,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A view of ``length`` positions along ``dim``, from ``start`` on.
+    """Return a view of ``length`` positions along ``dim``, from ``start`` on.
 
     Raises:
         RuntimeError: if the range exceeds the dimension.
@@ -144,7 +144,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 
 
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list.
+    """Return views of pieces along ``dim``: of one size (the last may be smaller), or of the sizes in a list.
 
     Raises:
         RuntimeError: if a size is 0, or the sizes do not sum to the length.
@@ -174,7 +174,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller.
+    """Return views of at most ``chunks`` pieces of equal size along ``dim``; the last may be smaller.
 
     Raises:
         RuntimeError: if ``chunks`` is below 1.
@@ -189,7 +189,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """One view per position along ``dim``, without that dimension.
+    """Return one view for each position along ``dim``, without that dimension.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -202,7 +202,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A view of the diagonal in the plane of two dimensions.
+    """Return a view of the diagonal in the plane of two dimensions.
 
     Returns:
         A view without ``dim1`` and ``dim2``; the diagonal, moved by ``offset``, is its last dimension.
@@ -217,7 +217,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    """A view of the storage with any shape, strides and offset (in elements).
+    """Return a view of the storage with any shape, strides and offset (in elements).
 
     Raises:
         RuntimeError: if the view would reach outside the memory of the tensor and its views.
@@ -230,7 +230,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(str(error)) from None
 
 
-# ---------- joining and repeating, which copy ----------
+# ---------- copies: joining and repeating ----------
 
 
 def _tensors(op: str, tensors: Any) -> list[Tensor]:
@@ -247,10 +247,10 @@ def _tensors(op: str, tensors: Any) -> list[Tensor]:
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one behind the other along ``dim``, on a new storage.
+    """Return the tensors concatenated along ``dim``, on a new storage.
 
     Args:
-        tensors: of equal shapes, but for the lengths along ``dim``; an empty vector joins anything.
+        tensors: of equal shapes except for the lengths along ``dim``; an empty vector joins anything.
 
     Raises:
         RuntimeError: for other shapes, or if there is no tensor.
@@ -260,7 +260,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for i, x in enumerate(given):
         if x._array.ndim == 0:
             raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
-    # An empty vector joins anything, as it always did in PyTorch.
+    # In PyTorch an empty vector joins any tensor.
     joined = [x for x in given if x._array.shape != (0,)] or given
     dim = as_dim(dim, joined[0]._array.ndim)
     first = joined[0]._array.shape
@@ -277,7 +277,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors, all of one shape, side by side along a new ``dim``, on a new storage.
+    """Return the tensors, which have one shape, stacked along a new ``dim``, on a new storage.
 
     Raises:
         RuntimeError: if the shapes differ, or if there is no tensor.
@@ -295,7 +295,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def repeat(input: Tensor, *sizes: Any) -> Tensor:
-    """A copy with the elements repeated so many times along each dimension.
+    """Return a copy with the elements repeated so many times along each dimension.
 
     Returns:
         A tensor whose lengths are those of ``input`` times ``sizes``.
@@ -315,7 +315,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor repeated, with dimensions added in front where fewer are told than there are.
+    """Return the tensor repeated; leading dimensions are added if ``dims`` is longer than the shape.
 
     Args:
         dims: how often, for each dimension.

@@ -1,4 +1,4 @@
-"""Sort, reorder and deduplicate elements. The results are copies, which gradients pass through."""
+"""Sort, reorder and deduplicate elements. The results are copies; gradients flow through them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
 
 def _picked(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
-    """The parts of ``x`` along ``dim`` in the order given."""
+    """Return the slices of ``x`` along ``dim`` in the given order."""
     index = plain(x, like(order.astype(np.int64), x._array), name)
     return called(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
-    """The elements in reverse order along some dimensions: a copy.
+    """Return a copy with the elements in reverse order along some dimensions.
 
     Returns:
         A tensor of the shape and dtype of ``input``.
@@ -42,7 +42,8 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
-    """The elements moved along a dimension (of all elements in a row without one); what falls off enters again.
+    """Return the elements shifted along a dimension, or all of them in a row; those that leave at the end return at the
+    start.
 
     Returns:
         A tensor of the shape and dtype of ``input``.
@@ -59,7 +60,7 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
-    """The positions of the elements in order; equal ones stay in theirs.
+    """Return the positions of the elements in sorted order; equal elements keep their order.
 
     Returns:
         An int64 tensor of the shape of ``input``.
@@ -72,7 +73,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     if array.ndim == 0:
         return plain(input, np.zeros((), np.int64), "argsort")
     dim = as_dim(dim, array.ndim)
-    if descending:  # from behind, so that equal elements keep their order
+    if descending:  # sorted from the end, so that equal elements keep their order
         turned = np.flip(np.argsort(np.flip(array, dim), dim, kind="stable"), dim)
         order = array.shape[dim] - 1 - turned
     else:
@@ -81,24 +82,24 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 class Sorted(ValuesAndIndices):
-    """The elements in order, and where they were."""
+    """The elements in order, and their former positions."""
 
     __slots__ = ()
     name = "sort"
 
 
 class Largest(ValuesAndIndices):
-    """The largest elements, and where they are."""
+    """The largest elements and their positions."""
 
     __slots__ = ()
     name = "topk"
 
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
-    """The elements in order along ``dim``, and where they were; equal ones stay in their order.
+    """Return the elements in order along ``dim`` and their former positions; equal elements keep their order.
 
     Returns:
-        The elements, and where they were (int64), both of the shape of ``input``.
+        The elements and their former positions (int64), both of the shape of ``input``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -110,7 +111,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Largest:
-    """The ``k`` largest (or smallest) elements along ``dim``, in order, and where they are.
+    """Return the ``k`` largest (or smallest) elements along ``dim``, in order, and their positions.
 
     Returns:
         Two tensors of the shape of ``input`` with length k along ``dim``: the elements, and their positions (int64).
@@ -133,12 +134,12 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def _no_derivative(name: str, shown: str) -> Operation:
-    """An operation that is recorded, and whose derivative backward asks for in vain."""
+    """Return an operation that is recorded and whose backward raises an error."""
 
     def backward(node: Node, g: Any) -> Any:
         raise NotImplementedError(
             f"the derivative for '{name}' is not implemented.\n"
-            "Which values there are has no derivative: use x.detach().unique()."
+            "The distinct values have no derivative: use x.detach().unique()."
         )
 
     op = NamedOperation(name, backward, torch_name=shown, renamed=True)
@@ -159,11 +160,11 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The values of ``input`` (its slices along ``dim``), each once and in order.
+    """Return the distinct values of ``input`` (or slices along ``dim``) in order.
 
     Returns:
-        The values, which want a gradient where ``input`` does, and have none; with ``return_inverse`` also which of
-        them each element is; with ``return_counts`` how often each is.
+        The values, which require grad if ``input`` does, but have no derivative; with ``return_inverse`` also the
+        position of each element among them; with ``return_counts`` the number of times that each occurs.
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -1,6 +1,6 @@
 """The tensor of PyTorch's vocabulary: the engine's tensor under other names.
 
-It has no state of its own, so either kind can be turned into the other without a copy: :func:`as_kind`.
+It has no state beyond the engine's, so that either kind can be turned into the other without a copy: :func:`as_kind`.
 :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
 """
 
@@ -29,19 +29,19 @@ from minitensor.torch.grad_fn import Function, answered, look
 
 
 class Tensor(BaseTensor):
-    """An n-dimensional array that knows its storage and its history. Made by ``torch.tensor``, ``torch.zeros``, ..."""
+    """An n-dimensional array with a storage and a history. Made by ``torch.tensor``, ``torch.zeros``, ..."""
 
     __slots__ = ()
 
     _spelled_otherwise = True
 
     def __new__(cls, *given: Any) -> Any:
-        """``torch.Tensor(data)``: float32 whatever the data; ``torch.Tensor(2, 3)``: of that size."""
+        """Return ``torch.Tensor(data)``, float32 whatever the data; or ``torch.Tensor(2, 3)``, of that size."""
         if not given:
             return object.__new__(cls)
         return cls._called_with(*given)
 
-    #: What ``torch.Tensor(...)`` makes of what it is given. Told by ``creation``, which is made of tensors.
+    #: Makes the tensor of ``torch.Tensor(...)``. Set by ``assembly``, because ``creation`` imports this module.
     _called_with: Callable[..., Tensor]
 
     def __init__(self, *given: Any) -> None:
@@ -49,15 +49,15 @@ class Tensor(BaseTensor):
             made = type(self)._made(np.empty(0, np.float32))
             self._array, self._storage, self._node, self._history = made._array, made._storage, None, None
 
-    # ---------- how it looks at the storage ----------
+    # ---------- shape and storage ----------
 
     @property
     def shape(self) -> Size:  # type: ignore[override]  # this vocabulary's own
-        """Elements along each dimension."""
+        """Lengths of the dimensions."""
         return Size(self._array.shape)
 
     def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # this vocabulary's own
-        """The shape, or the length of one dimension.
+        """Return the shape, or the length of one dimension.
 
         Raises:
             IndexError: if the tensor has no such dimension.
@@ -65,19 +65,19 @@ class Tensor(BaseTensor):
         return Size(self._array.shape) if dim is None else self._array.shape[as_dim(dim, self._array.ndim)]
 
     def dim(self) -> int:
-        """How many dimensions there are."""
+        """Return the number of dimensions."""
         return self._array.ndim
 
     ndimension = dim
 
     def numel(self) -> int:
-        """How many elements there are."""
+        """Return the number of elements."""
         return self._array.size
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements of the storage lie between neighbours, along each dimension or one.
+        """Return the distance of neighbours in elements of the storage, along each dimension or one.
 
         Raises:
             IndexError: if the tensor has no such dimension.
@@ -87,7 +87,7 @@ class Tensor(BaseTensor):
         return steps if dim is None else steps[as_dim(dim, len(steps))]
 
     def storage_offset(self) -> int:
-        """How many elements of the storage lie before the first element."""
+        """Return the number of elements of the storage before the first element."""
         return self.offset
 
     @property
@@ -97,12 +97,12 @@ class Tensor(BaseTensor):
 
     @property
     def device(self) -> device:
-        """Where the numbers lie."""
+        """The device of the numbers."""
         return device_of(self)
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the numbers lie on a GPU, perhaps the simulated one."""
+        """True if the numbers are on a GPU, perhaps the simulated one."""
         return gpu_of(self._array) is not None
 
     @property
@@ -111,23 +111,23 @@ class Tensor(BaseTensor):
         return self._array.itemsize
 
     def is_floating_point(self) -> bool:
-        """Whether the numbers have fractions."""
+        """True if the elements are floats."""
         return self._array.dtype in FLOATS
 
     def untyped_storage(self) -> StorageLook:
-        """The storage, whose size is told in bytes."""
+        """Return the storage, whose size is in bytes."""
         return StorageLook(self._storage, self)
 
     @property
     def _version(self) -> int:
-        """How many writes the storage has seen, through any tensor that shares its version."""
+        """The number of writes to the storage through any tensor that shares its version."""
         return self._storage.version
 
-    # ---------- where its numbers came from ----------
+    # ---------- gradient and history ----------
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a gradient is wanted. Set it to True to make a leaf.
+        """True if a gradient is computed for this tensor. Set it to True to make a leaf.
 
         Raises:
             RuntimeError: if it is set for a tensor that does not hold floats, to False for a non-leaf, or to a value
@@ -175,7 +175,7 @@ class Tensor(BaseTensor):
 
     @property  # type: ignore[override]  # a gradient of this vocabulary
     def grad(self) -> Tensor | None:
-        """The gradient that backward left here, of this shape and dtype; None where there is none.
+        """The gradient that backward accumulated, of this shape and dtype; None if there is none.
 
         Raises:
             RuntimeError: if one of another shape or dtype is set.
@@ -235,12 +235,13 @@ class Tensor(BaseTensor):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether this non-leaf keeps its gradient."""
+        """True if this non-leaf keeps its gradient."""
         extra = getattr(self, "_extra", None)
         return extra is not None and extra.box is not None and type(self._current()) is not Leaf
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
-        """Call ``hook(gradient)`` in backward; what it returns, a tensor alike, replaces the gradient.
+        """Call ``hook(gradient)`` in backward; a tensor that it returns replaces the gradient and must have its shape
+        and dtype.
 
         Raises:
             RuntimeError: if the tensor does not require grad.
@@ -253,7 +254,7 @@ class Tensor(BaseTensor):
         return BaseTensor.register_hook(self, lambda g: answered(hook, as_kind(g)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
-        """Call ``hook(tensor)`` each time that backward has added to the gradient of this leaf.
+        """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
 
         Raises:
             RuntimeError: if the tensor is no leaf, or does not require grad.
@@ -263,7 +264,7 @@ class Tensor(BaseTensor):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if type(node) is not Leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        me = weakref.ref(self)  # the leaf would hold its tensor otherwise
+        me = weakref.ref(self)  # a strong reference would keep the tensor alive as long as its leaf
 
         def after() -> None:
             tensor = me()
@@ -275,11 +276,11 @@ class Tensor(BaseTensor):
         return handle
 
     def detach(self) -> Tensor:
-        """A tensor of this shape on the same storage, with the same version, that requires no grad."""
+        """Return a tensor of this shape on the same storage, with the same version, that does not require grad."""
         return as_kind(BaseTensor.detach(self))
 
     def detach_(self) -> Tensor:
-        """Leave the history: the same tensor, which now requires no grad.
+        """Leave the history: the same tensor, which no longer requires grad.
 
         Raises:
             RuntimeError: if the tensor is a view.
@@ -299,14 +300,16 @@ class Tensor(BaseTensor):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this is a view of; None where it is no view. Looked for, as a view does not hold it."""
+        """The tensor that this is a view of; None if it is no view. It is searched, because a view has no
+        reference to it.
+        """
         if not self._is_view():
             return None
         history = self._history
         for each in gc.get_referrers(history):
             if isinstance(each, Tensor) and each._array is history.base:
                 return each
-        base = Tensor._alias(history.base, self._storage)  # the name of the base is gone; its memory is not
+        base = Tensor._alias(history.base, self._storage)  # the base was freed; its memory was not
         base._node, base._history, base._seen = history.node, history, history.version
         return base
 
@@ -355,7 +358,7 @@ class Tensor(BaseTensor):
         return bool((self == value)._array.any())  # type: ignore[attr-defined]  # a tensor of marks
 
     def item(self) -> float | int | bool:
-        """The one element, as a Python number.
+        """Return the only element as a Python number.
 
         Raises:
             RuntimeError: if there is not exactly one.
@@ -370,14 +373,14 @@ class Tensor(BaseTensor):
         return int(self._array.item())
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers, as deep as there are dimensions."""
+        """Return the elements as nested lists of Python numbers, as deep as there are dimensions."""
         return self._array.tolist()
 
     def __copy__(self) -> Tensor:
         return _of_kind(type(self), BaseTensor.__copy__(self))
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        """A leaf on a copy of the whole storage, which every tensor on that storage shares that is copied along.
+        """Return a leaf on a copy of the whole storage. Tensors of that storage that are copied with it share the copy.
 
         Raises:
             RuntimeError: if the tensor is no leaf.
@@ -387,7 +390,7 @@ class Tensor(BaseTensor):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 "moment.  If you were attempting to deepcopy a module, this may be because of a "
                 "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001\n"
-                f"This one was made by {self.grad_fn.name()} and would lose its history. Use x.detach() first, or "
+                f"This one is the result of {self.grad_fn.name()} and would lose its history. Use x.detach() first, or "
                 "x.clone() to stay in the graph."
             )
         storage = self._storage
@@ -404,7 +407,7 @@ class Tensor(BaseTensor):
                 other._put_gradient(copy.deepcopy(as_kind(gradient), memo), copies=False)
         return other
 
-    #: Whether a deep copy has a copy of the gradient. That of a parameter has none.
+    #: True if a deep copy has a copy of the gradient. That of a parameter has none.
     _copies_gradient = True
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -418,7 +421,7 @@ class Tensor(BaseTensor):
 
 
 class StorageLook:
-    """What ``untyped_storage()`` shows. Two looks at one storage are equal."""
+    """A reference to a storage, as ``untyped_storage()`` returns it. Two references to one storage are equal."""
 
     __slots__ = ("_storage", "_tensor")
 
@@ -426,11 +429,11 @@ class StorageLook:
         self._storage, self._tensor = storage, tensor
 
     def data_ptr(self) -> int:
-        """The address in bytes of its first byte."""
+        """Return the address of its first byte."""
         return self._tensor.data_ptr() - self._tensor.offset * self._tensor._array.itemsize
 
     def nbytes(self) -> int:
-        """Its size in bytes."""
+        """Return its size in bytes."""
         return self._storage.buffer.nbytes
 
     size = nbytes
@@ -444,7 +447,7 @@ class StorageLook:
 
 
 def as_kind(x: BaseTensor) -> Any:
-    """The engine's tensor ``x`` itself, as a tensor of this vocabulary."""
+    """Turn the engine's tensor ``x`` into a tensor of this vocabulary and return it."""
     x.__class__ = Tensor
     return x
 
@@ -455,12 +458,12 @@ def _of_kind(kind: type, x: BaseTensor) -> Any:
 
 
 def _rebuilt(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, ...]) -> Any:
-    """What a pickle is read back as."""
+    """Return a tensor from a pickle."""
     return _of_kind(kind, make(*arguments))
 
 
 def plain(x: Tensor, array: Any, name: str) -> Tensor:
-    """A tensor of ``array`` without history, computed from ``x`` by ``name``."""
+    """Return a tensor of ``array`` without history, which operation ``name`` computed from ``x``."""
     if gpu_of(x._array) is None:
         array = np.asarray(array)
     return Tensor._made(array, name, (x,))

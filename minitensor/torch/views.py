@@ -1,6 +1,6 @@
 """Views: new tensors on existing storages.
 
-Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself; they write
+Their in-place forms (``transpose_``, ``squeeze_``, ...) change shape and strides of the tensor itself and write
 nothing.
 """
 
@@ -23,7 +23,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class View(Reshaping):
-    """What views of one kind have in common; ``torch_name`` is that of their ``grad_fn``."""
+    """The operation of all views of one kind; ``torch_name`` is that of their ``grad_fn``."""
 
     __slots__ = ("torch_name",)
 
@@ -72,7 +72,7 @@ SELECT, SLICE, DIAGONAL, ALIAS = _part("select"), _part("slice"), _part("diagona
 SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackward0"), _part("unbind")
 
 
-#: ``x[None]`` picks, and PyTorch records it as ``unsqueeze``.
+#: ``x[None]`` is an index, which PyTorch records as ``unsqueeze``.
 NEW_DIMENSION = _part("unsqueeze")
 
 
@@ -80,7 +80,7 @@ EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expanded_backward)
 
 
 def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
-    """A tensor that looks at the storage of ``x`` as ``array`` does."""
+    """Return the tensor on the storage of ``x`` whose elements are those of ``array``."""
     return as_kind(view_of(x, array, op, saved))
 
 
@@ -88,7 +88,7 @@ def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
 
 
 def _full(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
-    """The shape with -1 worked out."""
+    """Return the shape with -1 replaced by the missing length."""
     count = x._array.size
     if any(n < -1 for n in sizes):
         raise RuntimeError(f"invalid shape dimension {min(sizes)}")
@@ -113,7 +113,7 @@ def _on_same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | N
 
 
 def view(input: Tensor, *size: Any) -> Tensor:
-    """The elements in another shape, always on the same storage.
+    """Return the elements in another shape, always on the same storage.
 
     Raises:
         RuntimeError: if that needs a copy.
@@ -131,10 +131,10 @@ def view(input: Tensor, *size: Any) -> Tensor:
 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
-    """The elements in another shape: a view where the memory allows it, else a copy.
+    """Return the elements in another shape: a view if the memory allows it, else a copy.
 
     Args:
-        shape: lengths with the same product; one of them may be -1, which is worked out.
+        shape: lengths with the same product; one of them may be -1, which is computed.
 
     Raises:
         RuntimeError: if the shape has not as many elements.
@@ -151,7 +151,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of ``other``, on the same storage.
+    """Return the elements in the shape of ``other``, on the same storage.
 
     Raises:
         RuntimeError: if the shape has not as many elements, or needs a copy.
@@ -162,7 +162,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of ``other``.
+    """Return the elements in the shape of ``other``.
 
     Raises:
         RuntimeError: if the shape has not as many elements.
@@ -173,7 +173,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself where they are one already.
+    """Return the dimensions from ``start_dim`` to ``end_dim`` as one; the tensor itself if they are one already.
 
     Raises:
         RuntimeError: if ``start_dim`` comes after ``end_dim``.
@@ -191,7 +191,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension, of shape [n]: a view where the memory allows it, else a copy.
+    """Return all elements in one dimension, of shape [n]: a view if the memory allows it, else a copy.
 
     Raises:
         TypeError: if ``input`` is no tensor.
@@ -201,7 +201,7 @@ def ravel(input: Tensor) -> Tensor:
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One dimension as several.
+    """Return one dimension split into several.
 
     Args:
         sizes: lengths whose product is that of ``dim``; one of them may be -1.
@@ -227,7 +227,7 @@ def _squeezed(x: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """A view without the dimensions of length 1 (all of them, or those in ``dim``).
+    """Return a view without the dimensions of length 1 (all of them, or those in ``dim``).
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -244,7 +244,7 @@ def _unsqueezed(x: Tensor, dim: Any) -> tuple[int, ...]:
 
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A view with a dimension of length 1 more, at ``dim``.
+    """Return a view with another dimension of length 1 at ``dim``.
 
     Raises:
         IndexError: if the result has no such dimension.
@@ -265,7 +265,7 @@ def _exchanged(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """A view with two dimensions exchanged.
+    """Return a view with two dimensions exchanged.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -275,7 +275,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
-    """A view with the dimensions in another order.
+    """Return a view with the dimensions in another order.
 
     Args:
         dims: every dimension once, in the order wanted.
@@ -304,7 +304,7 @@ def _turned(op: str, x: Tensor) -> tuple[int, ...]:
 
 
 def t(input: Tensor) -> Tensor:
-    """A view of a matrix with rows and columns exchanged; of a vector or number, the same.
+    """Return a view of a matrix with rows and columns exchanged; a vector or a number is returned unchanged.
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
@@ -314,7 +314,7 @@ def t(input: Tensor) -> Tensor:
 
 
 def movedim(input: Tensor, source: int, destination: int) -> Tensor:
-    """A view with one dimension moved to another place.
+    """Return a view with one dimension moved to another position.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -325,12 +325,14 @@ def movedim(input: Tensor, source: int, destination: int) -> Tensor:
 
 
 def contiguous(input: Tensor) -> Tensor:
-    """The tensor itself where its elements lie in order, else a copy of its shape in which they do: never refused."""
+    """Return the tensor itself if its elements are contiguous, else a contiguous copy of its shape. Nothing is
+    refused.
+    """
     return input if input.is_contiguous() else input.clone()
 
 
 def reversed_dims(x: BaseTensor) -> Tensor:
-    """A view with the dimensions in reverse order. Warns, as PyTorch does, where these are not two.
+    """Return a view with the dimensions in reverse order. Warns, as PyTorch does, unless there are two or none.
 
     Nothing is refused.
     """
@@ -345,7 +347,7 @@ def reversed_dims(x: BaseTensor) -> Tensor:
 
 
 def matrices_transposed(input: Tensor) -> Tensor:
-    """A view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
+    """Return a view with the last two dimensions exchanged: [..., n, m] becomes [..., m, n].
 
     Raises:
         IndexError: if the tensor has fewer than two dimensions.
@@ -375,7 +377,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t_(input: Tensor) -> Tensor:
-    """Exchange rows and columns of a matrix itself: its shape [n, m] becomes [m, n]. Nothing is written.
+    """Exchange rows and columns of the matrix itself: its shape [n, m] becomes [m, n]. Nothing is written.
 
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
@@ -397,7 +399,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
 
 
 def unsqueeze_(input: Tensor, dim: int) -> Tensor:
-    """Give the tensor itself a dimension of length 1 more. Nothing is written.
+    """Add a dimension of length 1 to the tensor itself. Nothing is written.
 
     Raises:
         IndexError: if the result has no such dimension.

@@ -1,6 +1,6 @@
-"""``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that went wrong.
+"""``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that caused an error.
 
-Backward itself is the engine's; here are PyTorch's arguments, refusals and words for it.
+Backward itself is the engine's; this package adds PyTorch's arguments, errors and words.
 May import: all that stands below ``torch``, and its tensors.
 """
 

@@ -1,4 +1,4 @@
-"""Anomaly detection: when backward fails, or gives nan, say which line of the forward computed what failed."""
+"""Anomaly detection: if backward fails or computes nan, report the line of the forward pass that is the cause."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from minitensor.torch.grad_fn import function_name
 
 
 class set_detect_anomaly:
-    """Switch the search on or off, at once; as a context manager the former state comes back at the end.
+    """Switch the search on or off at once; as a context manager, restore the former state at the end.
 
     Args:
-        mode: whether to search.
-        check_nan: whether a gradient that becomes nan is an error.
+        mode: True to search.
+        check_nan: True if a gradient that becomes nan is an error.
     """
 
     __slots__ = ("_before",)
@@ -48,7 +48,7 @@ class detect_anomaly(set_detect_anomaly):
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Watch a backward while the search is on. What it lacks is told in PyTorch's words in any case."""
+    """Watch a backward while the search is on. In either case, errors about missing values get PyTorch's words."""
     try:
         if anomaly.on:
             with _watching():

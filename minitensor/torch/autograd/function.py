@@ -1,8 +1,8 @@
-"""``torch.autograd.Function``: an operation whose forward and backward the reader writes.
+"""``torch.autograd.Function``: an operation whose forward and backward the user writes.
 
-What holds for every operation holds for it: what it saved is checked against later writes, and what it writes in place
-moves the history of all views on. Forward says by ``ctx.mark_dirty(x)`` that it writes an input; a write that it does
-not announce is refused, where PyTorch would go on with a wrong history.
+It follows the rules of every operation: its saved tensors are checked against later writes, and its in-place writes
+move the history of all views on. Forward announces with ``ctx.mark_dirty(x)`` that it writes an input; a write that it
+does not announce is refused, whereas PyTorch would continue with a wrong history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class FunctionCtx(PyLayerContext):
-    """``ctx``: what forward hands over to backward."""
+    """``ctx``, by which forward passes values to backward."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class FunctionCtx(PyLayerContext):
         call.late_announcements = True
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Say which inputs forward writes, before or after it does; forward must return them.
+        """Announce which inputs forward writes, before or after it does; forward must return them.
 
         Raises:
             RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
@@ -57,7 +57,7 @@ class FunctionCtx(PyLayerContext):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What forward gave to ``save_for_backward``, as it was then.
+        """The tensors that forward passed to ``save_for_backward``, with their values at that time.
 
         Raises:
             RuntimeError: if a write has overwritten it.
@@ -85,11 +85,12 @@ def _on_tensors(node: Node, g: Any) -> Any:
 class Function(PyLayer):
     """Subclass it with two static methods and call ``MyFunction.apply(...)``.
 
-    ``forward(ctx, *args)`` returns a tensor or a tuple of them; it runs without recording. ``backward(ctx, *grads)`` is
-    given the gradient of each output and returns one for each argument of forward: None for what is no tensor or has no
-    gradient. Instead of ``ctx``, forward may leave the keeping to ``setup_context(ctx, inputs, output)``.
+    ``forward(ctx, *args)`` returns a tensor or a tuple of tensors; it runs without recording. ``backward(ctx, *grads)``
+    gets the gradient of each output and returns one for each argument of forward: None for an argument that is no
+    tensor or has no gradient. Instead of using ``ctx``, forward may leave saving to ``setup_context(ctx, inputs,
+    output)``.
 
-    An output has memory of its own: what forward returns of its inputs unchanged is a copy of it.
+    An output has its own memory: an input that forward returns unchanged is copied.
     """
 
     _context = FunctionCtx
@@ -99,17 +100,17 @@ class Function(PyLayer):
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
             "function with static forward method. (Example: "
             "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)\n"
-            f"Nothing is made of {type(self).__name__}; it is called as {type(self).__name__}.apply(...)."
+            f"{type(self).__name__} has no instances; call {type(self).__name__}.apply(...)."
         )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """To be written by the subclass whose forward takes no ``ctx``."""
+        """Save values for backward; a subclass whose forward has no ``ctx`` defines it."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward and record the function, where some tensor among the arguments requires grad.
+        """Run forward, and record the function if a tensor among the arguments requires grad.
 
         Raises:
             RuntimeError: if forward writes a leaf that requires grad, or an input that it did not announce.
@@ -150,7 +151,7 @@ class Function(PyLayer):
         if len(given) < expected or any(x is not None for x in given[expected:]):
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(given)})\nbackward returns one for each argument of forward, and None for what is no tensor."
+                f"{len(given)})\nbackward returns one for each argument of forward, and None for one that is no tensor."
             )
         of_tensors = [x for x, is_tensor in zip(given, ctx._takes_tensor, strict=False) if is_tensor]
         fitted = zip(of_tensors, node.inputs, ctx._inputs, strict=True)
@@ -161,7 +162,7 @@ class Function(PyLayer):
 
 
 def _fitted(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """A gradient in the shape and dtype of its input: summed where the input would be broadcast to it."""
+    """Return a gradient in the shape and dtype of its input, summed if the input would be broadcast to the gradient."""
     if not isinstance(x, BaseTensor):
         raise RuntimeError(
             f"expected Variable or None (got {type(x).__name__})\n{name}.backward returned it as gradient {k}."
@@ -184,7 +185,7 @@ def _fitted(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) 
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Have ``backward`` run without recording: it may compute with NumPy. Its gradients have no gradients then.
+    """Return ``backward`` without recording, so that it may compute with NumPy. Its gradients cannot be differentiated.
 
     Raises:
         RuntimeError: in backward, if ``create_graph`` asks for gradients that can be differentiated.

@@ -1,4 +1,4 @@
-"""``torch.autograd.functional``: Jacobians, Hessians, and their products with vectors, of functions of tensors."""
+"""``torch.autograd.functional``: Jacobians, Hessians and their products with vectors, for functions of tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tensors = tuple[Tensor, ...]
 
 
 def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
-    """The tensors, and whether they came as a tuple.
+    """Return the tensors, and True if they were given as a tuple.
 
     Raises:
         TypeError: if it is neither a tensor nor a tuple of tensors.
@@ -39,14 +39,14 @@ def _alike(many: Sequence[Any], was_tuple: bool) -> Any:
 
 
 def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
-    """The inputs as what the function is differentiated for: leaves, or looks that keep their history."""
+    """Return the inputs to differentiate by: leaves, or with ``create_graph`` aliases that keep their history."""
     if create_graph:
         return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
 def _called(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
-    """The inputs differentiated for, the outputs, and whether each came as a tuple."""
+    """Return the inputs to differentiate by, the outputs, and for both if they were given as a tuple."""
     given, several_in = _tuple(inputs, f"inputs given to {what}")
     leaves = _leaves(given, create_graph)
     outputs, several_out = _tuple(func(*leaves), "outputs of the user-provided function")
@@ -54,7 +54,7 @@ def _called(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str
 
 
 def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) -> Tensors:
-    """The gradients; zeros for an input that no output depends on."""
+    """Return the gradients; zeros for an input that no output depends on."""
     pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
     if not pairs:
         return tuple(zeros_like(x) for x in inputs)
@@ -74,7 +74,7 @@ def _kept(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
 
 
 def _vector(v: Any, like: Tensors, what: str) -> Tensors:
-    """The vector of a product, one tensor for each of ``like``.
+    """Return the vector of a product, one tensor for each of ``like``.
 
     Raises:
         RuntimeError: if its shapes differ.
@@ -99,7 +99,7 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
 
 
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """The derivative of every element of the output for every element of the input: shape ``out.shape + in.shape``."""
+    """Return the derivatives of all output elements by all input elements, of shape ``out.shape + in.shape``."""
     with enable_grad():
         leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "jacobian")
         rows = []
@@ -116,7 +116,7 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
-    """The second derivatives of a function with one element: shape ``in.shape + in.shape``.
+    """Return the second derivatives of a function that returns one element, of shape ``in.shape + in.shape``.
 
     Raises:
         RuntimeError: if the function returns anything else.
@@ -140,7 +140,7 @@ def _scalar(out: Any, what: str) -> Tensor:
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The output, and the product of ``v`` with the Jacobian: what backward computes."""
+    """Return the output, and the product of ``v`` with the Jacobian, which backward computes."""
     with enable_grad():
         leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "vjp")
         found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
@@ -151,7 +151,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The output, and the product of the Jacobian with ``v``: backward is linear in its seed."""
+    """Return the output, and the product of the Jacobian with ``v``, which uses that backward is linear in its seed."""
     with enable_grad():
         leaves, outputs, _, several_out = _called(func, inputs, create_graph, "jvp")
         seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)
@@ -164,12 +164,12 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The output, and the product of the Hessian with ``v``."""
+    """Return the output, and the product of the Hessian with ``v``."""
     return _hessian_product("hvp", func, inputs, v, create_graph)
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The output, and the product of ``v`` with the Hessian, which is symmetric."""
+    """Return the output, and the product of ``v`` with the Hessian, which is symmetric."""
     return _hessian_product("vhp", func, inputs, v, create_graph)
 
 

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``, as PyTorch asks for them."""
+"""``backward`` and ``grad`` with PyTorch's arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 def _start(x: Any, gradient: Any, i: int) -> engine.Start:
-    """The node of ``x`` and the gradient to begin with.
+    """Return the node of ``x`` and the gradient that backward starts with.
 
     Raises:
         RuntimeError: if nothing was recorded, or if a gradient is needed and none of that shape is given.
@@ -63,14 +63,14 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of ``tensors`` to the ``grad`` of every leaf that they were computed from.
+    """Add the gradients of ``tensors`` to the ``grad`` of every leaf that they depend on.
 
     Args:
-        grad_tensors: the gradients to begin with; 1 for what has one element.
-        retain_graph: keep what was saved, so that backward can run again.
+        grad_tensors: the gradients to start with; 1 for a tensor of one element.
+        retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients go nowhere
-            else: what other tensors were computed by is neither needed nor freed.
+        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients flow nowhere
+            else: the nodes of other tensors are neither needed nor freed.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient has
@@ -94,7 +94,7 @@ def backward(
 
 
 def _retaining(inputs: list[Any]) -> frozenset[Node]:
-    """The nodes of ``inputs``; those that are no leaves keep the gradient that comes to them."""
+    """Return the nodes of ``inputs``; those that are no leaves will keep their gradients."""
     if not inputs:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     for x in inputs:
@@ -112,14 +112,14 @@ def backward_of_one(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradient of this tensor to the ``grad`` of every leaf that it was computed from.
+    """Add the gradient of this tensor to the ``grad`` of every leaf that it depends on.
 
     Args:
-        gradient: the gradient to begin with; 1 where the tensor has one element.
-        retain_graph: keep what was saved, so that backward can run again.
+        gradient: the gradient to start with; 1 if the tensor has one element.
+        retain_graph: keep the saved tensors, so that backward can run again.
         create_graph: must be False; ``torch.autograd.grad`` records gradients.
-        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients go nowhere
-            else: what other tensors were computed by is neither needed nor freed.
+        inputs: the tensors whose ``grad`` is added to, leaves or not; all leaves by default. Gradients flow nowhere
+            else: the nodes of other tensors are neither needed nor freed.
 
     Raises:
         RuntimeError: if a saved tensor was overwritten or freed. No gradient has changed then.
@@ -143,9 +143,9 @@ def grad(
     *,
     no_grad_vars: Any = None,
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of ``outputs`` for ``inputs`` (leaves or not), without touching any ``grad``.
+    """Return the gradients of ``outputs`` by ``inputs`` (leaves or not), without changing any ``grad``.
 
-    ``no_grad_vars`` is Paddle's: tensors that no gradient passes through.
+    ``no_grad_vars`` is Paddle's: tensors that no gradient flows through.
 
     Raises:
         RuntimeError: if an output does not depend on an input, unless ``allow_unused`` is true (then its gradient is

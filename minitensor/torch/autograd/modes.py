@@ -1,4 +1,4 @@
-"""Whether operations are recorded: for a block, for a function, or from now on."""
+"""Grad mode: record operations or not, in a block, in a function, or from now on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_g
 
 
 class set_grad_enabled:
-    """Switch recording on or off, at once; as a context manager the former mode comes back at the end.
+    """Switch recording on or off at once; as a context manager, restore the former mode at the end.
 
     Raises:
         TypeError: if ``mode`` is no bool.
@@ -44,15 +44,15 @@ class set_grad_enabled:
 
 
 class inference_mode(no_grad):
-    """Here the same as ``no_grad``: versions go on being counted. ``explain`` tells where PyTorch would refuse what was
-    made in it.
+    """The same as ``no_grad`` in minitensor: versions are still counted. ``explain`` reports which uses of its tensors
+    PyTorch refuses.
     """
 
     __slots__ = ("_outside",)
     _outside: Any
 
     def __new__(cls, mode: Any = True) -> Any:
-        """``@inference_mode`` and ``@inference_mode()`` both decorate; with False nothing changes."""
+        """Return a mode for ``@inference_mode`` and ``@inference_mode()``; with False a mode that changes nothing."""
         if callable(mode):
             return cls()(mode)
         return super().__new__(cls) if mode else enable_grad()

@@ -1,4 +1,4 @@
-"""The optimizers: each step is one write of each parameter, in place."""
+"""Optimizers: each step writes each parameter once, in place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from minitensor.torch.optim.optimizer import Optimizer
 
 
 def _not_differentiable(wanted: bool) -> bool:
-    """False. How a step is carried out (``foreach``, ``fused``, ``capturable``) is kept and changes nothing here."""
+    """Return False. Options of the implementation (``foreach``, ``fused``, ``capturable``) are stored and have
+    no effect.
+    """
     if wanted:
         raise NotImplementedError("differentiable=True: a step is no operation here, and has no gradient")
     return False
@@ -23,9 +25,9 @@ def _check(name: str, value: Any) -> None:
 
 
 class SGD(Optimizer):
-    """Steps against the gradient, with momentum (Polyak 1964), or Nesterov's (1983), if asked for.
+    """Steps against the gradient, optionally with momentum (Polyak 1964) or Nesterov's momentum (1983).
 
-    Parameters of any shape, each written once a step.
+    Parameters have any shape; each step writes each once.
 
     Raises:
         TypeError, ValueError: if ``params`` are no parameters or not leaves.
@@ -83,9 +85,9 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Steps scaled by running means of the gradient and of its square (Kingma and Ba 2015).
 
-    With ``amsgrad`` the mean square never falls (Reddi, Kale and Kumar 2018).
+    With ``amsgrad`` the mean square never decreases (Reddi, Kale and Kumar 2018).
 
-    Parameters of any shape, each written once a step.
+    Parameters have any shape; each step writes each once.
 
     Raises:
         TypeError, ValueError: if ``params`` are no parameters or not leaves.
@@ -163,7 +165,7 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameters directly (Loshchilov and Hutter 2019).
 
-    Parameters of any shape, each written once a step.
+    Parameters have any shape; each step writes each once.
 
     Raises:
         TypeError, ValueError: if ``params`` are no parameters or not leaves.
@@ -186,9 +188,9 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps over the root of a running mean of the gradient's square (Hinton 2012), with momentum if asked for.
+    """Steps over the root of a running mean of the gradient's square (Hinton 2012), optionally with momentum.
 
-    Parameters of any shape, each written once a step.
+    Parameters have any shape; each step writes each once.
 
     Raises:
         TypeError, ValueError: if ``params`` are no parameters or not leaves.

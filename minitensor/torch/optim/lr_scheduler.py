@@ -12,10 +12,10 @@ __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "Lin
 
 
 class LRScheduler:
-    """Sets ``lr`` of every group, when it is made and at each ``step()``.
+    """Set ``lr`` of every group, at construction and at each ``step()``.
 
     Args:
-        optimizer: whose groups it sets.
+        optimizer: the optimizer whose groups it sets.
 
     Raises:
         AttributeError: if ``optimizer`` is none.
@@ -30,11 +30,11 @@ class LRScheduler:
         self.step()
 
     def rate(self, base: float) -> float:
-        """The rate of step ``last_epoch`` of a group that began with ``base``. A subclass says."""
+        """Return the rate at step ``last_epoch`` of a group whose first rate was ``base``. Subclasses define it."""
         raise NotImplementedError
 
     def step(self) -> None:
-        """Go on by one step."""
+        """Advance by one step."""
         self.last_epoch += 1
         self._step_count += 1
         for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
@@ -42,15 +42,15 @@ class LRScheduler:
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
-        """The rate of each group as the last step left it."""
+        """Return the rate of each group after the last step."""
         return self._last_lr
 
     def state_dict(self) -> dict[str, Any]:
-        """Where it is, without the optimizer."""
+        """Return the state, without the optimizer."""
         return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambda")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from there. The optimizer's own rate changes with the next step, or with its own state."""
+        """Restore the state. The optimizer's own rate changes with the next step, or with the optimizer's state."""
         self.__dict__.update(state_dict)
 
 
@@ -67,12 +67,12 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         return base * self.lr_lambda(self.last_epoch)
 
 
 class StepLR(LRScheduler):
-    """``gamma`` times as large after every ``step_size`` steps.
+    """Multiply the rate by ``gamma`` after every ``step_size`` steps.
 
     Raises:
         AttributeError: if ``optimizer`` is none.
@@ -83,12 +83,12 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         return base * self.gamma ** (self.last_epoch // self.step_size)
 
 
 class MultiStepLR(LRScheduler):
-    """``gamma`` times as large at each of the ``milestones``.
+    """Multiply the rate by ``gamma`` at each of the ``milestones``.
 
     Raises:
         AttributeError: if ``optimizer`` is none.
@@ -99,12 +99,12 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         return base * self.gamma ** sum(each <= self.last_epoch for each in self.milestones)
 
 
 class ExponentialLR(LRScheduler):
-    """``gamma`` times as large after every step.
+    """Multiply the rate by ``gamma`` after every step.
 
     Raises:
         AttributeError: if ``optimizer`` is none.
@@ -115,12 +115,12 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         return base * self.gamma**self.last_epoch
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Down to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
+    """Lower the rate to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
 
     Raises:
         AttributeError: if ``optimizer`` is none.
@@ -132,12 +132,12 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
 
 
 class LinearLR(LRScheduler):
-    """From ``start_factor`` to ``end_factor`` of the first rate, in ``total_iters`` steps: a warm-up.
+    """Change the rate from ``start_factor`` to ``end_factor`` of the first, in ``total_iters`` steps: a warm-up.
 
     Raises:
         AttributeError: if ``optimizer`` is none.
@@ -156,7 +156,7 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
-        """The rate of this step."""
+        """Return the rate of this step."""
         done = min(self.last_epoch, self.total_iters) / self.total_iters
         return base * (self.start_factor + (self.end_factor - self.start_factor) * done)
 

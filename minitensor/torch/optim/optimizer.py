@@ -1,4 +1,4 @@
-"""What all optimizers of ``torch.optim`` have: groups of parameters, and what is remembered of each."""
+"""The base class of ``torch.optim``: groups of parameters, and the state of each parameter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minitensor.torch.tensor import Tensor
 
 
 class Optimizer:
-    """Groups of parameters with their settings, and what is remembered of each parameter.
+    """Groups of parameters with their settings, and the state of each parameter.
 
     Raises:
         TypeError, ValueError: if ``params`` are no parameters or not leaves.
@@ -35,7 +35,7 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """One group of parameters more, with settings of its own."""
+        """Add a group of parameters with its own settings."""
         params = param_group["params"]
         params = [params] if isinstance(params, BaseTensor) else list(params)
         for x in params:
@@ -60,7 +60,7 @@ class Optimizer:
                 drop_gradient(x, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Write every parameter that has a gradient. ``closure`` computes the loss first, and is returned."""
+        """Write every parameter that has a gradient. ``closure`` computes the loss first, which is returned."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -76,9 +76,9 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """What is remembered, with the parameters numbered, and the settings.
+        """Return the state, with the parameters numbered, and the settings.
 
-        What is remembered are the tensors that this optimizer goes on writing, no copies.
+        The tensors of the state are not copied: the optimizer continues to write them.
         """
         every = [x for group in self.param_groups for x in group["params"]]
         numbers = {id(x): i for i, x in enumerate(every)}
@@ -86,10 +86,10 @@ class Optimizer:
         return {"state": {numbers[id(x)]: kept for x, kept in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over settings, in copies, and what is remembered. The parameters stay this optimizer's own.
+        """Load settings, which are copied, and the state. The parameters remain this optimizer's own.
 
-        As in PyTorch, a tensor of the same dtype is taken over itself: an optimizer whose ``state_dict()`` was given
-        without ``copy.deepcopy`` and this one write the same averages.
+        As in PyTorch, a tensor of the same dtype is not copied: if the ``state_dict()`` of another optimizer is loaded
+        without ``copy.deepcopy``, both write the same averages.
 
         Raises:
             ValueError: if the groups differ in number or length, or an average has another shape than its parameter.
@@ -128,5 +128,5 @@ class Optimizer:
 
 
 def _for(x: Any, value: Any) -> Any:
-    """What was remembered, in the dtype and on the device of its parameter; a count of steps stays as it is."""
+    """Return a value of the state in the dtype and on the device of its parameter; a step count remains unchanged."""
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

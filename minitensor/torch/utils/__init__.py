@@ -1,6 +1,6 @@
 """``torch.utils``: gradient checkpointing, and data in batches.
 
-Samples come in PyTorch's order, seed by seed; a batch is a copy of its samples unless views are asked for.
+A seed gives PyTorch's order of samples; a batch is a copy of its samples unless views are requested.
 May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 

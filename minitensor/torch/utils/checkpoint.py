@@ -1,7 +1,7 @@
-"""``torch.utils.checkpoint``: forget what a part of the network saved, and compute it again in backward.
+"""``torch.utils.checkpoint``: drop the saved tensors of a part of the network, and recompute them in backward.
 
-The part keeps its arguments only. Backward runs it again, with the random numbers that it drew, and refuses where what
-it reads has been written since: it would compute something else.
+The part keeps only its arguments. Backward runs it again with the same random numbers, and refuses if a tensor that it
+reads has been written since, because the result would differ.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, of which backward keeps the arguments only and computes the rest again.
+    """Return ``function(*args, **kwargs)``; only the arguments are kept for backward, which recomputes the rest.
 
-    Both settings of ``use_reentrant`` do the same here: gradients reach the arguments and every tensor that the
-    function uses besides.
+    Both settings of ``use_reentrant`` do the same here: gradients reach the arguments and every other tensor that the
+    function uses.
 
     Raises:
         RuntimeError: in backward, if a tensor that the function reads has been written since.
@@ -52,7 +52,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
-    """Run a sequence in ``segments`` parts, each but the last under :func:`checkpoint`."""
+    """Run a sequence in ``segments`` parts, all but the last under :func:`checkpoint`."""
     steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(steps) // segments
 
@@ -72,41 +72,41 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
 
 
 class _Repeatable(Repeatable):
-    """Such a function in PyTorch's vocabulary."""
+    """A function to recompute, in PyTorch's vocabulary."""
 
     called = "torch.utils.checkpoint"
     kind = Tensor
 
     def detached(self, x: BaseTensor, wants: bool) -> Tensor:
-        """Another look at ``x`` without its history, which is a leaf where a gradient is wanted."""
+        """Return an alias of ``x`` without its history, which is a leaf if a gradient is wanted."""
         return as_kind(x.detach()).requires_grad_(wants)
 
     def back(self, outputs: list[Any], inputs: list[Any], grads: list[Any], recorded: bool, ends: list[Any]) -> Any:
-        """The gradients of ``outputs`` for ``inputs``; none passes through ``ends``."""
+        """Return the gradients of ``outputs`` by ``inputs``; none flows through ``ends``."""
         return grad(outputs, inputs, grads, recorded, recorded, allow_unused=True, no_grad_vars=ends)
 
     def random_state(self) -> Any:
-        """All that the next random numbers depend on."""
+        """Return everything that the next random numbers depend on."""
         return default_generator.state()
 
     def set_random_state(self, state: Any) -> None:
-        """Go on from a state that :meth:`random_state` gave."""
+        """Continue from a state that :meth:`random_state` returned."""
         default_generator.set_state(state)
 
 
 class _Checkpoint(Function):
-    """The part as one operation of its arguments and of what it uses besides."""
+    """The part as one operation of its arguments and of the other tensors that it uses."""
 
     @staticmethod
     def forward(ctx: Any, repeatable: _Repeatable, results: Any, *tensors: Any) -> Any:
-        """Nothing is left to compute."""
+        """Return the results, which are already computed."""
         ctx.repeatable = repeatable
         ctx.save_for_backward(*tensors[: len(tensors) - len(repeatable.outside)])
         return results
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Run the part again and go back through it."""
+        """Run the part again and propagate the gradients through it."""
         return None, None, *ctx.repeatable.gradients(ctx.saved_tensors, ctx.needs_input_grad[2:], grads, modes.grad)
 
 

@@ -1,7 +1,7 @@
-"""``torch.utils.data``: data sets, orders of their samples, and batches of them.
+"""``torch.utils.data``: data sets, orders of their samples, and batches.
 
-What is drawn at random is drawn number for number as PyTorch does: the generator of the whole program gives a seed, and
-the order comes from a generator of its own that begins with it.
+Random orders are PyTorch's, number for number: the program's generator gives a seed, and a new generator with that seed
+gives the order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class TensorDataset(datasets.Rows):
-    """Row i of each of ``tensors`` is sample i: a view of them; a copy with ``share=False`` (only minitensor has it).
+    """Row i of each of ``tensors`` is sample i: a view, or a copy with ``share=False`` (only minitensor has it).
 
     Raises:
         TypeError, AssertionError: if the arguments are no tensors, or their first dimensions differ in length.
@@ -45,12 +45,12 @@ SequentialSampler = samplers.InOrder
 
 
 def _seed() -> int:
-    """A number of 63 bits from the generator of the whole program."""
+    """Return a number of 63 bits from the program's generator."""
     return int(default_generator.long_words(1)[0] % np.uint64(2**63))
 
 
 class RandomSampler(samplers.Shuffled):
-    """Every index once, in any order; with ``replacement`` any index at any time.
+    """Every index once, in random order; with ``replacement`` any index at any time.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
@@ -68,7 +68,7 @@ class RandomSampler(samplers.Shuffled):
 
 
 class SubsetRandomSampler(Sampler):
-    """Some indices, in any order."""
+    """Some indices, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """``num_samples`` indices, each as likely as its weight says.
+    """``num_samples`` indices, each with the probability of its weight.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
@@ -116,7 +116,7 @@ BatchSampler = samplers.Batches
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Generator = default_generator
 ) -> list[datasets.Subset]:
-    """Parts of ``dataset``, of so many samples or of such shares, drawn at random.
+    """Return parts of ``dataset`` drawn at random, of the given lengths or shares.
 
     Raises:
         ValueError: if the lengths do not sum to that of the data set, or to 1.
@@ -137,7 +137,8 @@ def _joined(samples: list[Any]) -> Any:
 
 
 def default_collate(batch: list[Any]) -> Any:
-    """One batch of a list of samples: tensors, arrays and numbers are stacked, which copies; texts stay a list.
+    """Return one batch of a list of samples: tensors, arrays and numbers are stacked, which copies; texts remain a
+    list.
 
     Raises:
         TypeError: if it is anything else.
@@ -151,14 +152,14 @@ class DataLoader(Loader):
 
     Args:
         dataset: a Dataset, an IterableDataset, or anything with ``__getitem__`` and ``__len__``.
-        batch_size: how many samples a batch has; None hands out samples as the data set has them.
-        shuffle: a new order each time.
-        sampler: says the order, in the place of ``shuffle``.
-        batch_sampler: lists of indices, in the place of ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
-        num_workers: 0; batches are made when they are asked for.
-        collate_fn: makes a batch of a list of samples; otherwise :func:`default_collate`.
-        pin_memory: without effect here.
-        drop_last: leave out a last batch that is shorter.
+        batch_size: the number of samples in a batch; None returns single samples.
+        shuffle: a new order in each epoch.
+        sampler: gives the order; excludes ``shuffle``.
+        batch_sampler: gives lists of indices; excludes ``batch_size``, ``shuffle``, ``sampler`` and ``drop_last``.
+        num_workers: 0; a batch is made when it is requested.
+        collate_fn: makes a batch of a list of samples; :func:`default_collate` by default.
+        pin_memory: has no effect.
+        drop_last: drop the last batch if it is shorter.
         generator: draws the order.
         share: True for batches that are views of the tensors of a TensorDataset, False for copies in every case, also
             with ``batch_size=None`` (only minitensor has it).
@@ -211,7 +212,7 @@ class DataLoader(Loader):
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
 
     def __iter__(self) -> Any:
-        # Each loop of PyTorch's begins with a seed for workers, also where there are none.
+        # PyTorch draws a seed for workers at the start of each loop, even if there are none.
         (default_generator if self.generator is None else self.generator).long_words(1)
         return super().__iter__()
 
