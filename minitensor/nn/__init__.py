@@ -1,6 +1,6 @@
 """Neural networks under Paddle's names: layers, functions, initializers. Each is loaded when it is first looked up.
 
-A layer is parameters and a call; what it computes, saves and counts is the operations' business.
+A layer is parameters and a call; operations compute, save and count.
 May import: all that stands below ``nn``.
 """
 
@@ -11,7 +11,7 @@ from minitensor.engine.layers.declared import names_of as _names_of
 from minitensor.nn import functional
 from minitensor.paddle.missing import missing as _missing
 
-#: Where each name is defined.
+#: The names that each module defines.
 _DEFINED = {
     "attention": ("Embedding", "MultiHeadAttention"),
     "containers": ("LayerList", "Sequential"),

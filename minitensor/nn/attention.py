@@ -22,10 +22,10 @@ def scaled_dot_product_attention(
     training: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Attention of [batch, time, heads, length], the layout of Paddle; the result has it, too.
+    """Return the attention of [batch, time, heads, length], Paddle's layout, in the same layout.
 
     Args:
-        attn_mask: truth values that say which keys a query may see, or floats that are added to the scores; it meets
+        attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores; broadcast to
             [batch, heads, queries, keys].
 
     Raises:
@@ -42,7 +42,7 @@ def scaled_dot_product_attention(
 
 
 class Embedding(Layer):
-    """A row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`.
+    """Return a row of ``weight`` for each index: see :func:`~minitensor.nn.functional.embedding`.
 
     From integers of any shape to that shape with one dimension more, of length ``embedding_dim``; ``weight`` has the
     shape [num_embeddings, embedding_dim].
@@ -102,7 +102,7 @@ class MultiHeadAttention(Layer):
     ) -> None:
         super().__init__()
         if need_weights:
-            raise ValueError("MultiHeadAttention: need_weights=True is not here; the weights are not kept")
+            raise ValueError("MultiHeadAttention: need_weights must be False; the weights are not kept")
         if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
             raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout

@@ -10,7 +10,7 @@ from minitensor.nn.layer import Layer
 
 
 class _Listed(Layer):
-    """Its layers are named by their positions."""
+    """A list of layers, named by their positions."""
 
     def __len__(self) -> int:
         return len(self._sub_layers)
@@ -31,7 +31,7 @@ class _Listed(Layer):
         return number % length
 
     def append(self, sublayer: Layer) -> _Listed:
-        """One layer more at the end."""
+        """Append a layer."""
         self.add_sublayer(str(len(self)), sublayer)
         return self
 
@@ -41,7 +41,8 @@ class _Listed(Layer):
 
 
 class Sequential(_Listed):
-    """Each layer gets what the one before it returned. Layers are given in order, or as pairs (name, layer).
+    """Call layers in order, each with the result of the one before it. They are given in order or as pairs (name,
+    layer).
 
     Shapes are those of the layers.
 
@@ -62,12 +63,12 @@ class Sequential(_Listed):
 
     def forward(self, x: Any) -> Any:
         for layer in self._sub_layers.values():
-            x = layer(x)  # type: ignore[misc]  # a layer may take and give anything
+            x = layer(x)  # type: ignore[misc]  # a layer may take and return anything
         return x
 
 
 class LayerList(_Listed):
-    """A list of layers that are registered. It has no forward: a loop over it says what happens.
+    """A list of registered layers for a loop in ``forward``; it has no ``forward`` itself.
 
     Raises:
         TypeError: if an argument is no layer.
@@ -85,7 +86,7 @@ class LayerList(_Listed):
         return cls(layers)
 
     def extend(self, sublayers: Iterable[Layer]) -> LayerList:
-        """More layers at the end."""
+        """Append several layers."""
         for layer in sublayers:
             self.append(layer)
         return self

@@ -1,4 +1,4 @@
-"""Functions that networks use: the operations of the derivative table that are found here, and those of layers."""
+"""Functions of networks: the operations of the derivative table that belong here, and the functions of layers."""
 
 import importlib
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 from minitensor.engine.operations import FUNCTIONS, found_in
 from minitensor.paddle.missing import missing
 
-#: Functions that are no rows of the table, and where each is defined.
+#: Functions that are no rows of the table, by the module that defines them.
 _DEFINED = {
     "minitensor.engine.layers.activations": ("dropout", "gelu", "log_softmax", "silu"),
     "minitensor.engine.layers.attention": ("embedding",),
@@ -34,7 +34,7 @@ __all__ = sorted([*found_in("F"), *_MODULES])
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """A function, compiled or loaded when it is first looked up."""
+    """Return a function, which is compiled or loaded when it is first looked up."""
     if name not in __all__:
         raise missing(__name__, name, __all__)
     if name in _MODULES:

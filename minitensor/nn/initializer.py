@@ -1,7 +1,7 @@
-"""The numbers that weights begin with, under Paddle's names.
+"""Initializers: the numbers that weights start with, under Paddle's names.
 
-An initializer draws on the host, from the generator that ``minitensor.seed`` begins anew. Called with a tensor, it
-loads what it draws into it with ``set_value``: one counted write.
+An initializer draws on the host, from the generator that ``minitensor.seed`` restarts. Called with a tensor, it loads
+its numbers into the tensor with ``set_value``: one versioned write.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from minitensor.engine.operations.arguments import need_tensor
 
 
 class Initializer:
-    """Draws an array of a shape. Subclasses say how.
+    """Draws an array of a shape. Subclasses define ``drawn``.
 
     Raises:
         TypeError: on a call, if the argument is no tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """A new host array."""
+        """Return a new host array."""
         raise NotImplementedError
 
     def __call__(self, param: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ class Assign(Initializer):
 
 
 class Uniform(Initializer):
-    """Drawn evenly between ``low`` and ``high``, in the shape of the parameter.
+    """Numbers drawn uniformly between ``low`` and ``high``, in the shape of the parameter.
 
     Raises:
         ValueError: if ``low`` is above ``high``.
@@ -76,7 +76,7 @@ class Uniform(Initializer):
 
 
 class Normal(Initializer):
-    """From the normal distribution of that mean and standard deviation, in the shape of the parameter.
+    """Numbers from the normal distribution of that mean and standard deviation, in the shape of the parameter.
 
     Raises:
         ValueError: if the standard deviation is negative.
@@ -92,12 +92,13 @@ class Normal(Initializer):
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many inputs an output has, and how many outputs an input: of a weight [in, out] or kernels [out, in, ...].
+    """Return the number of inputs of an output, and of outputs of an input, of a weight [in, out] or kernels [out, in,
+    ...].
 
-    Of a shape of one dimension [n], n and n; of [], 1 and 1. Nothing is refused.
+    For a shape of one dimension [n] both are n; for [] they are 1. Nothing is refused.
     """
     if len(shape) < 2:
-        return (shape or (1,)) * 2  # type: ignore[return-value]  # of one number, two
+        return (shape or (1,)) * 2  # type: ignore[return-value]  # a pair
     if len(shape) == 2:
         return shape
     window = math.prod(shape[2:])
@@ -105,11 +106,11 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 class XavierUniform(Initializer):
-    """Evenly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
+    """Numbers drawn uniformly between plus and minus ``gain * sqrt(6 / (fan_in + fan_out))`` (Glorot and Bengio, 2010).
 
     Args:
-        fan_in, fan_out: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out,
-            in, ...] (:func:`fans`).
+        fan_in, fan_out: by default those of the parameter's shape, a matrix [in, out] or kernels [out, in, ...]
+            (:func:`fans`).
 
     Raises:
         TypeError: on a call, if the argument is no tensor.
@@ -129,12 +130,12 @@ class XavierUniform(Initializer):
 
 
 class XavierNormal(XavierUniform):
-    """From the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and Bengio,
-    2010).
+    """Numbers from the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and
+    Bengio, 2010).
 
     Args:
-        fan_in, fan_out: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out,
-            in, ...] (:func:`fans`).
+        fan_in, fan_out: by default those of the parameter's shape, a matrix [in, out] or kernels [out, in, ...]
+            (:func:`fans`).
 
     Raises:
         TypeError: on a call, if the argument is no tensor.
@@ -145,13 +146,12 @@ class XavierNormal(XavierUniform):
 
 
 class KaimingUniform(Initializer):
-    """Evenly between plus and minus ``gain * sqrt(3 / fan_in)`` (He and others, 2015).
+    """Numbers drawn uniformly between plus and minus ``gain * sqrt(3 / fan_in)`` (He and others, 2015).
 
     The gain is ``sqrt(2 / (1 + negative_slope ** 2))``, for layers that a ReLU follows.
 
     Args:
-        fan_in: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out, in, ...]
-            (:func:`fans`).
+        fan_in: by default that of the parameter's shape, a matrix [in, out] or kernels [out, in, ...] (:func:`fans`).
 
     Raises:
         TypeError: on a call, if the argument is no tensor.
@@ -169,11 +169,10 @@ class KaimingUniform(Initializer):
 
 
 class KaimingNormal(KaimingUniform):
-    """From the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015).
+    """Numbers from the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015).
 
     Args:
-        fan_in: how many; by default what the shape of the parameter says, a matrix [in, out] or kernels [out, in, ...]
-            (:func:`fans`).
+        fan_in: by default that of the parameter's shape, a matrix [in, out] or kernels [out, in, ...] (:func:`fans`).
 
     Raises:
         TypeError: on a call, if the argument is no tensor.

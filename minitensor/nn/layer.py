@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from minitensor.engine.core.tensor import Hook, Tensor
+from minitensor.engine.layers.traversal import members, walk
 from minitensor.nn.initializer import Initializer
 from minitensor.nn.moving import in_dtype
 from minitensor.nn.parameter import Parameter, as_attr, create_parameter
@@ -20,7 +21,7 @@ class Layer:
     """A part of a network: its parameters, the layers inside it, and ``forward``.
 
     A :class:`Parameter` or a layer that becomes an attribute is registered under the attribute's name. Any other tensor
-    is a plain attribute: ``register_buffer`` registers one that is saved and not trained.
+    is a plain attribute: ``register_buffer`` registers a tensor that is saved but not trained.
 
     Raises:
         NotImplementedError: on a call, if there is no ``forward``.
@@ -42,7 +43,7 @@ class Layer:
         _made[kind] += 1
 
     def forward(self, *inputs: Any, **named: Any) -> Any:
-        """What the layer computes. A subclass says."""
+        """Compute the result; a subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} has no forward; define `def forward(self, x):`")
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
@@ -59,16 +60,16 @@ class Layer:
         return result
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Hook:
-        """Call ``hook(layer, inputs)`` before forward; what it returns, unless None, are the inputs then."""
+        """Call ``hook(layer, inputs)`` before forward; a result other than None replaces the inputs."""
         self._pre_hooks.append(Hook(hook))
         return self._pre_hooks[-1]
 
     def register_forward_post_hook(self, hook: Callable[..., Any]) -> Hook:
-        """Call ``hook(layer, inputs, output)`` after forward; what it returns, unless None, is the output then."""
+        """Call ``hook(layer, inputs, output)`` after forward; a result other than None replaces the output."""
         self._post_hooks.append(Hook(hook))
         return self._post_hooks[-1]
 
-    # ---------- attributes that are registered ----------
+    # ---------- registered attributes ----------
 
     def __setattr__(self, name: str, value: Any) -> None:
         kinds: dict[Any, str] = {Parameter: "_parameters", Layer: "_sub_layers"}
@@ -102,7 +103,7 @@ class Layer:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def _parameter(self, name: str) -> Any:
-        """The attribute ``name``, most likely a parameter: 1 us faster than by way of ``__getattr__``."""
+        """Return the attribute ``name``, probably a parameter: 1 us faster than through ``__getattr__``."""
         parameters = self._parameters
         return parameters[name] if name in parameters else getattr(self, name)
 
@@ -124,7 +125,7 @@ class Layer:
         is_bias: bool = False,
         default_initializer: Initializer | None = None,
     ) -> Parameter | None:
-        """A parameter for this layer; None for ``attr=False``. It is registered when it becomes an attribute."""
+        """Return a parameter for this layer; None for ``attr=False``. It is registered when it becomes an attribute."""
         if attr is False:
             return None
         made = create_parameter(shape, dtype or self._dtype, None, attr, is_bias, default_initializer)
@@ -158,64 +159,49 @@ class Layer:
         self._buffers[name] = tensor
         (self._not_saved.discard if persistable else self._not_saved.add)(name)
 
-    # ---------- everything inside ----------
+    # ---------- layers and tensors inside ----------
 
     def named_sublayers(self, prefix: str = "", include_self: bool = False) -> Iterator[tuple[str, Layer]]:
-        """Every layer inside, once, with its path: ``("block.fc", layer)``."""
-        waiting, seen = [(prefix, self)], set()
-        while waiting:
-            path, layer = waiting.pop()
-            if id(layer) in seen:
-                continue
-            seen.add(id(layer))
-            if layer is not self or include_self:
-                yield path, layer
-            inside = [(f"{path}.{name}" if path else name, each) for name, each in layer.named_children()]
-            waiting.extend(reversed(inside))
+        """Yield every layer inside, once, with its path: ``("block.fc", layer)``."""
+        return (found for found in walk(self, prefix) if include_self or found[1] is not self)
 
     def named_children(self) -> Iterator[tuple[str, Layer]]:
-        """The layers that are attributes of this one."""
+        """Yield the layers that are attributes of this one, with their names."""
         yield from ((name, each) for name, each in self._sub_layers.items() if each is not None)
 
     def children(self) -> Iterator[Layer]:
-        """The layers that are attributes of this one."""
+        """Yield the layers that are attributes of this one."""
         yield from (each for _, each in self.named_children())
 
     def sublayers(self, include_self: bool = False) -> list[Layer]:
-        """Every layer inside, once."""
+        """Return every layer inside, once."""
         return [each for _, each in self.named_sublayers(include_self=include_self)]
 
     def _named(self, place: str, prefix: str, include_sublayers: bool) -> Iterator[tuple[str, Any]]:
-        layers = self.named_sublayers(prefix, include_self=True) if include_sublayers else [(prefix, self)]
-        seen = set()
-        for path, layer in layers:
-            for name, each in layer.__dict__[place].items():
-                if each is not None and id(each) not in seen:
-                    seen.add(id(each))
-                    yield (f"{path}.{name}" if path else name), each
+        return members(walk(self, prefix) if include_sublayers else [(prefix, self)], place)
 
     def named_parameters(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """Every parameter, once, with its path: ``("fc.weight", parameter)``."""
+        """Yield every parameter, once, with its path: ``("fc.weight", parameter)``."""
         return self._named("_parameters", prefix, include_sublayers)
 
     def parameters(self, include_sublayers: bool = True) -> list[Parameter]:
-        """Every parameter, once."""
+        """Return every parameter, once."""
         return [each for _, each in self.named_parameters(include_sublayers=include_sublayers)]
 
     def named_buffers(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Every buffer, once, with its path."""
+        """Yield every buffer, once, with its path."""
         return self._named("_buffers", prefix, include_sublayers)
 
     def buffers(self, include_sublayers: bool = True) -> list[Tensor]:
-        """Every buffer, once."""
+        """Return every buffer, once."""
         return [each for _, each in self.named_buffers(include_sublayers=include_sublayers)]
 
     def train(self) -> Layer:
-        """Set ``training`` to True, here and inside."""
+        """Set ``training`` to True in this layer and all inside."""
         return self._switched(True)
 
     def eval(self) -> Layer:
-        """Set ``training`` to False, here and inside."""
+        """Set ``training`` to False in this layer and all inside."""
         return self._switched(False)
 
     def _switched(self, training: bool) -> Layer:
@@ -231,7 +217,7 @@ class Layer:
         return self
 
     def to(self, device: Any = None, dtype: Any = None, blocking: Any = None) -> Layer:
-        """Give parameters and buffers that have fractions another dtype; they stay the same objects."""
+        """Convert parameters and buffers that are floats to another dtype; they remain the same objects."""
         in_dtype(self, device, dtype)
         return self
 
@@ -243,21 +229,21 @@ class Layer:
     # ---------- saving and loading ----------
 
     def state_dict(self, include_sublayers: bool = True, structured_name_prefix: str = "") -> dict[str, Tensor]:
-        """Parameters and persistable buffers by path. They are the tensors themselves, no copies.
+        """Return parameters and persistable buffers by path. They are the tensors themselves, not copies.
 
-        What has two paths is there twice.
+        A tensor with two paths is listed twice.
         """
         return state_of(self, include_sublayers, structured_name_prefix)
 
     def set_state_dict(
         self, state_dict: Mapping[str, Any], use_structured_name: bool = True
     ) -> tuple[list[str], list[str]]:
-        """Load numbers by path, or by the parameters' own names, with ``set_value``: one counted write each.
+        """Load numbers by path, or by the parameters' own names, with ``set_value``: one versioned write each.
 
-        A path that is not given is warned of. Nothing is written when one does not fit.
+        Warns of each path that is missing in ``state_dict``. Nothing is written if a value does not fit.
 
         Returns:
-            The paths that were not given, and those that were given and are not here.
+            The missing paths, and those that the layer does not have.
 
         Raises:
             ValueError, TypeError: if a shape or a dtype differs. The error lists all that differ, are missing or are
@@ -268,11 +254,11 @@ class Layer:
     load_dict = set_dict = set_state_dict
 
     def full_name(self) -> str:
-        """A name that no other layer has: ``linear_0``."""
+        """Return a name that no other layer has: ``linear_0``."""
         return self._full_name
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of the text of this layer."""
+        """Return the text between the parentheses of a printed layer."""
         return ""
 
     def __repr__(self) -> str:

@@ -21,14 +21,14 @@ from minitensor.nn.layer import Layer
 
 
 def count(op: str, name: str, number: Any) -> int:
-    """``number``, of which there is at least one; otherwise ValueError or TypeError."""
+    """Return ``number``; raise ValueError or TypeError unless it is an integer of at least 1."""
     if whole(f"{op}: {name}", number) < 1:
         raise ValueError(f"{op}: {name} is at least 1, not {number}")
     return int(number)
 
 
 class Linear(Layer):
-    """``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. ``bias_attr=False``: no bias.
+    """Return ``x @ weight + bias``; ``weight`` has the shape [in_features, out_features]. ``bias_attr=False``: no bias.
 
     From [..., in_features] to [..., out_features].
 
@@ -92,7 +92,7 @@ class Conv2D(Layer):
         self.settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         if in_channels % count("Conv2D", "groups", groups) or out_channels % groups:
             raise ValueError(f"Conv2D: {in_channels} channels and {out_channels} kernels do not make {groups} groups")
-        # Paddle's default, for kernels that a ReLU follows.
+        # Paddle's default assumes that a ReLU follows.
         drawn = Normal(0.0, math.sqrt(2 / (in_channels * math.prod(self.kernel_size))))
         shape = [out_channels, in_channels // groups, *self.kernel_size]
         self.weight = self.create_parameter(shape, weight_attr, default_initializer=drawn)
@@ -102,14 +102,14 @@ class Conv2D(Layer):
         return conv2d(x, self._parameter("weight"), self._parameter("bias"), **self.settings)
 
     def extra_repr(self) -> str:
-        told = [f"{name}={value}" for name, value in self.settings.items() if value != (0 if name == "padding" else 1)]
-        return ", ".join([f"{self.in_channels}, {self.out_channels}, kernel_size={list(self.kernel_size)}", *told])
+        more = [f"{name}={value}" for name, value in self.settings.items() if value != (0 if name == "padding" else 1)]
+        return ", ".join([f"{self.in_channels}, {self.out_channels}, kernel_size={list(self.kernel_size)}", *more])
 
 
 class Flatten(Layer):
-    """The dimensions from ``start_axis`` to ``stop_axis`` as one. A view where the memory allows it.
+    """Merge the dimensions from ``start_axis`` to ``stop_axis`` into one, as a view if the memory allows it.
 
-    From [2, 3, 4] to [2, 12], as :func:`flatten` does it.
+    From [2, 3, 4] to [2, 12], as :func:`flatten`.
 
     Raises:
         IndexError: if ``x`` has no such axis.
@@ -125,9 +125,9 @@ class Flatten(Layer):
 
 
 class Dropout(Layer):
-    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``.
+    """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``.
 
-    Takes a tensor of any shape; the result has that shape.
+    Takes a tensor of any shape and returns one of that shape.
 
     Raises:
         ValueError: if ``inplace`` is true and ``x`` is a leaf that wants a gradient, in grad mode.

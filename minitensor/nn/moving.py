@@ -1,4 +1,4 @@
-"""A layer in another dtype."""
+"""Convert a layer to another dtype."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minitensor.engine.modes import no_grad
 
 
 def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
-    """Give what has fractions in ``layer`` another dtype by ``cast_``: on new storages, with the gradients.
+    """Convert the floats of ``layer`` to another dtype by ``cast_``: they get new storages, and so do their gradients.
 
     Raises:
         ValueError: if the dtype is not a floating-point one, or a device is given, because a layer stays where it was

@@ -1,4 +1,4 @@
-"""Layers that normalize, with a scale and a shift that are trained, under Paddle's names."""
+"""Layers that normalize, with a trained scale and shift, under Paddle's names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from minitensor.nn.layers import count
 
 
 class _BatchNorm(Layer):
-    """In training each channel gets the mean and variance of the batch away; ``eval()`` uses the running ones."""
+    """Normalize each channel by the mean and variance of the batch in training, and by the running ones after
+    ``eval()``.
+    """
 
     dimensions: int
 
@@ -29,7 +31,7 @@ class _BatchNorm(Layer):
         count(type(self).__name__, "num_features", num_features)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
-        # Paddle has the running values among the parameters, too: no gradient comes to them.
+        # As in Paddle, the running values are parameters without a gradient.
         for name, value in (("_mean", 0.0), ("_variance", 1.0)):
             running: Any = self.create_parameter([num_features], default_initializer=Constant(value))
             running.stop_gradient = True
@@ -76,7 +78,7 @@ class BatchNorm2D(_BatchNorm):
 
 
 class LayerNorm(Layer):
-    """Each example with mean 0 and variance 1: see :func:`~minitensor.nn.functional.layer_norm`.
+    """Normalize each example to mean 0 and variance 1: see :func:`~minitensor.nn.functional.layer_norm`.
 
     Args:
         normalized_shape: the lengths of the last dimensions of ``x``, or of the last one; ``weight`` and ``bias`` have
@@ -104,7 +106,7 @@ class LayerNorm(Layer):
 
 
 class GroupNorm(Layer):
-    """Groups of channels of [images, num_channels, ...] with mean 0 and variance 1: see
+    """Normalize groups of channels of [images, num_channels, ...] to mean 0 and variance 1: see
     :func:`~minitensor.nn.functional.group_norm`.
 
     Raises:
@@ -135,7 +137,7 @@ class GroupNorm(Layer):
 
 
 class InstanceNorm2D(Layer):
-    """Each channel of [images, num_features, height, width] by itself: see
+    """Normalize each channel of [images, num_features, height, width] separately: see
     :func:`~minitensor.nn.functional.instance_norm`.
 
     Raises:

@@ -17,9 +17,9 @@ from minitensor.nn.initializer import Constant, Initializer, XavierUniform
 class Parameter(Tensor):
     """A tensor that a :class:`~minitensor.nn.Layer` registers when it becomes its attribute.
 
-    Operations take it for the tensor that it is; what they return are plain tensors. Made by ``create_parameter``.
+    For operations it is an ordinary tensor, and they return ordinary tensors. Made by ``create_parameter``.
 
-    It has any shape, and is of floats.
+    It has any shape and holds floats.
 
     Raises:
         TypeError: if the class is called, as ``Parameter(...)``.
@@ -29,7 +29,7 @@ class Parameter(Tensor):
 
     @property
     def trainable(self) -> bool:
-        """Whether it wants a gradient: the opposite of ``stop_gradient``."""
+        """True if it wants a gradient: the opposite of ``stop_gradient``."""
         return not self.stop_gradient
 
     @trainable.setter
@@ -50,7 +50,7 @@ class Parameter(Tensor):
 
 
 def _made_of(array: np.ndarray, stop_gradient: bool) -> Parameter:
-    """A parameter of ``array``, which is taken over."""
+    """Return a parameter of ``array``, whose memory it takes over."""
     made: Any = Parameter._made(array, "create_parameter")
     made.stop_gradient = stop_gradient
     return made
@@ -58,12 +58,12 @@ def _made_of(array: np.ndarray, stop_gradient: bool) -> Parameter:
 
 @dataclass(frozen=True)
 class ParamAttr:
-    """What a layer is told of a parameter that it is to make.
+    """Settings of a parameter that a layer creates.
 
     Attributes:
         name: for error messages.
-        initializer: draws the numbers that it begins with.
-        trainable: whether it wants a gradient.
+        initializer: draws the first numbers.
+        trainable: True if it wants a gradient.
     """
 
     name: str | None = None
@@ -79,15 +79,15 @@ def create_parameter(
     is_bias: bool = False,
     default_initializer: Initializer | None = None,
 ) -> Parameter:
-    """A parameter on the device that ``set_device`` chose.
+    """Return a parameter on the device that ``set_device`` chose.
 
     Args:
         shape: a list of integers.
         dtype: float32 (the default) or float64.
         name: for error messages.
         attr: a :class:`ParamAttr`, an initializer, a name, or None.
-        is_bias: without an initializer it begins with zeros, else drawn by ``XavierUniform``, as in Paddle.
-        default_initializer: draws where ``attr`` has no initializer.
+        is_bias: without an initializer a bias starts with zeros, as in Paddle; others are drawn by ``XavierUniform``.
+        default_initializer: draws the numbers if ``attr`` has no initializer.
 
     Raises:
         TypeError: for another ``attr`` or dtype.
@@ -104,7 +104,7 @@ def create_parameter(
 
 
 def as_attr(attr: Any) -> ParamAttr:
-    """The :class:`ParamAttr` that was meant."""
+    """Return the :class:`ParamAttr` for ``attr``."""
     if attr is None or attr is True:
         return ParamAttr()
     if isinstance(attr, ParamAttr):

@@ -1,4 +1,4 @@
-"""Pooling as layers, under Paddle's names."""
+"""Pooling layers, under Paddle's names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minitensor.nn.layer import Layer
 
 
 class _Pool2D(Layer):
-    """Windows of ``kernel_size``, each ``stride`` from the next; by default they do not overlap."""
+    """Windows of ``kernel_size`` at distances of ``stride``; by default they do not overlap."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, name: str | None = None) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class _Pool2D(Layer):
 
 
 class MaxPool2D(_Pool2D):
-    """The largest number of each window of [images, channels, height, width]: see
+    """The maximum of each window of [images, channels, height, width]: see
     :func:`~minitensor.nn.functional.max_pool2d`.
 
     Raises:
@@ -59,7 +59,7 @@ class AvgPool2D(_Pool2D):
 
 
 class AdaptiveAvgPool2D(Layer):
-    """From [images, channels, height, width] to [images, channels, *output_size]: see
+    """Means of parts of [images, channels, height, width], of shape [images, channels, *output_size]: see
     :func:`~minitensor.nn.functional.adaptive_avg_pool2d`.
 
     Raises:

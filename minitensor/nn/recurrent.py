@@ -1,4 +1,4 @@
-"""Recurrent layers, under Paddle's names: one layer, one direction."""
+"""Recurrent layers with one layer and one direction, under Paddle's names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from minitensor.nn.layers import count
 
 
 class _Cell(Layer):
-    """The weights of one step, with ``gates`` blocks side by side; they begin evenly within 1/sqrt(hidden_size)."""
+    """The weights of one step, with ``gates`` blocks side by side; they are drawn uniformly within
+    1/sqrt(hidden_size).
+    """
 
     gates = 1
 
@@ -54,8 +56,8 @@ class SimpleRNNCell(_Cell):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + state @ weight_hh.T + bias_hh)``, as output and as state
     (Elman 1990).
 
-    From inputs [batch, input_size] and states [batch, hidden_size]; without states, zeros. ``weight_ih`` has the shape
-    [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
+    From inputs [batch, input_size] and states [batch, hidden_size]; the default states are zeros. ``weight_ih`` has the
+    shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
         ValueError: if ``activation`` is neither "tanh" nor "relu".
@@ -79,8 +81,8 @@ class LSTMCell(_Cell):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the output, and (output, cell) as states.
 
-    From inputs [batch, input_size] and two states [batch, hidden_size]; without states, zeros. ``weight_ih`` has the
-    shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
+    From inputs [batch, input_size] and two states [batch, hidden_size]; the default states are zeros. ``weight_ih`` has
+    the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
         ValueError: if a size is below 1, or inputs and states have other shapes.
@@ -100,8 +102,8 @@ class LSTMCell(_Cell):
 class GRUCell(_Cell):
     """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state.
 
-    From inputs [batch, input_size] and states [batch, hidden_size]; without states, zeros. ``weight_ih`` has the shape
-    [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
+    From inputs [batch, input_size] and states [batch, hidden_size]; the default states are zeros. ``weight_ih`` has the
+    shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
         ValueError: if a size is below 1, or inputs and states have other shapes.
@@ -129,7 +131,7 @@ class _OneState(Layer):
 
 def _one_layer(name: str, num_layers: int, direction: str) -> None:
     if (num_layers, direction) != (1, "forward"):
-        raise ValueError(f"{name}: one layer, forward; put several behind each other for more")
+        raise ValueError(f"{name}: num_layers is 1 and direction 'forward'; call several layers in turn for more")
 
 
 class SimpleRNN(_OneState):

@@ -1,4 +1,4 @@
-"""The state of a layer: what ``state_dict`` lists, and what ``set_state_dict`` does with such a list."""
+"""The state of a layer: ``state_dict`` collects it and ``set_state_dict`` restores it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minitensor.engine.core.tensor import Tensor
 
 
 def _saved(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]]:
-    """Each parameter and persistable buffer with its path."""
+    """Yield each parameter and persistable buffer with its path."""
     for name, each in layer._parameters.items():
         if each is not None:
             yield prefix + name, each
@@ -25,12 +25,12 @@ def _saved(layer: Any, prefix: str, inside: bool) -> Iterator[tuple[str, Tensor]
 
 
 def state_of(layer: Any, include_sublayers: bool, prefix: str) -> dict[str, Tensor]:
-    """Parameters and persistable buffers by path."""
+    """Return parameters and persistable buffers by path."""
     return dict(_saved(layer, prefix, include_sublayers))
 
 
 def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list[str], list[str]]:
-    """Write what is ``given`` into the parameters and buffers; all of it is looked at before the first write.
+    """Write the values of a state dict into the parameters and buffers; all are checked before the first write.
 
     Raises:
         TypeError, ValueError: if something does not fit.
@@ -57,7 +57,7 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
     for name in missing:
         warnings.warn(f"Skip loading for {called[name]}. {name} is not found in the provided dict.", stacklevel=3)
     for each, value in {id(here[name]): (here[name], value) for name, value in values.items()}.values():
-        each.set_value(value)  # once, also where it has two paths: the last counts
+        each.set_value(value)  # once even if it has two paths: the last one counts
     return missing, extra
 
 

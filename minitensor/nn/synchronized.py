@@ -1,4 +1,4 @@
-"""Batch normalization whose batch is that of all ranks together, under Paddle's name."""
+"""Batch normalization over the batches of all ranks, under Paddle's name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from minitensor.nn.normalizing import _BatchNorm
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of [rows, channels] or [images, channels, height, width], by the batch of all ranks.
+    """Batch normalization of [rows, channels] or [images, channels, height, width] over the batches of all ranks.
 
-    In training each rank adds what it has of the sums to those of the others, twice forward and twice backward; the
-    gradients are those of one process with the whole batch. The ranks may have batches of different sizes.
-    ``eval()`` uses the running values and no other rank.
+    In training the ranks add up their sums twice forward and twice backward; the gradients are those of one process
+    with the whole batch. The ranks may have batches of different sizes. After ``eval()`` the running values are used,
+    without communication.
 
     Raises:
         RuntimeError: in training, before ``distributed.init_parallel_env()``.
@@ -49,7 +49,9 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, layer: Layer) -> Any:
-        """``layer`` with every batch normalization in it synchronised; a new layer takes over parameters and values."""
+        """Return ``layer`` with every batch normalization in it synchronized; a new layer gets the parameters
+        and values.
+        """
         if isinstance(layer, _BatchNorm):
             left_out = (False if each is None else None for each in (layer.weight, layer.bias))
             converted = cls(layer.num_features, layer.momentum, layer.epsilon, *left_out)

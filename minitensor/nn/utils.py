@@ -1,4 +1,4 @@
-"""``paddle.nn.utils``: gradients made smaller, in place."""
+"""``paddle.nn.utils``: clip gradients in place."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def _gradients(parameters: Any) -> list[Tensor]:
 def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """Scale all gradients alike, in place, so that the norm of all of them is at most ``max_norm``.
+    """Scale all gradients by one factor, in place, so that their total norm is at most ``max_norm``.
 
     Args:
-        parameters: a tensor or several; those without a gradient are passed over.
+        parameters: a tensor or several; those without a gradient are skipped.
         norm_type: inf, 0, 1 or 2.
-        error_if_nonfinite: refuse a norm that is inf or nan.
+        error_if_nonfinite: True to refuse a norm that is inf or nan.
 
     Returns:
-        The norm that they had, a tensor without dimensions.
+        The former norm, a tensor without dimensions.
 
     Raises:
         ValueError: for another ``norm_type``.
@@ -58,13 +58,13 @@ def clip_grad_norm_(
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place.
+    """Clamp each element of each gradient to ``-clip_value`` and ``clip_value``, in place.
 
     Args:
-        parameters: a tensor or several, of any shapes; those without a gradient are passed over.
+        parameters: a tensor or several, of any shapes; those without a gradient are skipped.
 
     Raises:
-        ValueError: if an argument is no number.
+        ValueError: if ``clip_value`` is no number.
     """
     most = float(clip_value)
     with no_grad():

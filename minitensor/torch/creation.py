@@ -457,7 +457,7 @@ def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def called_with(*given: Any) -> Tensor:
-    """Return what ``torch.Tensor(*given)`` makes: an empty tensor of a size, or a float32 tensor of data."""
+    """Return the tensor of ``torch.Tensor(*given)``: an empty one of a size, or a float32 one of data."""
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
         return empty(*given)
     if len(given) > 1:

@@ -330,7 +330,7 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     array, storage, version = saved
     saved_at = version if type(version) is int else version.version
     kind = ("torch.cuda." if gpu_of(array) is not None else "torch.") + SCALAR_NAMES[array.dtype] + "Tensor"
-    taught = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]  # what `emits` wraps
+    taught = str(errors.stale.__wrapped__(node, what, saved)).splitlines()  # type: ignore[attr-defined]  # `emits` sets it
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{kind} {list(array.shape)}]{_origin(node, what, storage)} is at version {storage.version}; expected version "

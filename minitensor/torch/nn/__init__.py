@@ -1,7 +1,6 @@
-"""``torch.nn``: modules, losses and the functions that they are made of.
+"""``torch.nn``: modules, losses and their functions.
 
-What a layer computes is that of :mod:`minitensor.engine.layers`; how its parameters begin is PyTorch's, number for
-number.
+Layers compute with the functions of :mod:`minitensor.engine.layers`; their parameters start with PyTorch's numbers.
 May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 

@@ -1,4 +1,4 @@
-"""Functions that networks use, normal and in place."""
+"""Functions of networks, normal and in place."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 
 
 def _switched(name: str) -> Callable[..., Tensor]:
-    """A function with ``inplace=``."""
+    """Return a function with ``inplace=``."""
     normal, in_place = FUNCTIONS[name], FUNCTIONS[f"{name}_"]
 
     def function(input: Tensor, *given: Any, inplace: bool = False, **named: Any) -> Tensor:
@@ -68,7 +68,7 @@ sigmoid = _ROWS["sigmoid"]
 
 
 def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
-    """``dim``, or the one that PyTorch guesses, with its warning; it depends on how many dimensions there are."""
+    """Return ``dim``, or with a warning the one that PyTorch guesses from the number of dimensions."""
     if dim is not None:
         return dim
     warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
@@ -76,7 +76,7 @@ def _dim_of(name: str, input: Tensor, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """Exponentials over their sum along ``dim``.
+    """Return the exponentials over their sum along ``dim``.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -90,7 +90,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """``softmax`` of the negative.
+    """Return ``softmax`` of the negative.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -104,7 +104,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of softmax along ``dim``, without overflow on the way.
+    """Return the logarithm of softmax along ``dim``, without intermediate overflow.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -118,7 +118,8 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """``input * sigmoid(input)`` (Elfwing, Uchibe and Doya 2017). With ``inplace=True`` the input is overwritten.
+    """Return ``input * sigmoid(input)`` (Elfwing, Uchibe and Doya 2017). With ``inplace=True`` the input is
+    overwritten.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -133,7 +134,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """``log(1 + exp(beta * input)) / beta``, and ``input`` where ``beta * input`` is above ``threshold``.
+    """Return ``log(1 + exp(beta * input)) / beta``, or ``input`` where ``beta * input`` is above ``threshold``.
 
     Returns:
         A tensor of the shape of ``input``.
@@ -148,7 +149,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """``input @ weight.T + bias``.
+    """Return ``input @ weight.T + bias``.
 
     Args:
         input: shape [..., in_features].
@@ -176,7 +177,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             names = [SCALAR_NAMES[x._array.dtype] for x in (input, weight)]
             raise RuntimeError(
                 f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}\n"
-                f"`module.double()` and `x.float()` bring them together."
+                f"Convert one of them with `module.double()` or `x.float()`."
             )
         return FUNCTIONS["addmm"](bias, input, turned)
     flat = input.reshape(-1, input._array.shape[-1])
@@ -184,8 +185,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """0 with probability ``p``, and what is left divided by ``1 - p`` (Srivastava and others 2014); ``input`` itself
-    unless ``training``. With ``inplace=True`` the input is overwritten.
+    """Return 0 with probability ``p``, else the element divided by ``1 - p`` (Srivastava and others 2014).
+
+    Without ``training`` it is ``input`` itself. With ``inplace=True`` the input is overwritten.
 
     Returns:
         A tensor of the shape of ``input``.

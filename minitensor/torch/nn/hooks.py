@@ -16,7 +16,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class Hooked:
-    """What can be called, with hooks around the call. Places for them are made when the first one is registered."""
+    """A callable object with hooks around the call. Their dicts are created when the first hook is registered."""
 
     forward: Callable[..., Any]
 
@@ -38,59 +38,59 @@ class Hooked:
         return result if call is None else call.made(result)
 
     def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after every call; what it returns, if anything, takes the output's place.
+        """Call ``hook(module, args, output)`` after every call; a result other than None replaces the output.
 
         Returns:
-            A handle; ``handle.remove()`` takes the hook away.
+            A handle; ``handle.remove()`` removes the hook.
         """
         return RemovableHandle(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
     def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every call; what it returns, if anything, takes the arguments' place.
+        """Call ``hook(module, args)`` before every call; a result other than None replaces the arguments.
 
         Returns:
-            A handle; ``handle.remove()`` takes the hook away.
+            A handle; ``handle.remove()`` removes the hook.
         """
         return RemovableHandle(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
 
     def register_full_backward_hook(
         self, hook: Callable[[Any, tuple[Any, ...], tuple[Any, ...]], Any]
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when backward has passed the module.
+        """Call ``hook(module, grad_input, grad_output)`` after backward has passed the module.
 
-        ``grad_output`` has the gradient of each tensor that came out, ``grad_input`` that of each positional argument,
-        None for one that wants none. What the hook returns, if anything, takes the place of ``grad_input``; of several
-        inputs only the gradient that comes last can be replaced, and another one is refused.
+        ``grad_output`` has the gradient of each output tensor, ``grad_input`` that of each positional argument, None
+        for one that does not require grad. A result other than None replaces ``grad_input``; if there are several
+        inputs, only the gradient that is computed last can be replaced, and another replacement is refused.
 
         Returns:
-            A handle; ``handle.remove()`` takes the hook away.
+            A handle; ``handle.remove()`` removes the hook.
         """
         return RemovableHandle(self.__dict__.setdefault("_backward_hooks", {}), hook)
 
     def register_full_backward_pre_hook(
         self, hook: Callable[[Any, tuple[Any, ...]], Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when backward comes to the module, before it passes.
+        """Call ``hook(module, grad_output)`` when backward reaches the module, before it passes.
 
-        What the hook returns, a tuple if anything, takes the place of ``grad_output``. Where several tensors came out,
-        each gradient is handed over by itself.
+        A tuple that the hook returns replaces ``grad_output``. If there are several output tensors, each gradient is
+        passed in a separate call.
 
         Args:
-            prepend: call it before those that are there already.
+            prepend: call it before the hooks that are already registered.
 
         Returns:
-            A handle; ``handle.remove()`` takes the hook away.
+            A handle; ``handle.remove()`` removes the hook.
         """
         hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
         others = dict(hooks) if prepend else {}
         handle = RemovableHandle(hooks, hook)
-        for number in others:  # a dict keeps the order of entering
+        for number in others:  # a dict keeps the order of insertion
             hooks[number] = hooks.pop(number)
         return handle
 
 
 class _Backward:
-    """One call of a module with backward hooks: gathers the gradients of what came out and of what went in."""
+    """One call of a module with backward hooks, which collects the gradients of its outputs and inputs."""
 
     def __init__(self, module: Any, hooks: dict[int, Any], ahead: dict[int, Any]) -> None:
         self.module, self.hooks, self.ahead = module, hooks, ahead
@@ -99,7 +99,9 @@ class _Backward:
         self.waiting = 0
 
     def given(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments; those that want gradients as views of themselves, so that others' gradients stay apart."""
+        """Return the arguments; those that require grad as views, so that gradients of their other uses remain
+        separate.
+        """
         passed: list[Any] = []
         nodes: list[weakref.ref[Any]] = []
         for position, x in enumerate(args):
@@ -115,7 +117,7 @@ class _Backward:
         return tuple(passed)
 
     def made(self, result: Any) -> Any:
-        """The results, whose gradients are noted on their way in."""
+        """Return the results, whose gradients are recorded when they arrive."""
         many = result if isinstance(result, tuple) else (result,)
         self.outputs = [None for _ in many]
         passed = []
@@ -163,8 +165,8 @@ class _Backward:
             if other != position and was is not None and now is not was:
                 raise RuntimeError(
                     f"a full backward hook of {type(self.module).__name__} returned another gradient for input "
-                    f"{other}, which has gone on: of several inputs only the last to come, here that of input "
-                    f"{position}, can be replaced. Register a hook at the input itself, x.register_hook(...)."
+                    f"{other}, which has already been passed on. If there are several inputs, only the last gradient, "
+                    f"here that of input {position}, can be replaced. Use a hook of the input: x.register_hook(...)."
                 )
         return changed[position]
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from minitensor.engine.layers.convolution import pair
-from minitensor.torch.creation import empty, ones, tensor, zeros
+from minitensor.torch.creation import ones, tensor, zeros
 from minitensor.torch.dtypes import int64
 from minitensor.torch.nn import functional as F
-from minitensor.torch.nn import init
+from minitensor.torch.nn.layers import _Weighted
 from minitensor.torch.nn.module import Module
 from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import Tensor
 
 
-class Conv2d(Module):
+class Conv2d(_Weighted):
     """Convolution of images [images, in_channels, height, width] to [images, out_channels, rows, columns]: see
     ``functional.conv2d``.
 
@@ -54,35 +53,28 @@ class Conv2d(Module):
             pair("Conv2d", name, given, least)
             for name, given, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1))
         )
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
-        self.bias = Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
-        if not bias:
-            self.register_parameter("bias", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
-            init.uniform_(self.bias, -bound, bound)
+        self._create_parameters((out_channels, in_channels // groups, *self.kernel_size), bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The convolved images."""
         return F.conv2d(input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
-        """The sizes, and what is not as usual."""
-        told = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        told += f", padding={self.padding}" if self.padding != (0, 0) else ""
-        told += f", dilation={self.dilation}" if self.dilation != (1, 1) else ""
-        told += f", groups={self.groups}" if self.groups != 1 else ""
-        return told + (", bias=False" if self.bias is None else "")
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        text += f", padding={self.padding}" if self.padding != (0, 0) else ""
+        text += f", dilation={self.dilation}" if self.dilation != (1, 1) else ""
+        text += f", groups={self.groups}" if self.groups != 1 else ""
+        return text + (", bias=False" if self.bias is None else "")
+
+
+def _register_scale_and_shift(module: Module, shape: Any, weight: bool, bias: bool) -> None:
+    module.register_parameter("weight", Parameter(ones(shape)) if weight else None)
+    module.register_parameter("bias", Parameter(zeros(shape)) if bias else None)
 
 
 class _BatchNorm(Module):
-    """In training each channel gets the batch's mean and variance away; ``eval()`` uses the running ones."""
+    """Normalize each channel by the mean and variance of the batch in training, and by the running ones after
+    ``eval()``.
+    """
 
     dimensions: tuple[int, ...]
 
@@ -97,14 +89,12 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        for name, made in (("weight", ones), ("bias", zeros)):
-            self.register_parameter(name, Parameter(made(num_features)) if affine else None)
+        _register_scale_and_shift(self, num_features, affine, affine)
         for name, made in (("running_mean", zeros), ("running_var", ones)):
             self.register_buffer(name, made(num_features) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalized batch."""
         if input.dim() not in self.dimensions:
             expected = " or ".join(f"{count}D" for count in self.dimensions)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
@@ -116,7 +106,6 @@ class _BatchNorm(Module):
         )
 
     def extra_repr(self) -> str:
-        """The settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"track_running_stats={self.track_running_stats}"
@@ -144,7 +133,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class LayerNorm(Module):
-    """Each example with mean 0 and variance 1: see ``functional.layer_norm``.
+    """Normalize each example to mean 0 and variance 1: see ``functional.layer_norm``.
 
     Args:
         normalized_shape: the lengths of the last dimensions of the input, or of the last one; ``weight`` and ``bias``
@@ -160,20 +149,18 @@ class LayerNorm(Module):
         super().__init__()
         lengths = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = lengths, eps, elementwise_affine
-        self.register_parameter("weight", Parameter(ones(lengths)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(zeros(lengths)) if elementwise_affine and bias else None)
+        _register_scale_and_shift(self, lengths, elementwise_affine, elementwise_affine and bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalized examples."""
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The settings."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(Module):
-    """Groups of channels of [images, num_channels, ...] with mean 0 and variance 1: see ``functional.group_norm``.
+    """Normalize groups of channels of [images, num_channels, ...] to mean 0 and variance 1: see
+    ``functional.group_norm``.
 
     Raises:
         ValueError: if the channels cannot be divided into ``num_groups`` groups.
@@ -185,21 +172,18 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self.register_parameter("weight", Parameter(ones(num_channels)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(num_channels)) if affine else None)
+        _register_scale_and_shift(self, num_channels, affine, affine)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalized images."""
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        """The settings."""
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
 
 
 class InstanceNorm2d(Module):
-    """Each channel of [images, num_features, height, width] with mean 0 and variance 1: see
-    ``functional.instance_norm``; without a scale and a shift unless ``affine=True``.
+    """Normalize each channel of [images, num_features, height, width] to mean 0 and variance 1: see
+    ``functional.instance_norm``. There is no scale and shift unless ``affine=True``.
 
     Raises:
         ValueError: if the input has another number of dimensions.
@@ -209,15 +193,12 @@ class InstanceNorm2d(Module):
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
-        self.register_parameter("weight", Parameter(ones(num_features)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(num_features)) if affine else None)
+        _register_scale_and_shift(self, num_features, affine, affine)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The normalized images."""
         return F.instance_norm(input, weight=self.weight, bias=self.bias, eps=self.eps)
 
     def extra_repr(self) -> str:
-        """The settings."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"track_running_stats=False"
@@ -225,19 +206,18 @@ class InstanceNorm2d(Module):
 
 
 class _Pool2d(Module):
-    """Windows of ``kernel_size``, each ``stride`` from the next; by default they do not overlap."""
+    """Windows of ``kernel_size`` at distances of ``stride``; by default they do not overlap."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
         self.kernel_size, self.stride, self.padding = kernel_size, kernel_size if stride is None else stride, padding
 
     def extra_repr(self) -> str:
-        """The sizes."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxPool2d(_Pool2d):
-    """The largest number of each window of [images, channels, height, width]: see ``functional.max_pool2d``.
+    """The maximum of each window of [images, channels, height, width]: see ``functional.max_pool2d``.
 
     Raises:
         ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
@@ -245,11 +225,9 @@ class MaxPool2d(_Pool2d):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """The largest of each window."""
         return F.max_pool2d(input, self.kernel_size, self.stride, self.padding)
 
     def extra_repr(self) -> str:
-        """The sizes, and what is always so here."""
         return f"{super().extra_repr()}, dilation=1, ceil_mode=False"
 
 
@@ -268,14 +246,13 @@ class AvgPool2d(_Pool2d):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        """The mean of each window."""
         return F.avg_pool2d(
             input, self.kernel_size, self.stride, self.padding, count_include_pad=self.count_include_pad
         )
 
 
 class AdaptiveAvgPool2d(Module):
-    """From [images, channels, height, width] to [images, channels, *output_size]: see
+    """Means of parts of [images, channels, height, width], of shape [images, channels, *output_size]: see
     ``functional.adaptive_avg_pool2d``.
 
     Raises:
@@ -287,9 +264,7 @@ class AdaptiveAvgPool2d(Module):
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """The means of the parts."""
         return F.adaptive_avg_pool2d(input, self.output_size)
 
     def extra_repr(self) -> str:
-        """The size of the result."""
         return f"output_size={self.output_size}"

@@ -1,4 +1,4 @@
-"""How parameters begin. The random numbers, and their order, are PyTorch's own."""
+"""Initialize parameters. The random numbers and their order are PyTorch's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """What keeps the variance the same through a nonlinearity.
+    """Return the factor that keeps the variance unchanged through a nonlinearity.
 
     Raises:
         ValueError: if the nonlinearity is unknown.
@@ -41,7 +41,7 @@ def _fan(tensor: Tensor, mode: str) -> int:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Evenly from ``a`` to ``b``.
+    """Draw uniformly from ``a`` to ``b``.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -55,7 +55,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """From the normal distribution.
+    """Draw from the normal distribution.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -69,7 +69,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """``val`` everywhere.
+    """Fill with ``val``.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -82,7 +82,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere.
+    """Fill with 0.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -94,7 +94,7 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere.
+    """Fill with 1.
 
     Returns:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
@@ -108,7 +108,7 @@ def ones_(tensor: Tensor) -> Tensor:
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Evenly, so wide that layers with that nonlinearity keep the variance (He et al. 2015).
+    """Draw uniformly from a range for which layers with that nonlinearity keep the variance (He et al. 2015).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
@@ -125,7 +125,7 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
-    """Normal, so wide that layers with that nonlinearity keep the variance (He et al. 2015).
+    """Draw from a normal distribution for which layers with that nonlinearity keep the variance (He et al. 2015).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
@@ -139,7 +139,7 @@ def kaiming_normal_(
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Evenly, so wide that the variance stays in both directions (Glorot and Bengio 2010).
+    """Draw uniformly from a range that keeps the variance in both directions (Glorot and Bengio 2010).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.
@@ -152,7 +152,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal, so wide that the variance stays in both directions (Glorot and Bengio 2010).
+    """Draw from a normal distribution that keeps the variance in both directions (Glorot and Bengio 2010).
 
     Returns:
         ``tensor`` itself, of shape [out, in, ...], overwritten and returned; nothing is recorded.

@@ -1,4 +1,4 @@
-"""What layers compute, as functions: those of ``networks``, for the tensors of this vocabulary."""
+"""Functions of layers: those of :mod:`minitensor.engine.layers` for the tensors of this vocabulary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def conv2d(
         weight: kernels, of shape [kernels, channels / groups, height, width].
         bias: one number for each kernel.
         stride, padding, dilation: one integer, or two for height and width.
-        groups: so many parts of the channels have kernels of their own.
+        groups: the number of parts of the channels, each with its own kernels.
 
     Raises:
         ValueError: if shapes do not fit, or no window fits into an image.
@@ -36,7 +36,7 @@ def conv2d(
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
-    """The largest number of each window; by default the stride is the kernel.
+    """Return the maximum of each window; by default the stride is the kernel.
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -54,7 +54,7 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
 def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of each window; the padding counts unless ``count_include_pad=False``.
+    """Return the mean of each window; the padding counts unless ``count_include_pad=False``.
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -71,7 +71,7 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The means of ``output_size`` parts of each image, as equal as they can be.
+    """Return the means of ``output_size`` parts of each image, whose sizes differ by at most 1.
 
     Args:
         input: images, of shape [images, channels, height, width].
@@ -87,7 +87,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """``input`` times the probability that a standard normal number is below it (Hendrycks and Gimpel 2016);
+    """Return ``input`` times the probability that a standard normal number is below it (Hendrycks and Gimpel 2016);
     ``"tanh"`` approximates that.
 
     Returns:
@@ -109,8 +109,8 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Each example with mean 0 and variance 1 over its last dimensions, of the lengths ``normalized_shape``
-    (Ba, Kiros and Hinton 2016). ``weight`` and ``bias``, of these lengths, too, scale and shift what comes of it.
+    """Normalize each example to mean 0 and variance 1 over its last dimensions, of the lengths ``normalized_shape``
+    (Ba, Kiros and Hinton 2016). ``weight`` and ``bias``, of the same lengths, scale and shift the result.
 
     Raises:
         ValueError: if ``input`` does not end in these dimensions.
@@ -122,7 +122,7 @@ def layer_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """Each of ``num_groups`` parts of an image's channels with mean 0 and variance 1 (Wu and He 2018).
+    """Normalize each of ``num_groups`` parts of an image's channels to mean 0 and variance 1 (Wu and He 2018).
 
     Args:
         input: shape [images, channels, ...].
@@ -145,8 +145,8 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Each channel of each image with mean 0 and variance 1 (Ulyanov, Vedaldi and Lempitsky 2016). Running
-    statistics are not kept.
+    """Normalize each channel of each image to mean 0 and variance 1 (Ulyanov, Vedaldi and Lempitsky 2016). There are no
+    running statistics.
 
     Args:
         input: shape [images, channels, ...].
@@ -171,15 +171,15 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
+    """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` for each channel (Ioffe and Szegedy 2015).
 
-    In training mean and variance are those of the batch, and the running ones, where given, move towards them in place
-    by ``momentum`` (the variance divided by one less than the count); otherwise the running ones are used.
+    In training, mean and variance are those of the batch, and the given running ones move towards them in place by
+    ``momentum`` (the variance is divided by one less than the count). Otherwise the running ones are used.
 
     Args:
         input: shape [rows, channels, ...].
         running_mean, running_var, weight, bias: shape [channels].
-        momentum: how much of the batch's mean and variance comes into the running ones.
+        momentum: the share of the batch's mean and variance in the new running ones.
 
     Raises:
         ValueError: if a channel has a single value in training, or a running statistic is missing otherwise.
@@ -203,7 +203,7 @@ def batch_norm(
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Row ``input[i]`` of ``weight`` for each index; the row ``padding_idx`` gets no gradient.
+    """Return row ``input[i]`` of ``weight`` for each index; the row ``padding_idx`` gets no gradient.
 
     Args:
         input: integers, of any shape.
@@ -227,12 +227,12 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
 ) -> Tensor:
-    """``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
+    """Return ``softmax(query @ key.T / sqrt(length)) @ value`` over the last two dimensions (Vaswani et al. 2017).
 
     Args:
         query: shape [..., queries, length]; ``key``: [..., keys, length]; ``value``: [..., keys, any].
-        attn_mask: truth values that say which keys a query may see, or floats that are added to the scores.
-        is_causal: query i sees the keys up to i only.
+        attn_mask: bools, True for the keys that a query may see, or floats that are added to the scores.
+        is_causal: query i sees only the keys up to i.
 
     Raises:
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.

@@ -1,4 +1,7 @@
-"""Modules that networks are built of. Parameters begin as PyTorch's do, random numbers included."""
+"""Modules of networks. Parameters start with PyTorch's random numbers.
+
+Activations and losses have no parameters, so they are declared in :mod:`minitensor.engine.layers.declared`.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,25 @@ from minitensor.torch.nn.parameter import Parameter
 from minitensor.torch.tensor import Tensor
 
 
-class Linear(Module):
-    """``y = x @ weight.T + bias``; ``weight`` has shape [out_features, in_features].
+class _Weighted(Module):
+    """A module with a weight and a bias, which start with PyTorch's random numbers."""
+
+    def _create_parameters(self, shape: tuple[int, ...], bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.register_parameter("bias", Parameter(empty(shape[0], device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the parameters again."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            inputs = math.prod(self.weight.shape[1:])
+            bound = 1 / math.sqrt(inputs) if inputs > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+
+class Linear(_Weighted):
+    """Return ``x @ weight.T + bias``; ``weight`` has shape [out_features, in_features].
 
     From [..., in_features] to [..., out_features].
 
@@ -32,40 +52,26 @@ class Linear(Module):
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
-        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
-        if not bias:
-            self.register_parameter("bias", None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the parameters anew."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
-            init.uniform_(self.bias, -bound, bound)
+        self._create_parameters((out_features, in_features), bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The products."""
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class Identity(Module):
-    """The input itself, of any shape. Nothing is refused."""
+    """Return the input itself, of any shape. Nothing is refused."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input itself."""
         return input
 
 
 class Flatten(Module):
-    """The dimensions from ``start_dim`` to ``end_dim`` as one.
+    """Merge the dimensions from ``start_dim`` to ``end_dim`` into one.
 
-    From [2, 3, 4] to [2, 12], as ``torch.flatten`` does it.
+    From [2, 3, 4] to [2, 12], as ``torch.flatten``.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -77,18 +83,17 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """The flattened input."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The dimensions."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Dropout(Module):
-    """In training, 0 with probability ``p``, and what is left divided by ``1 - p``: see ``functional.dropout``.
+    """Set elements to 0 with probability ``p`` in training and divide the others by ``1 - p``: see
+    ``functional.dropout``.
 
-    Takes a tensor of any shape; the result has that shape.
+    Takes a tensor of any shape and returns one of that shape.
 
     Raises:
         ValueError: if ``p`` is no probability.
@@ -102,16 +107,14 @@ class Dropout(Module):
         self.p, self.inplace = p, inplace
 
     def forward(self, input: Tensor) -> Tensor:
-        """The result."""
         return F.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """The probability, and whether it writes."""
         return f"p={self.p}, inplace={self.inplace}"
 
 
 class Sequential(Module):
-    """Modules one behind the other.
+    """Call modules in order, each with the result of the one before it.
 
     Shapes are those of the modules.
 
@@ -126,7 +129,6 @@ class Sequential(Module):
             self.add_module(str(name), module)
 
     def forward(self, input: Any) -> Any:
-        """What the last one gives."""
         for module in self._modules.values():
             input = module(input)
         return input
@@ -142,13 +144,13 @@ class Sequential(Module):
         return iter(self._modules.values())
 
     def append(self, module: Module) -> Sequential:
-        """One module more, at the end."""
+        """Append a module."""
         self.add_module(str(len(self)), module)
         return self
 
 
 class ModuleList(Module):
-    """A list of modules that are registered; a loop over it says what happens.
+    """A list of registered modules for a loop in ``forward``; it has no ``forward`` itself.
 
     Raises:
         IndexError: if there is nothing at a position.
@@ -161,7 +163,7 @@ class ModuleList(Module):
             self.append(module)
 
     def append(self, module: Module) -> ModuleList:
-        """One module more, at the end."""
+        """Append a module."""
         self.add_module(str(len(self._modules)), module)
         return self
 

@@ -1,4 +1,4 @@
-"""Losses as functions."""
+"""Losses as functions, and ``one_hot``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
-    """Warn where the shapes differ: broadcast, every prediction meets every target, and the mean is another one."""
+    """Warn if the shapes differ: broadcast, every prediction is compared with every target, and the mean is
+    another one.
+    """
     need_tensor("loss", input)
     need_tensor("loss", target, 2)
     if input._array.shape != target._array.shape:
@@ -43,7 +45,7 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean square difference. Warns where the shapes differ, as they are broadcast then.
+    """Return the mean squared difference. Warns if the shapes differ, because they are broadcast.
 
     Args:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
@@ -59,7 +61,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The mean absolute difference. Warns where the shapes differ, as they are broadcast then.
+    """Return the mean absolute difference. Warns if the shapes differ, because they are broadcast.
 
     Args:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
@@ -74,8 +76,8 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """Half the square of small differences, over ``beta``; of large ones the size, less half of ``beta``
-    (Girshick 2015). Warns where the shapes differ, as they are broadcast then.
+    """Return half the square of small differences over ``beta``, and the size of large ones less half of ``beta``
+    (Girshick 2015). Warns if the shapes differ, because they are broadcast.
 
     Args:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
@@ -93,7 +95,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
 
 
 def _classes(input: Tensor, target: Tensor) -> int:
-    """The dimension of ``input`` that holds the classes.
+    """Return the dimension of ``input`` that holds the classes.
 
     Raises:
         RuntimeError, ValueError, IndexError: if ``target`` has not one class for each example.
@@ -153,13 +155,13 @@ def nll_loss(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probability of each target class; ``input`` has a row of log-probabilities per example.
+    """Return minus the log-probability of each target class; ``input`` has a row of log-probabilities for each example.
 
     Args:
         input: shape [rows, classes], [classes], or [rows, classes, ...].
         target: int64, the class of each example: shape [rows], [], or [rows, ...].
-        weight: how much each class counts; the mean is over these.
-        ignore_index: examples of this class count nothing.
+        weight: the weight of each class, also in the mean.
+        ignore_index: examples of this class are ignored.
 
     Returns:
         A tensor without dimensions; with ``reduction="none"``, one loss for each example.
@@ -182,14 +184,15 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Minus the log-probability that softmax gives each target class, or of probabilities in ``target`` their mean.
+    """Return minus the log-probability that softmax gives each target class, or its mean by probabilities in
+    ``target``.
 
     Args:
         input: shape [rows, classes], [classes], or [rows, classes, ...].
         target: int64, the class of each example: shape [rows], [], or [rows, ...].
-        weight: how much each class counts; the mean is over these.
-        ignore_index: examples of this class count nothing.
-        label_smoothing: how much of each target is spread evenly over all classes, from 0 to 1.
+        weight: the weight of each class, also in the mean.
+        ignore_index: examples of this class are ignored.
+        label_smoothing: the share of each target that is spread evenly over all classes, from 0 to 1.
 
     Returns:
         A tensor without dimensions; with ``reduction="none"``, one loss for each example.
@@ -224,7 +227,8 @@ def binary_cross_entropy(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probability of ``target``, where ``input`` is the probability of 1; logarithms are at least -100.
+    """Return minus the log-probability of ``target``, if ``input`` is the probability of 1; logarithms are at least
+    -100.
 
     Args:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
@@ -258,7 +262,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Minus the log-probability of ``target``, where ``sigmoid(input)`` is the probability of 1; nothing overflows.
+    """Return minus the log-probability of ``target``, if ``sigmoid(input)`` is the probability of 1, without overflow.
 
     Args:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
@@ -278,8 +282,9 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """``target * (log(target) - input)``; ``"batchmean"`` is what the formula means, ``"mean"`` warns of that
-    (Kullback and Leibler 1951).
+    """Return ``target * (log(target) - input)`` (Kullback and Leibler 1951), reduced.
+
+    ``"batchmean"`` is the mean of the formula; ``"mean"`` warns that it is not.
 
     Args:
         input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
@@ -295,7 +300,7 @@ def kl_div(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Rows of zeros with a 1 at the class that each element names; as many classes as are needed by default.
+    """Return rows of zeros with a 1 at the class in each element, by default of as many classes as needed.
 
     Args:
         tensor: int64, of any shape.

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from minitensor.engine.layers.traversal import members, walk
 from minitensor.torch.conversion import where_to
 from minitensor.torch.dtypes import dtype_of, float32, float64
 from minitensor.torch.errors import missing
@@ -79,17 +80,17 @@ class Module(Hooked):
         return sorted({*object.__dir__(self), *own})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Have a parameter under ``name``; None keeps the place."""
+        """Register a parameter under ``name``; None reserves the name."""
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Have a tensor under ``name`` that is saved and moved with the parameters and not trained."""
+        """Register a tensor under ``name`` that is saved and moved with the parameters but not trained."""
         self._buffers[name] = tensor
         unsaved = self.__dict__.setdefault("_non_persistent_buffers_set", set())
         (unsaved.discard if persistent else unsaved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Have another module under ``name``."""
+        """Register another module under ``name``."""
         self._modules[name] = module
 
     register_module = add_module
@@ -97,74 +98,60 @@ class Module(Hooked):
     # ---------- calling ----------
 
     def forward(self, *input: Any) -> Any:
-        """What the module computes: to be defined by the subclass."""
+        """Compute the result; a subclass defines it."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    # ---------- what is inside ----------
+    # ---------- modules and tensors inside ----------
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """This module and all inside it, each once, with their names."""
-        seen: set[int] = set()
-        stack: list[tuple[str, Module]] = [(prefix, self)]
-        while stack:
-            name, module = stack.pop()
-            if id(module) in seen:
-                continue
-            seen.add(id(module))
-            yield name, module
-            inner = [(f"{name}.{n}" if name else n, m) for n, m in module._modules.items() if m is not None]
-            stack += reversed(inner)
+        """Yield this module and all inside it, each once, with their names."""
+        return walk(self, prefix)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all inside it, each once."""
+        """Yield this module and all inside it, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly inside, with their names."""
+        """Yield the modules directly inside, with their names."""
         return ((name, module) for name, module in self._modules.items() if module is not None)
 
     def children(self) -> Iterator[Module]:
-        """The modules directly inside."""
+        """Yield the modules directly inside."""
         return (module for _, module in self.named_children())
 
     def _named(self, home: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        for owner, module in self.named_modules(prefix) if recurse else [(prefix, self)]:
-            for name, value in getattr(module, home).items():
-                if value is not None and id(value) not in seen:
-                    seen.add(id(value))
-                    yield (f"{owner}.{name}" if owner else name), value
+        return members(self.named_modules(prefix) if recurse else [(prefix, self)], home)
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """All parameters, each once, with their names."""
+        """Yield all parameters, each once, with their names."""
         return self._named("_parameters", prefix, recurse)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once."""
+        """Yield all parameters, each once."""
         return (value for _, value in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """All buffers, each once, with their names."""
+        """Yield all buffers, each once, with their names."""
         return self._named("_buffers", prefix, recurse)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """All buffers, each once."""
+        """Yield all buffers, each once."""
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     # ---------- state ----------
 
     def train(self, mode: bool = True) -> Module:
-        """Be in training: dropout drops."""
+        """Switch to training, in which dropout drops elements."""
         for module in self.modules():
             object.__setattr__(module, "training", bool(mode))
         return self
 
     def eval(self) -> Module:
-        """Be in use: dropout passes everything."""
+        """Switch to evaluation, in which dropout drops nothing."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
-        """Whether the parameters want gradients."""
+        """Set ``requires_grad`` of all parameters."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
@@ -175,16 +162,16 @@ class Module(Hooked):
             drop_gradient(parameter, set_to_none)
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
-        """Parameters and buffers by name, as looks at the same memory without history; ``keep_vars``: they themselves.
+        """Return parameters and buffers by name, as aliases without history; with ``keep_vars`` the tensors themselves.
 
-        What has two names is there twice. A buffer that is not persistent is left out.
+        A tensor with two names is listed twice. A buffer that is not persistent is omitted.
         """
         return state_of(self, prefix, keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy numbers into parameters and buffers; or, to ``assign``, have the given tensors in their places.
+        """Copy numbers into parameters and buffers; with ``assign`` replace them by the given tensors.
 
         Raises:
             RuntimeError: if names are missing or unexpected (``strict``), or a value has another shape or is no tensor.
@@ -203,9 +190,9 @@ class Module(Hooked):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Module:
-        """Move the parameters and buffers to another device or dtype; they stay the same objects.
+        """Move the parameters and buffers to another device or dtype; they remain the same objects.
 
-        A dtype goes to what has fractions only: a counter stays whole. Gradients come along.
+        A dtype applies only to floats: a counter remains an integer. Gradients are moved, too.
 
         Raises:
             TypeError: if the dtype is not a floating-point one.
@@ -220,15 +207,15 @@ class Module(Hooked):
         return self
 
     def double(self) -> Module:
-        """Make the parameters and buffers that have fractions float64."""
+        """Convert parameters and buffers that are floats to float64."""
         return self.to(float64)
 
     def float(self) -> Module:
-        """Make the parameters and buffers that have fractions float32."""
+        """Convert parameters and buffers that are floats to float32."""
         return self.to(float32)
 
     def type(self, dst_type: Any) -> Module:
-        """Make the parameters and buffers of another dtype."""
+        """Convert parameters and buffers that are floats to another dtype."""
         return self.to(dtype_of(dst_type))
 
     def cuda(self, device: Any = None) -> Module:
@@ -242,7 +229,7 @@ class Module(Hooked):
     # ---------- as text ----------
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses when the module is printed."""
+        """Return the text between the parentheses of a printed module."""
         return ""
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from minitensor.torch.tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that a module trains. It shares the memory of ``data`` and begins a history of its own.
+    """A tensor that a module trains. It shares the memory of ``data`` and starts a new history.
 
     Its shape and dtype are those of ``data``.
 

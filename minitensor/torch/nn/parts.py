@@ -1,4 +1,4 @@
-"""What modules hand out and what they do with one tensor: handles of hooks, unmatched names, moving, gradients."""
+"""Helpers of modules: handles of hooks, unmatched names, and moving one tensor or dropping its gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBERS = itertools.count()
 
 
 class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """What ``load_state_dict`` did not find, and what it did not know."""
+    """The names that ``load_state_dict`` missed, and those that it did not expect."""
 
     __slots__ = ()
 
@@ -26,14 +26,14 @@ class IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpect
 
 
 class RemovableHandle:
-    """One hook of a module. Left by ``with``, or told to ``remove()``, it takes the hook away."""
+    """A handle of one hook of a module, which removes the hook by ``remove()`` or at the end of a ``with`` block."""
 
     def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
         self._hooks, self.id = hooks, next(_NUMBERS)
         hooks[self.id] = hook
 
     def remove(self) -> None:
-        """Take the hook away, if it is there."""
+        """Remove the hook, if it is still registered."""
         self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -44,7 +44,9 @@ class RemovableHandle:
 
 
 def move(x: Tensor, where: Any, dtype: Any) -> None:
-    """Let ``x`` and its gradient lie elsewhere, or have another dtype if they have fractions. ``x`` stays."""
+    """Move ``x`` and its gradient to another device, or to another dtype if they are floats. ``x`` remains the
+    same object.
+    """
     gradient = x.grad if x.is_leaf else None
     if gradient is not None:
         x.grad = None
@@ -54,7 +56,7 @@ def move(x: Tensor, where: Any, dtype: Any) -> None:
 
 
 def _moved(x: Tensor, where: Any, dtype: Any) -> Tensor:
-    """The numbers of ``x`` elsewhere, or in another dtype where they have fractions."""
+    """Return the numbers of ``x`` on another device, or in another dtype if they are floats."""
     out = x.detach() if where is None else to(x.detach(), where)
     return to(out, dtype) if dtype is not None and x.is_floating_point() else out
 

@@ -1,4 +1,4 @@
-"""Recurrent modules, of one layer and one direction: cells, which make one step, and runs over a sequence."""
+"""Recurrent modules with one layer and one direction: cells, which make one step, and runs over a sequence."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from minitensor.torch.tensor import Tensor, as_kind
 
 
 class _Recurrent(Module):
-    """The weights of one step, with ``gates`` blocks below each other, named with ``suffix``.
+    """The weights of one step, with ``gates`` blocks below each other; ``suffix`` ends their names.
 
     Attributes:
-        dims: the dimensions of an input with a batch.
-        rows_at: which of them is the batch.
-        state_rows_at: the same of a state.
+        dims: the number of dimensions of an input with a batch.
+        rows_at: the dimension of the batch.
+        state_rows_at: the dimension of the batch in a state.
     """
 
     gates, suffix = 1, ""
@@ -41,7 +41,7 @@ class _Recurrent(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, evenly within 1/sqrt(hidden_size)."""
+        """Draw the parameters again, uniformly within 1/sqrt(hidden_size)."""
         most = 1 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
             init.uniform_(weight, -most, most)
@@ -54,9 +54,10 @@ class _Recurrent(Module):
         return zeros(rows, self.hidden_size)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
-        """The new state; of a sequence, all outputs and the last state. ``hx`` is the state before; zeros by default.
+        """Return the new state; for a sequence, all outputs and the last state. ``hx`` is the former state, by default
+        zeros.
 
-        An input without the dimension of a batch is a batch of one, and what comes out has that dimension no more.
+        An input without the batch dimension is a batch of one, and its result has no batch dimension either.
 
         Raises:
             ValueError: if the input has fewer or more dimensions.
@@ -72,7 +73,7 @@ class _Recurrent(Module):
         return self._of_one(self._batch(input.unsqueeze(self.rows_at), hx))
 
     def _of_one(self, result: Any) -> Any:
-        """A state, or several, without the dimension of the batch."""
+        """Return a state, or several, without the batch dimension."""
         if isinstance(result, tuple):
             return tuple(state.squeeze(self.state_rows_at) for state in result)
         return result.squeeze(self.state_rows_at)
@@ -96,14 +97,13 @@ class _Recurrent(Module):
                 )
 
     def extra_repr(self) -> str:
-        """The sizes."""
         return f"{self.input_size}, {self.hidden_size}"
 
 
 class RNNCell(_Recurrent):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
 
-    From input [batch, input_size] and a state [batch, hidden_size], or without batch; without a state, zeros.
+    From input [batch, input_size] and a state [batch, hidden_size], or without batch; the default state is zeros.
     ``weight_ih`` has the shape [hidden_size, input_size], ``weight_hh`` [hidden_size, hidden_size].
 
     Raises:
@@ -119,7 +119,6 @@ class RNNCell(_Recurrent):
         self.nonlinearity = nonlinearity
 
     def _batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The new state."""
         state = self._start(len(input)) if hx is None else hx
         return as_kind(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
 
@@ -128,7 +127,7 @@ class LSTMCell(_Recurrent):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the new output and the new cell, both [batch, hidden_size].
 
-    From input [batch, input_size] and two states [batch, hidden_size], or without batch; without a state, zeros.
+    From input [batch, input_size] and two states [batch, hidden_size], or without batch; the default states are zeros.
     ``weight_ih`` has the shape [4 * hidden_size, input_size], ``weight_hh`` [4 * hidden_size, hidden_size].
 
     Raises:
@@ -139,7 +138,6 @@ class LSTMCell(_Recurrent):
     gates = 4
 
     def _batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """The new output and the new cell."""
         state = (self._start(len(input)), self._start(len(input))) if hx is None else hx
         output, cell = recurrent.lstm_step(input, state, self._weights())
         return as_kind(output), as_kind(cell)
@@ -148,7 +146,7 @@ class LSTMCell(_Recurrent):
 class GRUCell(_Recurrent):
     """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size].
 
-    From input [batch, input_size] and a state [batch, hidden_size], or without batch; without a state, zeros.
+    From input [batch, input_size] and a state [batch, hidden_size], or without batch; the default state is zeros.
     ``weight_ih`` has the shape [3 * hidden_size, input_size], ``weight_hh`` [3 * hidden_size, hidden_size].
 
     Raises:
@@ -159,19 +157,18 @@ class GRUCell(_Recurrent):
     gates = 3
 
     def _batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The new state."""
         return as_kind(recurrent.gru_step(input, self._start(len(input)) if hx is None else hx, self._weights()))
 
 
 class _Run(_Recurrent):
-    """A step over a sequence [time, batch, ...], or [batch, time, ...] with ``batch_first=True``."""
+    """Steps over a sequence [time, batch, ...], or [batch, time, ...] with ``batch_first=True``."""
 
     suffix, dims, state_rows_at = "_l0", 3, 1
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, batch_first: bool = False) -> None:
         super().__init__(input_size, hidden_size)
         if num_layers != 1:
-            raise ValueError(f"{type(self).__name__}: one layer; put several behind each other for more")
+            raise ValueError(f"{type(self).__name__}: num_layers is 1; call several modules in turn for more layers")
         self.batch_first, self.rows_at = batch_first, 0 if batch_first else 1
 
     def _of_one(self, result: Any) -> Any:
@@ -212,17 +209,15 @@ class _Run(_Recurrent):
         return input.shape[self.rows_at]
 
     def extra_repr(self) -> str:
-        """The sizes."""
         return f"{self.input_size}, {self.hidden_size}" + (", batch_first=True" if self.batch_first else "")
 
 
 class _RunOfOneState(_Run):
-    """A run whose state is one tensor. ``_step(x, state, weights)`` is the new one."""
+    """A run whose state is one tensor. ``_step(x, state, weights)`` returns the new one."""
 
     _step: Callable[..., Any]  # of each kind
 
     def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The outputs and the last state."""
         weights = self._weights()
         start = self._start(self._rows(input)) if hx is None else hx[0]
         outputs, last = self._run(lambda x, state: self._step(x, state, weights), input, start)
@@ -269,7 +264,6 @@ class LSTM(_Run):
     gates = 4
 
     def _batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """The outputs, and the last output and cell."""
         weights, rows = self._weights(), self._rows(input)
         start = (self._start(rows), self._start(rows)) if hx is None else (hx[0][0], hx[1][0])
         outputs, (output, cell) = self._run(lambda x, state: recurrent.lstm_step(x, state, weights), input, start)

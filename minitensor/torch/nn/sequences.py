@@ -1,4 +1,4 @@
-"""Modules for sequences: embeddings and attention. The recurrent ones are in ``recurrences``."""
+"""Modules for sequences: embeddings and attention. Recurrent modules are in ``recurrences``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minitensor.torch.tensor import Tensor
 
 
 class Embedding(Module):
-    """A row of ``weight`` for each index: see ``functional.embedding``.
+    """Return a row of ``weight`` for each index: see ``functional.embedding``.
 
     From integers of any shape to that shape with one dimension more, of length ``embedding_dim``; ``weight`` has the
     shape [num_embeddings, embedding_dim].
@@ -34,24 +34,22 @@ class Embedding(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the rows anew; that of ``padding_idx`` is 0."""
+        """Draw the rows again; that of ``padding_idx`` is 0."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The rows."""
         return F.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
-        """The sizes."""
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
 class MultiheadAttention(Module):
-    """Attention in ``num_heads`` parts at once; [time, batch, embed_dim], or batch first. No weights are returned.
+    """Attention in ``num_heads`` parts of the vectors; [time, batch, embed_dim], or batch first. It returns no weights.
 
     Raises:
         AssertionError: if ``embed_dim`` is no multiple of ``num_heads``.
@@ -82,16 +80,16 @@ class MultiheadAttention(Module):
         attn_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> tuple[Tensor, None]:
-        """The result, and None in place of the weights.
+        """Return the result, and None in place of the weights.
 
         Args:
-            attn_mask: truth values that say which keys a query may *not* see, or floats that are added to the scores.
+            attn_mask: bools, True for the keys that a query may *not* see, or floats that are added to the scores.
 
         Raises:
             ValueError: if ``need_weights`` is true, because the weights are not kept.
         """
         if need_weights:
-            raise ValueError("MultiheadAttention: need_weights=True is not here; the weights are not kept")
+            raise ValueError("MultiheadAttention: need_weights must be False; the weights are not kept")
         if attn_mask is not None and attn_mask.dtype is bool_:
             attn_mask = attn_mask.logical_not()
         weights = self.in_proj_weight.chunk(3)

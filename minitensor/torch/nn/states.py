@@ -1,4 +1,4 @@
-"""The state of a module: what ``state_dict`` lists, and what ``load_state_dict`` does with such a list."""
+"""The state of a module: ``state_dict`` collects it and ``load_state_dict`` restores it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from minitensor.torch.nn.parts import IncompatibleKeys
 
 
 def _saved(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Each parameter and persistent buffer: its full name, and the dict and the key that it stands under."""
+    """Yield each parameter and persistent buffer: its full name, and the dict and key where it is registered."""
     left_out = module.__dict__.get("_non_persistent_buffers_set", ())
     for home in (module._parameters, module._buffers):
         for name, value in home.items():
@@ -24,14 +24,14 @@ def _saved(module: Any, prefix: str) -> Iterator[tuple[str, dict[str, Any], str]
 
 
 def state_of(module: Any, prefix: str, keep_vars: bool) -> OrderedDict[str, Any]:
-    """Parameters and buffers by name."""
+    """Return parameters and buffers by name."""
     return OrderedDict(
         (full, home[name] if keep_vars else home[name].detach()) for full, home, name in _saved(module, prefix)
     )
 
 
 def load_into(module: Any, given: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
-    """Copy or assign what is ``given``; all of it is looked at before the first write.
+    """Copy or assign the tensors of a state dict; all are checked before the first write.
 
     Raises:
         TypeError, RuntimeError: if something does not fit. Nothing was loaded then.
@@ -73,7 +73,7 @@ def _misfit(name: str, value: Any, here: Any) -> list[str]:
 
 
 def _in_place_of(here: Any, value: Any) -> Any:
-    """``value`` on its own memory, as what stood there: a parameter, or a buffer."""
+    """Return ``value`` as a parameter if it replaces one, with the same ``requires_grad``; its memory is not copied."""
     if not isinstance(here, Parameter):
         return value
     if not isinstance(value, Parameter):

@@ -1,4 +1,4 @@
-"""``torch.nn.utils``: gradients made smaller, in place."""
+"""``torch.nn.utils``: clip gradients in place."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _nan_first(norm: float) -> tuple[bool, float]:
 def clip_grad_norm_(
     parameters: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
-    """Scale all gradients alike, in place, so that the norm of all of them is at most ``max_norm``.
+    """Scale all gradients by one factor, in place, so that their total norm is at most ``max_norm``.
 
     Args:
-        error_if_nonfinite: refuse a norm that is inf or nan.
+        error_if_nonfinite: True to refuse a norm that is inf or nan.
 
     Returns:
-        The norm that they had, a tensor without dimensions.
+        The former norm, a tensor without dimensions.
 
     Raises:
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
@@ -54,23 +54,23 @@ def clip_grad_norm_(
                 f"`error_if_nonfinite=False`"
             )
         factor = max_norm / (total + 1e-6)
-        for each in gradients:  # also by 1, which PyTorch writes in any case, and by nan
+        for each in gradients:  # PyTorch writes also if the factor is 1 or nan
             each.mul_(1.0 if factor > 1.0 else factor)
     return tensor(total, dtype=gradients[0].dtype)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float) -> None:
-    """Put each element of each gradient between ``-clip_value`` and ``clip_value``, in place.
+    """Clamp each element of each gradient to ``-clip_value`` and ``clip_value``, in place.
 
     Args:
-        parameters: a tensor or several, of any shapes; those without a gradient are passed over.
+        parameters: a tensor or several, of any shapes; those without a gradient are skipped.
 
     Raises:
-        ValueError: if an argument is no number.
+        ValueError: if ``clip_value`` is no number.
     """
     most = float(clip_value)
     with no_grad():
-        for each in _gradients(parameters):  # two writes, as PyTorch's
+        for each in _gradients(parameters):  # PyTorch makes two writes, too
             each.clamp_(min=-most)
             each.clamp_(max=most)
 
