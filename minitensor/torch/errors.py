@@ -50,7 +50,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 
-_TYPES = "minitensor has float32, float64, int32, int64 and bool only"
+_TYPES = "a tensor of minitensor holds float32, float64, int32, int64 or bool"
 
 
 #: Names that are deliberately missing, and why.

@@ -117,7 +117,7 @@ def test_what_an_in_place_docstring_says_is_raised_is_raised(name: str):
 
 
 #: Where the frameworks' own words are repeated.
-THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "views/reshaping.py"}
+THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "engine/views/reshaping.py"}
 
 
 def test_cannot_is_one_word():
