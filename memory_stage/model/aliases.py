@@ -168,7 +168,7 @@ class Aliases(Memory):
         entry = TensorEntry(self._new_id("t"), ref, Group("", kept), look, run=self.run)
         self.arrays[key] = kept.aliases[key] = entry
         entry.event = {"do": "tensor", "id": entry.id, "storage": kept.id, **look, "outside": "numpy"}
-        (self.before if kept.step < 0 and self.step < 0 else self.events).append(entry.event)
+        self.events.append(entry.event)
         self._show_ends(kept, storage, look)
         return entry
 

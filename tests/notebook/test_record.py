@@ -256,6 +256,13 @@ def test_a_replayed_trace_ends_with_the_tensors_that_are_there(source):
     assert disagreements(done, namespace) == []
 
 
+def test_an_array_that_shared_memory_before_the_recording_is_in_the_trace():
+    x = mt.ones([3])
+    done = traced("n[0] = 5", {"mt": mt, "x": x, "n": x.numpy(share=True)})
+    before = [(event["do"], event.get("outside")) for event in done.variant["before"]]
+    assert before == [("storage", None), ("tensor", "numpy"), ("name", None)]
+
+
 @pytest.mark.parametrize("seed", range(160))
 def test_random_programs(seed):
     source = fuzz.program(seed)
