@@ -323,7 +323,7 @@ _row(_S, "load numbers into a leaf", "w.set_value(np.zeros(3, np.float32))", "w.
      "w")
 _row(_S, "a write hidden from backward", "b.detach().add_(mt.ones([3])); z.sum().backward()",
      "b.data.add_(torch.ones(3)); z.sum().backward()", "", "", "gradient, error",
-     "The right gradient is [2, 4, 6]. PyTorch's `.data` has a version of its own, so backward does not notice the "
+     "The right gradient is [2, 4, 6]. PyTorch's `.data` has a separate version, so backward does not notice the "
      "write and computes a wrong gradient. Paddle notices it: in 2.6.2 `x.data` is `x` itself, in 3.3.1 an alias "
      "that shares the version. minitensor has no `.data` under Paddle's names; it notices a write through "
      "`detach()`.",

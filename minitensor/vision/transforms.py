@@ -31,7 +31,7 @@ def _picture(op: str, img: Any, channels: int | None = None) -> Any:
             f"{img._array.dtype.name}"
         )
     if channels is not None and img.shape[-3] != channels:
-        raise ValueError(f"{op}: a picture has {channels} channels here; this has shape {list(img.shape)}")
+        raise ValueError(f"{op}: the picture must have {channels} channels; it has shape {list(img.shape)}")
     return img
 
 
@@ -44,7 +44,7 @@ def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> An
 
 
 def hflip(img: Any, inplace: bool = False) -> Any:
-    """Mirror a picture horizontally. The columns are copied first even in place, because they are read after the write.
+    """Mirror a picture horizontally. In place, too, the columns are copied first, before they are overwritten.
 
     Args:
         img: a picture of floats, of shape [..., channels, height, width]; the result has that shape.

@@ -177,7 +177,7 @@ def test_what_would_split_a_memory_into_two_storages_is_refused():
     part = mt.from_numpy(np.asarray(Opaque(array[2:4])))
     with pytest.raises(ValueError, match="a part of this memory is shared already"):
         mt.from_numpy(np.asarray(Opaque(array)))
-    with pytest.raises(ValueError, match="dtype float64, and here it has dtype int64"):
+    with pytest.raises(ValueError, match="dtype float64; the array has dtype int64"):
         mt.from_numpy(array[2:4].view(np.int64))
     assert mt.from_numpy(np.asarray(Opaque(array[4:])))._storage is not part._storage
     rest = mt.from_numpy(array[4:])

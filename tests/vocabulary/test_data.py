@@ -189,7 +189,7 @@ def test_samples_without_an_index_make_batches_too(v):
 
 @both
 def test_workers_are_refused_with_what_to_do(v):
-    with pytest.raises(ValueError, match=r"num_workers=2 is not here: .* Leave it out, or give num_workers=0"):
+    with pytest.raises(ValueError, match=r"num_workers=2 is not supported: .* Leave it out, or use num_workers=0"):
         v.Loader(six(v), num_workers=2)
 
 

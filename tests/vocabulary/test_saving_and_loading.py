@@ -381,7 +381,7 @@ def test_a_dtype_that_no_tensor_has_is_refused(written):
                 content = io.BytesIO()
                 np.save(content, np.arange(6, dtype="float16"))
             new.writestr(name, content.getvalue())
-    with pytest.raises(RuntimeError, match="'x' has dtype float16, and one here holds float32, float64"):
+    with pytest.raises(RuntimeError, match="'x' has dtype float16; a tensor holds float32, float64"):
         torch.load(io.BytesIO(changed.getvalue()))
 
 

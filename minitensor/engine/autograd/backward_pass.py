@@ -58,7 +58,7 @@ def pending_counts(roots: Iterable[Node], ends: frozenset[Node] = frozenset()) -
 
 
 class GradientPropagation(Protocol):
-    """How gradients are computed, added and released."""
+    """Protocol of objects that compute, add and release gradients."""
 
     def start(self, node: Node, g: Any) -> Any:
         """Return the gradient with which the pass begins at ``node``."""

@@ -39,8 +39,8 @@ class Loader:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if num_workers:
             raise ValueError(
-                f"{name}: num_workers={num_workers} is not here: batches are made in this process, when they are asked "
-                f"for. Leave it out, or give num_workers=0."
+                f"{name}: num_workers={num_workers} is not supported: batches are made in this process, on demand. "
+                f"Leave it out, or use num_workers=0."
             )
         if self.share is not None and not isinstance(self.share, bool):
             raise TypeError(f"{name}: share is True, False or None, not {self.share!r}")

@@ -148,11 +148,13 @@ def _read(file: Any, called: str) -> tuple[dict[str, np.ndarray], dict[str, Any]
 
 def _refuse_others(start: bytes, length: int, called: str) -> None:
     if not length:
-        raise Unreadable(f"{called} holds nothing from here on: a buffer that was written is read after buffer.seek(0)")
+        raise Unreadable(
+            f"{called} has no bytes after its position; to read a buffer that was written, call buffer.seek(0)"
+        )
     if start[:1] == b"\x80" and start[1:2] <= b"\x05":
         raise Unreadable(
             f"{called} is a pickle, as Paddle and older versions of PyTorch write it. Reading one runs whatever code "
-            "is in it, so it is not read here. Load it in the framework that wrote it, write its arrays with "
+            "is in it, so minitensor does not read it. Load it in the framework that wrote it, write its arrays with "
             "numpy.savez(path, **{name: value.numpy() for name, value in state.items()}), and read these with "
             "numpy.load(path)"
         )
@@ -164,7 +166,7 @@ def _refuse_other_archives(names: list[str], called: str) -> None:
     if any(name.rpartition("/")[2] == "data.pkl" for name in names):
         raise Unreadable(
             f"{called} was written by PyTorch's torch.save: it is a pickle in a zip archive. Reading one runs whatever "
-            "code is in it, so it is not read here. In PyTorch, write its arrays with numpy.savez(path, "
+            "code is in it, so minitensor does not read it. In PyTorch, write its arrays with numpy.savez(path, "
             "**{name: value.numpy() for name, value in torch.load(file).items()}), and read these with "
             "numpy.load(path)"
         )

@@ -97,7 +97,7 @@ def put_on(gpu: Any, array: np.ndarray, entry: dict[str, Any], storages: dict[An
     """
     if array.dtype not in BY_NUMPY:
         known = ", ".join(str(each) for each in BY_NUMPY)
-        raise Unreadable(f"the tensor {entry['array']!r} has dtype {array.dtype}, and one here holds {known}")
+        raise Unreadable(f"the tensor {entry['array']!r} has dtype {array.dtype}; a tensor holds {known}")
     shape, strides, offset = tuple(entry["shape"]), tuple(entry["strides"]), entry["offset"]
     key = entry["array"], id(gpu)
     if key not in storages:

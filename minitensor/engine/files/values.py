@@ -156,7 +156,7 @@ class Decoder:
             return encoded
         ((name, plain),) = encoded.items()
         if name not in self._restorers:
-            raise Unreadable(f"the file holds a {name}, which cannot be loaded here; nothing was loaded")
+            raise Unreadable(f"the file holds a {name}, which this function cannot load; nothing was loaded")
         return self._restorers[name](plain)
 
     def all(self) -> Any:

@@ -29,7 +29,7 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is None if no row is ignored; ``rows`` is the number that counts, at least 1."""
+    """How labels are read. ``ignored`` is None if no row is ignored; ``rows`` counts the others, at least 1."""
 
     ignored: int | None
     rows: int

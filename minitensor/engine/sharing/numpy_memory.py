@@ -229,7 +229,7 @@ def _storage_at(op: str, array: np.ndarray) -> Storage | None:
             continue
         if storage.buffer.dtype != array.dtype:
             raise ValueError(
-                f"{op}: this memory is shared already, with a tensor of dtype {storage.buffer.dtype}, and here it has "
+                f"{op}: this memory is shared already, with a tensor of dtype {storage.buffer.dtype}; the array has "
                 f"dtype {array.dtype}; to_tensor copies it"
             )
         if begin < shared.begin or shared.end < end:
