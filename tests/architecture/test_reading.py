@@ -37,6 +37,7 @@ CODE = [
 
 
 ENGINE = ROOT / "minitensor" / "engine"
+README = (ENGINE / "README.md").read_text()
 
 
 def length(path: str) -> int:
@@ -44,15 +45,12 @@ def length(path: str) -> int:
 
 
 def in_readme() -> list[tuple[str, int]]:
-    """The files that the README says to read, in order, with the lines that it says they have."""
-    return [
-        (path, int(lines))
-        for path, lines in re.findall(r"\(minitensor/engine/(\S+)\) \| (\d+) \|", (ROOT / "README.md").read_text())
-    ]
+    """Return the files to read in the order of the engine's README, with the lines that it gives for each."""
+    return [(path, int(lines)) for path, lines in re.findall(r"\((\S+)\) \| (\d+) \|", README)]
 
 
 def in_package() -> list[tuple[str, int]]:
-    """The same, at the top of the package."""
+    """Return the same from the docstring of the package."""
     return [(path, int(lines)) for path, lines in re.findall(r"^ +\d\. (\S+) +(\d+) ", minitensor.__doc__, re.M)]
 
 
@@ -75,23 +73,23 @@ def test_both_places_name_the_same_files_in_the_same_order():
 def test_what_is_small_enough_to_read_is_a_number():
     total = sum(length(path) for path, _ in in_readme())
     assert total <= MOST_TO_READ
-    for text in ((ROOT / "README.md").read_text(), minitensor.__doc__):
+    for text in (README, minitensor.__doc__):
         (said,) = re.findall(r"([\d,]+) lines", text)
         assert abs(int(said.replace(",", "")) - total) <= total / 50
 
 
 def test_the_path_ends_with_the_function_that_comes_of_it():
     program = 'print(minitensor.source("add_"))'
-    assert program in (ROOT / "README.md").read_text() and program in minitensor.__doc__
+    assert program in README and program in minitensor.__doc__
     assert minitensor.source("add_").startswith("def add_(")
 
 
-#: What begins the table of the other names, in the README.
-MORE = "What else these functions call"
+#: The words before the table of the other names, in the README.
+MORE = "Other names that these functions use"
 
 
 def followed(text: str) -> set[tuple[str, str]]:
-    """The functions that one write goes through, with their files, as the README or the top of the package has them."""
+    """Return the functions of one write with their files, from the README or the docstring of the package."""
     found = set()
     for line in text.partition(MORE)[0].splitlines():
         for path in re.findall(r"\b((?:saved|core|autograd)/\w+\.py)\b(?!\]\(.*\| \d)", line):
@@ -106,7 +104,7 @@ def is_defined(path: str, name: str) -> bool:
 
 
 def test_one_write_can_be_followed_through_five_files():
-    ways = followed((ROOT / "README.md").read_text()), followed(minitensor.__doc__)
+    ways = followed(README), followed(minitensor.__doc__)
     assert ways[0] == ways[1] and len({path for path, _ in ways[0]}) == 5
     names = {name for _, name in ways[0]}
     assert names == {
@@ -143,12 +141,12 @@ def test_every_name_in_the_functions_on_that_way_is_explained():
     # Python's and numpy's, the three nouns and what is said by its value or by its name.
     names -= {"getframe", "ndarray", "ref", "Node", "Leaf", "Storage", "Tensor", "FLOATS", "ONE", "OPERATION"}
     names -= {"sin", "cos", "empty_tensor", "quietly", "redirect"}
-    text = (ROOT / "README.md").read_text()
+    text = README
     assert len(names) > 25 and names - set(re.findall(r"\w+", " ".join(re.findall(r"`([^`\n]+)`", text)))) == set()
 
 
 def test_each_of_these_names_is_found_in_the_file_that_is_named():
-    _, _, table = (ROOT / "README.md").read_text().partition(MORE)
+    _, _, table = README.partition(MORE)
     rows = re.findall(r"^\| (`.*?`) \| (.*) \|$", table.partition("\n\nThe rest")[0], re.M)
     for files, said in rows:
         paths = re.findall(r"`([\w/]+)\.py`", files + said)

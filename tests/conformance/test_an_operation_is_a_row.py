@@ -1,4 +1,4 @@
-"""An operation is a row: the change that CONTRIBUTING shows, made in a copy of the package, brings all that it says."""
+"""An operation is a row: the change in docs/contributing/operation.md is made in a copy of the package, and works."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def change() -> str:
-    """The change, as CONTRIBUTING shows it."""
-    (shown,) = re.findall(r"^```diff\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
+    """Return the change in docs/contributing/operation.md."""
+    (shown,) = re.findall(r"^```diff\n(.*?)^```$", (ROOT / "docs/contributing/operation.md").read_text(), re.M | re.S)
     return shown
 
 
