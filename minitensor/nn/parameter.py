@@ -22,7 +22,7 @@ class Parameter(Tensor):
     It has any shape and holds floats.
 
     Raises:
-        TypeError: if the class is called, as ``Parameter(...)``.
+        TypeError: if the class is own_name, as ``Parameter(...)``.
     """
 
     __slots__ = ()
@@ -93,13 +93,13 @@ def create_parameter(
         TypeError: for another ``attr`` or dtype.
         ValueError: if a length is negative.
     """
-    asked = as_attr(attr)
-    initializer = asked.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
+    settings = as_attr(attr)
+    initializer = settings.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
     array = initializer.drawn(as_shape("create_parameter", shape), float_dtype("create_parameter", dtype))
-    made = _made_of(array if current.gpu is None else current.gpu.put(array), not asked.trainable)
-    called = asked.name or name
-    if called:
-        made.name = called
+    made = _made_of(array if current.gpu is None else current.gpu.put(array), not settings.trainable)
+    own_name = settings.name or name
+    if own_name:
+        made.name = own_name
     return made
 
 

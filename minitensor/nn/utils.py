@@ -53,7 +53,7 @@ def clip_grad_norm_(
             )
         factor = float(max_norm) / (total.item() + 1e-6)
         for each in gradients:
-            each.scale_(1.0 if factor > 1.0 else factor)  # also by nan
+            each.scale_(1.0 if factor > 1.0 else factor)  # also if the factor is nan
     return total
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.errors import sizes_differ
-from minitensor.torch.tensor import Tensor, plain
+from minitensor.torch.tensor import Tensor, without_history
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -30,7 +30,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         np.broadcast_shapes(input._array.shape, other._array.shape)
     except ValueError:
         raise sizes_differ([input._array.shape, other._array.shape]) from None
-    return plain(input, np.isclose(input._array, other._array, rtol, atol, equal_nan), "isclose")
+    return without_history(input, np.isclose(input._array, other._array, rtol, atol, equal_nan), "isclose")
 
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:

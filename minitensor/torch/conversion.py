@@ -186,7 +186,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if name not in TENSOR_TYPES:
             known = ", ".join(f"torch.{each}" for each in TENSOR_TYPES)
             raise ValueError(f"invalid type: '{dtype}'\nThere are {known} here.")
-        return to(input, BY_NAME[TENSOR_TYPES[name].name])  # type: ignore[attr-defined]  # of the metaclass
+        return to(input, BY_NAME[TENSOR_TYPES[name].name])  # type: ignore[attr-defined]  # an attribute of the metaclass
     if isinstance(dtype, type):
         raise ValueError(f"invalid type: '{dtype.__name__}'\nPass a dtype, such as torch.float32.")
     return to(input, dtype_of(dtype))

@@ -25,23 +25,23 @@ __all__ = [
 ]
 
 
-def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
+def _for_device(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the engine's function for a device as PyTorch names it."""
 
     @functools.wraps(function)
-    def asked(device: Any = None) -> Any:
+    def on_device(device: Any = None) -> Any:
         return function(None if device is None else engine_place(device))
 
-    return asked
+    return on_device
 
 
-max_memory_allocated = _asked(engine.max_memory_allocated)
-max_memory_reserved = _asked(engine.max_memory_reserved)
-memory_allocated = _asked(engine.memory_allocated)
-memory_reserved = _asked(engine.memory_reserved)
-reset_max_memory_allocated = _asked(engine.reset_max_memory_allocated)
-reset_peak_memory_stats = _asked(engine.reset_peak_memory_stats)
-synchronize = _asked(engine.synchronize)
+max_memory_allocated = _for_device(engine.max_memory_allocated)
+max_memory_reserved = _for_device(engine.max_memory_reserved)
+memory_allocated = _for_device(engine.memory_allocated)
+memory_reserved = _for_device(engine.memory_reserved)
+reset_max_memory_allocated = _for_device(engine.reset_max_memory_allocated)
+reset_peak_memory_stats = _for_device(engine.reset_peak_memory_stats)
+synchronize = _for_device(engine.synchronize)
 empty_cache = engine.empty_cache
 
 

@@ -185,7 +185,7 @@ def engine_place(given: Any) -> str:
     Raises:
         RuntimeError: for a second GPU.
     """
-    asked = device(given)
-    if asked.index not in (None, 0):
-        raise RuntimeError(f"CUDA error: invalid device ordinal\nThere is one GPU, 'cuda:0', not {str(asked)!r}.")
-    return "cpu" if asked.type == "cpu" else "gpu"
+    wanted = device(given)
+    if wanted.index not in (None, 0):
+        raise RuntimeError(f"CUDA error: invalid device ordinal\nThere is one GPU, 'cuda:0', not {str(wanted)!r}.")
+    return "cpu" if wanted.type == "cpu" else "gpu"

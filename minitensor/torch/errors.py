@@ -354,11 +354,11 @@ def lost(error: RuntimeError) -> RuntimeError:
 
     Some operations are common to both vocabularies, and their rules compute recorded gradients, too.
     """
-    link, what, position = error.lost  # type: ignore[attr-defined]  # who asks has seen that it is there
+    link, what, position = error.lost  # type: ignore[attr-defined]  # the caller has checked that it exists
     node = link()
     if node is None or (what and (position is None or node.saved is FREED)):
         return error
     if not what:
         return freed(node)
-    told: RuntimeError = stale.__wrapped__(node, what, node.saved[position])  # type: ignore[attr-defined]  # what `emits` wraps
-    return told
+    stale_error: RuntimeError = stale.__wrapped__(node, what, node.saved[position])  # type: ignore[attr-defined]  # `emits` sets it
+    return stale_error

@@ -48,7 +48,7 @@ def function_name(node: Node) -> str:
     if not node.inputs and op.name == "leaf":
         return "torch::autograd::AccumulateGrad"
     if op.name == "setitem" and op.saved_names:
-        return "IndexPutBackward0"  # at an advanced index
+        return "IndexPutBackward0"  # an advanced index
     return operation_name(op.name)
 
 
@@ -70,7 +70,7 @@ class NamedOperation(Operation):
     Attributes:
         torch_name: the name of its ``grad_fn``, or a function of the node that returns it.
         operands: the names of the operands that have a gradient.
-        renamed: True if :func:`called` made it.
+        renamed: True if :func:`with_grad_fn` made it.
     """
 
     __slots__ = ("operands", "renamed", "torch_name")
@@ -90,7 +90,7 @@ class NamedOperation(Operation):
         self.torch_name, self.operands, self.renamed = torch_name, operands, renamed
 
 
-def called(out: _AnyTensor, name: str) -> _AnyTensor:
+def with_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
     """Return ``out`` with ``name`` as its last function: PyTorch has one function for the several that ran here."""
     node = out._node
     if node is not None and not getattr(node.op, "renamed", False):
@@ -123,7 +123,7 @@ class Function:
         """The functions that made its inputs, each with the number of the output; None for an input that requires no
         grad.
         """
-        return tuple((None if node is None else look(node), 0) for node in self.node.inputs)
+        return tuple((None if node is None else function_of(node), 0) for node in self.node.inputs)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self.node):#x}>"
@@ -140,7 +140,7 @@ def _kind(name: str) -> type[Function]:
     return type(name, (Function,), {"__slots__": (), "__module__": "minitensor.torch"})
 
 
-def look(node: Node, name: str | None = None) -> Function:
+def function_of(node: Node, name: str | None = None) -> Function:
     """Return a reference to ``node`` whose class has the function's name."""
     if name is None:
         name = "AccumulateGrad" if node.op.name == "leaf" else function_name(node)
@@ -151,7 +151,7 @@ def look(node: Node, name: str | None = None) -> Function:
 # ---------- hooks ----------
 
 
-def answered(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
+def hook_result(hook: Callable[[Any], Any], g: BaseTensor) -> Any:
     """Return the gradient that ``hook`` returns for ``g``, or ``g`` itself, a copy, if the hook wrote into it.
 
     Raises:

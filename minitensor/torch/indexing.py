@@ -25,7 +25,7 @@ from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ
 from minitensor.torch.grad_fn import NamedOperation
-from minitensor.torch.tensor import Tensor, as_kind, plain
+from minitensor.torch.tensor import Tensor, as_kind, without_history
 
 
 def _is_advanced(entry: Any) -> bool:
@@ -130,7 +130,7 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     if not any(map(_is_advanced, entries)):
         plain, op = _basic(x, entries)
         pick = Pick(plain)
-        return views.shown(x, pick(x._array), op, pick)
+        return views.new_view(x, pick(x._array), op, pick)
     try:
         return as_kind(engine.getitem(x, entries))
     except IndexError as error:
@@ -264,7 +264,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     need_tensor("where", condition)
     if input is None and other is None:
         places = np.nonzero(host_array(condition._array))
-        return tuple(plain(condition, i.astype(np.int64), "where") for i in places)
+        return tuple(without_history(condition, i.astype(np.int64), "where") for i in places)
     if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
         input = condition.new_tensor(input)
     return TABLE["where"](condition, input, other)
@@ -283,8 +283,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     array = host_array(input._array)
     if as_tuple:
         places = np.nonzero(array if array.ndim else array[None])
-        return tuple(plain(input, like(i.astype(np.int64), input._array), "nonzero") for i in places)
-    return plain(input, like(np.argwhere(array).astype(np.int64), input._array), "nonzero")
+        return tuple(without_history(input, like(i.astype(np.int64), input._array), "nonzero") for i in places)
+    return without_history(input, like(np.argwhere(array).astype(np.int64), input._array), "nonzero")
 
 
 def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:

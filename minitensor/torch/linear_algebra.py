@@ -6,7 +6,7 @@ import math
 
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.grad_fn import called
+from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
@@ -106,7 +106,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     need_tensor("bmm", mat2, 2, "mat2")
     if input._array.ndim != 3 or mat2._array.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if input._array.ndim != 3 else "batch2 must be a 3D tensor")
-    return called(matmul(input, mat2), "BmmBackward0")
+    return with_grad_fn(matmul(input, mat2), "BmmBackward0")
 
 
 def dot(input: Tensor, other: Tensor) -> Tensor:
@@ -163,4 +163,4 @@ def trace(input: Tensor) -> Tensor:
     need_tensor("trace", input)
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
-    return called(TABLE["sum"](input.diagonal()), "TraceBackward0")
+    return with_grad_fn(TABLE["sum"](input.diagonal()), "TraceBackward0")

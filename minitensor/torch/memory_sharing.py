@@ -33,12 +33,12 @@ class Unversioned(Storage):
     """A second storage on the memory of another, ``of``, which counts the bytes and lives at least as long.
 
     The other storage treats it as if numpy held its memory: ``check_foreign_writes`` finds writes through this one.
-    ``look`` is the array that numpy would have.
+    ``numpy_array`` is the array that numpy would have.
     """
 
-    __slots__ = ("of", "look")
+    __slots__ = ("of", "numpy_array")
     of: Storage
-    look: Any
+    numpy_array: Any
 
     def __del__(self) -> None:  # type: ignore[override]  # there are no bytes to release
         pass  # the bytes are counted at the other storage
@@ -55,9 +55,9 @@ def _on(storage: Storage, version: int) -> Unversioned:
     other = Unversioned.__new__(Unversioned)
     other.buffer, other.nbytes, other.version, other.savers = storage.buffer, 0, version, None
     other.of = root(storage)
-    other.look = None
+    other.numpy_array = None
     if gpu_of(storage.buffer) is None:
-        other.look = lent(BaseTensor._alias(storage.buffer, other.of))
+        other.numpy_array = lent(BaseTensor._alias(storage.buffer, other.of))
     return other
 
 
@@ -82,14 +82,14 @@ def set_data(x: Tensor, other: Any) -> None:
     if node is not None:
         if other._array.dtype not in FLOATS:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        alike = other._array.dtype == x._array.dtype and other._array.shape == x._array.shape
-        if not alike and (type(node) is not Leaf or node.saved is not None):
+        fits = other._array.dtype == x._array.dtype and other._array.shape == x._array.shape
+        if not fits and (type(node) is not Leaf or node.saved is not None):
             raise RuntimeError(
                 f"this tensor requires grad, and its gradient has shape {list(x._array.shape)} and dtype "
                 f"{x.dtype.name}; its data cannot become a tensor of shape {list(other._array.shape)} and dtype "
                 f"{other._array.dtype.name}"
             )
-        if not alike:
+        if not fits:
             node = _another_leaf(node, x, other._array.shape)
     if root(other._storage) is root(x._storage) and other._array.shape == x._array.shape:
         same = np.may_share_memory(x._array, other._array) and other._array.strides == x._array.strides

@@ -113,7 +113,7 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
     for dtype in map(_joined, groups):
         if dtype is not None and (result is None or kind_of(dtype) > kind_of(result)):
             result = dtype if result is None else promoted(result, dtype)
-    return result  # type: ignore[return-value]  # one tensor at least was given
+    return result  # type: ignore[return-value]  # there is at least one tensor
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.grad_fn import called
+from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor
 
 
@@ -24,7 +24,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
     """
-    return called(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
+    return with_grad_fn(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -39,7 +39,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
     """
-    return called(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
+    return with_grad_fn(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -77,7 +77,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
     Raises:
         TypeError: if ``input`` is no tensor, or the bound is no number.
     """
-    return called(TABLE["clamp"](input, min), "ClampMinBackward0")
+    return with_grad_fn(TABLE["clamp"](input, min), "ClampMinBackward0")
 
 
 def clamp_max(input: Tensor, max: Any) -> Tensor:
@@ -89,7 +89,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
     Raises:
         TypeError: if ``input`` is no tensor, or the bound is no number.
     """
-    return called(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
+    return with_grad_fn(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
 
 
 def clamp_min_(input: Tensor, min: Any) -> Tensor:

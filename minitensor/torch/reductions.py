@@ -17,8 +17,8 @@ from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
-from minitensor.torch.grad_fn import called
-from minitensor.torch.tensor import Tensor, plain
+from minitensor.torch.grad_fn import with_grad_fn
+from minitensor.torch.tensor import Tensor, without_history
 
 _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul", "div", "gather"))
 
@@ -43,7 +43,7 @@ def _truth(name: str) -> Callable[..., Tensor]:
             raise TypeError(f"{name}(): argument 'keepdim' (position 2) must be bool, not {kind}")
         axis = dim if dim is None else as_dim(dim, input._array.ndim)
         found = getattr(np, name)(input._array, axis=axis if input._array.ndim else None, keepdims=keepdim)
-        return plain(input, found, name)
+        return without_history(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
     truth.__doc__ = f"Return if {name} elements are true (along ``dim``).\n{_TRUTH}"
@@ -63,7 +63,7 @@ def count_nonzero(input: Tensor) -> Tensor:
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("count_nonzero", input)
-    return plain(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
+    return without_history(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -86,7 +86,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     counts = np.bincount(array, None if weights is None else host_array(weights._array), minlength)
     if weights is None:
         counts = counts.astype(np.int64)
-    return plain(input, like(counts, input._array), "bincount")
+    return without_history(input, like(counts, input._array), "bincount")
 
 
 # ---------- the largest and the smallest ----------
@@ -138,7 +138,7 @@ def _arg(name: str) -> Callable[..., Tensor]:
         found = np.asarray(pick(array if array.ndim or dim is None else array.reshape(1), axis=dim), np.int64)
         if keepdim and dim is not None and array.ndim:
             found = np.expand_dims(found, dim)
-        return plain(input, like(found, input._array), name)
+        return without_history(input, like(found, input._array), name)
 
     arg.__name__ = arg.__qualname__ = name
     arg.__doc__ = _ARG
@@ -161,14 +161,14 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
                     f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
                     f"dim with the 'dim' argument."
                 )
-            return called(TABLE[whole](input), f"{name.capitalize()}Backward1")
+            return with_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
         if input._array.ndim == 0:
-            return kind(called(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(input))
+            return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(input))
         indices = where(input, dim, True)
         values = _gather(input, dim, indices)
         if not keepdim:
             values, indices = values.squeeze(dim), indices.squeeze(dim)
-        return kind(called(values, f"{name.capitalize()}Backward0"), indices)
+        return kind(with_grad_fn(values, f"{name.capitalize()}Backward0"), indices)
 
     extreme.__name__ = extreme.__qualname__ = name
     extreme.__doc__ = (
@@ -206,7 +206,7 @@ def var(
     total = TABLE["sum"](_mul(distance, distance), dim, keepdim)
     count = input._array.size // (mean._array.size or 1)
     divisor = count - correction if count > correction else 0
-    return called(_div(total, float(divisor)), "VarBackward0")
+    return with_grad_fn(_div(total, float(divisor)), "VarBackward0")
 
 
 def std(
@@ -221,7 +221,7 @@ def std(
         RuntimeError: if the dtype is not a floating-point one.
         IndexError: if ``input`` has no such dimension.
     """
-    return called(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
+    return with_grad_fn(_root(var(input, dim, unbiased, keepdim, correction=correction)), "StdBackward0")
 
 
 def _root(x: Tensor) -> Tensor:
@@ -242,18 +242,16 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         IndexError: if ``input`` has no such dimension.
     """
     if p in ("fro", 2, 2.0):
-        total = TABLE["sum"](_mul(input, input), dim, keepdim)
-        return called(_root(total), "LinalgVectorNormBackward0")
-    size = TABLE["abs"](input)
-    if p == 0:  # the number of elements that are not 0
-        return called(TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim), "LinalgVectorNormBackward0")
-    if p in (math.inf, -math.inf):
-        return called(
-            TABLE["amax" if p > 0 else "amin"](size, () if dim is None else dim, keepdim), "LinalgVectorNormBackward0"
-        )
-    if p in (1, 1.0):
-        return called(TABLE["sum"](size, dim, keepdim), "LinalgVectorNormBackward0")
-    return called(TABLE["pow"](TABLE["sum"](TABLE["pow"](size, p), dim, keepdim), 1.0 / p), "LinalgVectorNormBackward0")
+        result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
+    elif p == 0:  # the number of elements that are not 0
+        result = TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim)
+    elif p in (math.inf, -math.inf):
+        result = TABLE["amax" if p > 0 else "amin"](TABLE["abs"](input), () if dim is None else dim, keepdim)
+    elif p == 1:
+        result = TABLE["sum"](TABLE["abs"](input), dim, keepdim)
+    else:
+        result = TABLE["pow"](TABLE["sum"](TABLE["pow"](TABLE["abs"](input), p), dim, keepdim), 1.0 / p)
+    return with_grad_fn(result, "LinalgVectorNormBackward0")
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
@@ -269,7 +267,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         input = to(input, dtype)
     shifted = _sub(input, TABLE["amax"](input.detach(), dim, True))
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](shifted), dim, True))
-    return called(_sub(shifted, total), "LogSoftmaxBackward0")
+    return with_grad_fn(_sub(shifted, total), "LogSoftmaxBackward0")
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
@@ -285,4 +283,4 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     highest = TABLE["amax"](input.detach(), dim, True)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
     highest = highest if keepdim else highest.squeeze(dim)
-    return called(_add(total, highest), "LogsumexpBackward0")
+    return with_grad_fn(_add(total, highest), "LogsumexpBackward0")

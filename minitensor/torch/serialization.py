@@ -100,24 +100,24 @@ class _Storage:
         return _Storage("cuda" if device is None else str(_device(device)))
 
 
-def _where(asked: Any, place: str) -> Any:
+def _where(given: Any, place: str) -> Any:
     """Return the GPU (None: the host) for a tensor that was saved on ``place``."""
     tag = "cpu" if place == "cpu" else "cuda:0"
-    if isinstance(asked, dict):
-        asked = asked.get(tag, tag)
-    elif callable(asked):
-        told = asked(_Storage(), tag)
-        if told is not None and not isinstance(told, _Storage):
-            raise RuntimeError(f"map_location returns the storage, or storage.cuda(), not {type(told).__name__}")
-        asked = tag if told is None else told.place
-    return device_named("load", engine_place(_device(tag if asked is None else asked)))
+    if isinstance(given, dict):
+        given = given.get(tag, tag)
+    elif callable(given):
+        chosen = given(_Storage(), tag)
+        if chosen is not None and not isinstance(chosen, _Storage):
+            raise RuntimeError(f"map_location returns the storage, or storage.cuda(), not {type(chosen).__name__}")
+        given = tag if chosen is None else chosen.place
+    return device_named("load", engine_place(_device(tag if given is None else given)))
 
 
-def _device(asked: Any) -> device:
+def _device(given: Any) -> device:
     try:
-        return device(asked)
+        return device(given)
     except RuntimeError:
         raise RuntimeError(
-            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {asked})\n"
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {given})\n"
             "There are 'cpu' and 'cuda' here."
         ) from None

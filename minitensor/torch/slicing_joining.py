@@ -18,15 +18,15 @@ from minitensor.engine.views import parts as engine
 from minitensor.torch.arguments import as_dim, need_int, need_ints, need_tensor, sizes_of
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.grad_fn import called
+from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, as_kind
-from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, shown
+from minitensor.torch.views import EXPAND, SELECT, SLICE, SPLIT, SPLIT_SIZES, UNBIND, View, new_view
 
 
 def part_of(x: Tensor, index: Any, op: View) -> Tensor:
     """Return the view that a plain index selects from ``x``."""
     pick = Pick(index)
-    return shown(x, pick(x._array), op, pick)
+    return new_view(x, pick(x._array), op, pick)
 
 
 # ---------- views that repeat elements ----------
@@ -74,7 +74,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
     array = restrided(input._array, tuple(sizes), tuple(steps))
     if type(array) is np.ndarray and (overlaps_itself(array) or not input._array.flags.writeable):
         array.flags.writeable = False
-    return shown(input, array, EXPAND, tuple(sizes))
+    return new_view(input, array, EXPAND, tuple(sizes))
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
@@ -311,7 +311,7 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     x: Any = input.reshape(shape)
     for d, n in enumerate(times):
         x = cat([x] * n, d) if n else x.narrow(d, 0, 0)
-    return called(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
+    return with_grad_fn(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
 
 
 def tile(input: Tensor, *dims: Any) -> Tensor:

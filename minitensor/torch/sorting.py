@@ -11,17 +11,17 @@ from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.modes import modes
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
-from minitensor.torch.grad_fn import NamedOperation, called
+from minitensor.torch.grad_fn import NamedOperation, with_grad_fn
 from minitensor.torch.reductions import ValuesAndIndices
-from minitensor.torch.tensor import Tensor, plain
+from minitensor.torch.tensor import Tensor, without_history
 
 _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
 
 def _picked(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
     """Return the slices of ``x`` along ``dim`` in the given order."""
-    index = plain(x, like(order.astype(np.int64), x._array), name)
-    return called(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
+    index = without_history(x, like(order.astype(np.int64), x._array), name)
+    return with_grad_fn(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
 
 
 def flip(input: Tensor, *dims: Any) -> Tensor:
@@ -71,14 +71,14 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     need_tensor("argsort", input)
     array = host_array(input._array)
     if array.ndim == 0:
-        return plain(input, np.zeros((), np.int64), "argsort")
+        return without_history(input, np.zeros((), np.int64), "argsort")
     dim = as_dim(dim, array.ndim)
     if descending:  # sorted from the end, so that equal elements keep their order
-        turned = np.flip(np.argsort(np.flip(array, dim), dim, kind="stable"), dim)
-        order = array.shape[dim] - 1 - turned
+        backwards = np.flip(np.argsort(np.flip(array, dim), dim, kind="stable"), dim)
+        order = array.shape[dim] - 1 - backwards
     else:
         order = np.argsort(array, dim, kind="stable")
-    return plain(input, like(np.ascontiguousarray(order, np.int64), input._array), "argsort")
+    return without_history(input, like(np.ascontiguousarray(order, np.int64), input._array), "argsort")
 
 
 class Sorted(ValuesAndIndices):
@@ -106,8 +106,8 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     """
     order = argsort(input, dim, descending)
     if input._array.ndim == 0:
-        return Sorted(called(TABLE["clone"](input), "SortBackward0"), order)
-    return Sorted(called(_gather(input, as_dim(dim, input._array.ndim), order), "SortBackward0"), order)
+        return Sorted(with_grad_fn(TABLE["clone"](input), "SortBackward0"), order)
+    return Sorted(with_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "SortBackward0"), order)
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Largest:
@@ -127,7 +127,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
     order = argsort(input, dim, largest).narrow(dim, 0, k).contiguous()
-    return Largest(called(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
+    return Largest(with_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "TopkBackward0"), order)
 
 
 # ---------- distinct values ----------
@@ -177,9 +177,9 @@ def unique(
     found = np.unique(array, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     values, inverse, counts = found
     inverse = inverse.reshape(array.shape if dim is None else (array.shape[dim],))
-    asked = ((inverse, return_inverse), (counts, return_counts))
-    answers = [values, *(each.astype(np.int64) for each, wanted in asked if wanted)]
-    made = tuple(plain(input, like(np.ascontiguousarray(each), input._array), "unique") for each in answers)
+    requested = ((inverse, return_inverse), (counts, return_counts))
+    results = [values, *(each.astype(np.int64) for each, wanted in requested if wanted)]
+    made = tuple(without_history(input, like(np.ascontiguousarray(each), input._array), "unique") for each in results)
     source = input._current()
     if modes.grad and source is not None:
         op = _UNIQUE if dim is None else _UNIQUE_DIM

@@ -25,7 +25,7 @@ from minitensor.torch import printing
 from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.errors import missing, warn
-from minitensor.torch.grad_fn import Function, answered, look
+from minitensor.torch.grad_fn import Function, function_of, hook_result
 
 
 class Tensor(BaseTensor):
@@ -52,11 +52,11 @@ class Tensor(BaseTensor):
     # ---------- shape and storage ----------
 
     @property
-    def shape(self) -> Size:  # type: ignore[override]  # this vocabulary's own
+    def shape(self) -> Size:  # type: ignore[override]  # PyTorch's
         """Lengths of the dimensions."""
         return Size(self._array.shape)
 
-    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # this vocabulary's own
+    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]  # PyTorch's
         """Return the shape, or the length of one dimension.
 
         Raises:
@@ -114,9 +114,9 @@ class Tensor(BaseTensor):
         """True if the elements are floats."""
         return self._array.dtype in FLOATS
 
-    def untyped_storage(self) -> StorageLook:
+    def untyped_storage(self) -> StorageReference:
         """Return the storage, whose size is in bytes."""
-        return StorageLook(self._storage, self)
+        return StorageReference(self._storage, self)
 
     @property
     def _version(self) -> int:
@@ -149,7 +149,7 @@ class Tensor(BaseTensor):
         if wanted and self._is_view() and not self.requires_grad:
             self._history = None  # the view alone becomes a leaf
         if wanted is not self.requires_grad:
-            BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]  # a property's function
+            BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]  # the function of a property
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor.
@@ -165,13 +165,13 @@ class Tensor(BaseTensor):
         return self
 
     @property
-    def grad_fn(self) -> Function | None:  # type: ignore[override]  # this vocabulary's own
+    def grad_fn(self) -> Function | None:  # type: ignore[override]  # PyTorch's
         """The function that made this value; None for a leaf."""
         node = self._current()
         if node is None or type(node) is Leaf:
             return None
         # PyTorch reads a view anew after a write through it.
-        return look(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
+        return function_of(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
 
     @property  # type: ignore[override]  # a gradient of this vocabulary
     def grad(self) -> Tensor | None:
@@ -181,7 +181,7 @@ class Tensor(BaseTensor):
             RuntimeError: if one of another shape or dtype is set.
             TypeError: if a value that is no tensor is set.
         """
-        gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
+        gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # the function of a property
         if gradient is None and not self.retains_grad and type(self._current()) not in (Leaf, type(None)):
             warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
@@ -231,7 +231,7 @@ class Tensor(BaseTensor):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         BaseTensor.retain_grads(self)
         if type(self._current()) is not Leaf:
-            self._extra.box.adds = True  # type: ignore[union-attr]  # it retains its gradient
+            self._extra.box.adds = True  # type: ignore[union-attr]  # set by retain_grads
 
     @property
     def retains_grad(self) -> bool:
@@ -251,7 +251,7 @@ class Tensor(BaseTensor):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not callable(hook):
             raise TypeError(f"register_hook takes a function of the gradient, not {type(hook).__name__}")
-        return BaseTensor.register_hook(self, lambda g: answered(hook, as_kind(g)))
+        return BaseTensor.register_hook(self, lambda g: hook_result(hook, as_kind(g)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
         """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
@@ -355,7 +355,7 @@ class Tensor(BaseTensor):
             raise RuntimeError(
                 f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
             )
-        return bool((self == value)._array.any())  # type: ignore[attr-defined]  # a tensor of marks
+        return bool((self == value)._array.any())  # type: ignore[attr-defined]  # a tensor of bools
 
     def item(self) -> float | int | bool:
         """Return the only element as a Python number.
@@ -402,7 +402,7 @@ class Tensor(BaseTensor):
         memo[id(self)] = other
         if self.requires_grad:
             other.requires_grad = True
-            gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # a property's function
+            gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # the function of a property
             if gradient is not None and self._copies_gradient:
                 other._put_gradient(copy.deepcopy(as_kind(gradient), memo), copies=False)
         return other
@@ -420,7 +420,7 @@ class Tensor(BaseTensor):
         raise missing("'Tensor' object", name, dir(type(self)), obj=self)
 
 
-class StorageLook:
+class StorageReference:
     """A reference to a storage, as ``untyped_storage()`` returns it. Two references to one storage are equal."""
 
     __slots__ = ("_storage", "_tensor")
@@ -440,7 +440,7 @@ class StorageLook:
     __len__ = nbytes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StorageLook) and self.data_ptr() == other.data_ptr()
+        return isinstance(other, StorageReference) and self.data_ptr() == other.data_ptr()
 
     def __hash__(self) -> int:
         return self.data_ptr()
@@ -462,7 +462,7 @@ def _rebuilt(kind: type, make: Callable[..., BaseTensor], arguments: tuple[Any, 
     return _of_kind(kind, make(*arguments))
 
 
-def plain(x: Tensor, array: Any, name: str) -> Tensor:
+def without_history(x: Tensor, array: Any, name: str) -> Tensor:
     """Return a tensor of ``array`` without history, which operation ``name`` computed from ``x``."""
     if gpu_of(x._array) is None:
         array = np.asarray(array)

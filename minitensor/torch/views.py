@@ -45,7 +45,7 @@ def _part(name: str, torch_name: str = "") -> View:
 
 
 def _expanded_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
-    return (g,)  # summed to the input's shape by the engine
+    return (g,)  # the engine sums it to the input's shape
 
 
 VIEW, UNSAFE_VIEW = _same_order("view"), _same_order("reshape", "UnsafeViewBackward0")
@@ -79,7 +79,7 @@ NEW_DIMENSION = _part("unsqueeze")
 EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expanded_backward)
 
 
-def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
+def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
     """Return the tensor on the storage of ``x`` whose elements are those of ``array``."""
     return as_kind(view_of(x, array, op, saved))
 
@@ -87,7 +87,7 @@ def shown(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
 # ---------- the same elements in the same order ----------
 
 
-def _full(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
+def _complete(x: Tensor, sizes: list[int]) -> tuple[int, ...]:
     """Return the shape with -1 replaced by the missing length."""
     count = x._array.size
     if any(n < -1 for n in sizes):
@@ -120,14 +120,14 @@ def view(input: Tensor, *size: Any) -> Tensor:
     """
     if not size:
         raise TypeError("view() takes the new shape, as in x.view(2, 3)")
-    wanted = _full(input, sizes_of("view", size))
+    wanted = _complete(input, sizes_of("view", size))
     array = _on_same_memory(input._array, wanted)
     if array is None:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-    return shown(input, array, VIEW, wanted)
+    return new_view(input, array, VIEW, wanted)
 
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
@@ -139,10 +139,10 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     Raises:
         RuntimeError: if the shape has not as many elements.
     """
-    wanted = _full(input, sizes_of("reshape", shape))
+    wanted = _complete(input, sizes_of("reshape", shape))
     array = _on_same_memory(input._array, wanted)
     if array is not None:
-        return shown(input, array, VIEW, wanted)
+        return new_view(input, array, VIEW, wanted)
     out = Tensor._made(input._array.copy().reshape(wanted), "reshape", (input,))
     node = input._current()
     if node is not None and (not paused.threads or modes.grad):
@@ -218,7 +218,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))
 
 
-def _squeezed(x: Tensor, dim: Any) -> tuple[int, ...]:
+def _squeezed_shape(x: Tensor, dim: Any) -> tuple[int, ...]:
     shape = x._array.shape
     if dim is None:
         return tuple(n for n in shape if n != 1)
@@ -232,12 +232,12 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
-    shape = _squeezed(input, dim)
+    shape = _squeezed_shape(input, dim)
     op = SQUEEZE if dim is None else SQUEEZE_DIMS if isinstance(dim, (list, tuple)) else SQUEEZE_DIM
-    return shown(input, input._array.reshape(shape), op, shape)
+    return new_view(input, input._array.reshape(shape), op, shape)
 
 
-def _unsqueezed(x: Tensor, dim: Any) -> tuple[int, ...]:
+def _unsqueezed_shape(x: Tensor, dim: Any) -> tuple[int, ...]:
     shape = list(x._array.shape)
     shape.insert(as_dim(dim, len(shape) + 1), 1)
     return tuple(shape)
@@ -249,14 +249,14 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     Raises:
         IndexError: if the result has no such dimension.
     """
-    shape = _unsqueezed(input, dim)
-    return shown(input, input._array.reshape(shape), UNSQUEEZE, shape)
+    shape = _unsqueezed_shape(input, dim)
+    return new_view(input, input._array.reshape(shape), UNSQUEEZE, shape)
 
 
 # ---------- the same elements in another order ----------
 
 
-def _exchanged(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
+def _exchanged_order(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
     order = list(range(x._array.ndim))
     if order:
         first, second = as_dim(dim0, len(order)), as_dim(dim1, len(order))
@@ -270,8 +270,8 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
-    order = _exchanged(input, dim0, dim1)
-    return shown(input, input._array.transpose(order), TRANSPOSE, order)
+    order = _exchanged_order(input, dim0, dim1)
+    return new_view(input, input._array.transpose(order), TRANSPOSE, order)
 
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
@@ -294,10 +294,10 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     order = tuple(as_dim(d, ndim) for d in given)
     if len(set(order)) != ndim:
         raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return shown(input, input._array.transpose(order), PERMUTE, order)
+    return new_view(input, input._array.transpose(order), PERMUTE, order)
 
 
-def _turned(op: str, x: Tensor) -> tuple[int, ...]:
+def _transposed_order(op: str, x: Tensor) -> tuple[int, ...]:
     if x._array.ndim > 2:
         raise RuntimeError(f"{op}() expects a tensor with <= 2 dimensions, but self is {x._array.ndim}D")
     return tuple(range(x._array.ndim))[::-1]
@@ -309,8 +309,8 @@ def t(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
     """
-    order = _turned("t", input)
-    return shown(input, input._array.transpose(order), T, order)
+    order = _transposed_order("t", input)
+    return new_view(input, input._array.transpose(order), T, order)
 
 
 def movedim(input: Tensor, source: int, destination: int) -> Tensor:
@@ -343,7 +343,7 @@ def reversed_dims(x: BaseTensor) -> Tensor:
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
         )
     order = tuple(range(x._array.ndim))[::-1]
-    return shown(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is of this kind
+    return new_view(x, x._array.transpose(order), PERMUTE, order)  # type: ignore[arg-type]  # x is a tensor of this vocabulary
 
 
 def matrices_transposed(input: Tensor) -> Tensor:
@@ -372,7 +372,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
         IndexError: if ``input`` has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    order = _exchanged(input, dim0, dim1)
+    order = _exchanged_order(input, dim0, dim1)
     return _reshape(input, TRANSPOSE_, input._array.transpose(order), order)
 
 
@@ -383,7 +383,7 @@ def t_(input: Tensor) -> Tensor:
         RuntimeError: if the tensor has more than two dimensions.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    order = _turned("t_", input)
+    order = _transposed_order("t_", input)
     return _reshape(input, T_, input._array.transpose(order), order)
 
 
@@ -394,7 +394,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
         IndexError: if ``input`` has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    shape = _squeezed(input, dim)
+    shape = _squeezed_shape(input, dim)
     return _reshape(input, SQUEEZE_, input._array.reshape(shape), shape)
 
 
@@ -405,5 +405,5 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
         IndexError: if the result has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    shape = _unsqueezed(input, dim)
+    shape = _unsqueezed_shape(input, dim)
     return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)

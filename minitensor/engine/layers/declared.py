@@ -82,7 +82,7 @@ class DeclaredLayer:
     shape: str
     paddle: str
     torch: str
-    raises: tuple[tuple[str, ...], tuple[str, ...]]
+    raises: tuple[tuple[str, ...], ...]
     inputs: str = ""
 
     @property
@@ -209,7 +209,7 @@ def _activation(
         for spelled, kind, taken, more in zip((paddle, torch), kinds, takes, ((), torch_raises), strict=True)
     )
     shape = "Takes a tensor of any shape and returns one of that shape."
-    return DeclaredLayer(function, text, shape, paddle, torch, both)  # type: ignore[arg-type]  # of two vocabularies
+    return DeclaredLayer(function, text, shape, paddle, torch, both)
 
 
 _NAME = "name: str | None = None"

@@ -34,7 +34,7 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
     return many, isinstance(given, (list, tuple))
 
 
-def _alike(many: Sequence[Any], was_tuple: bool) -> Any:
+def _as_given(many: Sequence[Any], was_tuple: bool) -> Any:
     return tuple(many) if was_tuple else many[0]
 
 
@@ -69,7 +69,7 @@ def _gradients(outputs: Any, inputs: Tensors, seeds: Any, create_graph: bool) ->
     return tuple(zeros_like(x) if g is None else g for x, g in zip(inputs, found, strict=True))
 
 
-def _kept(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
+def _results(results: Sequence[Tensor], create_graph: bool) -> list[Tensor]:
     return [x if create_graph else x.detach() for x in results]
 
 
@@ -108,11 +108,11 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
             each = [_gradients([flat[j]], leaves, [None], create_graph) for j in range(out.numel())]
             rows.append(
                 tuple(
-                    _kept([stack([g[i] for g in each]).reshape(*out.shape, *x.shape)], create_graph)[0]
+                    _results([stack([g[i] for g in each]).reshape(*out.shape, *x.shape)], create_graph)[0]
                     for i, x in enumerate(leaves)
                 )
             )
-    return _alike([_alike(row, several_in) for row in rows], several_out)
+    return _as_given([_as_given(row, several_in) for row in rows], several_out)
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
@@ -145,8 +145,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "vjp")
         found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
     return (
-        _alike(_kept(outputs, create_graph), several_out),
-        _alike(_kept(found, create_graph), several_in),
+        _as_given(_results(outputs, create_graph), several_out),
+        _as_given(_results(found, create_graph), several_in),
     )
 
 
@@ -158,8 +158,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         pulled = _gradients(outputs, leaves, seeds, True)
         found = _gradients(pulled, seeds, _vector(v, leaves, "input to the function"), create_graph)
     return (
-        _alike(_kept(outputs, create_graph), several_out),
-        _alike(_kept(found, create_graph), several_out),
+        _as_given(_results(outputs, create_graph), several_out),
+        _as_given(_results(found, create_graph), several_out),
     )
 
 
@@ -180,7 +180,7 @@ def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, c
         out = func(*leaves)
         first = _gradients([_scalar(out, name)], leaves, [None], True)
         found = _gradients(first, leaves, _vector(v, leaves, "input to the function"), create_graph)
-    return out if create_graph else out.detach(), _alike(_kept(found, create_graph), several_in)
+    return out if create_graph else out.detach(), _as_given(_results(found, create_graph), several_in)
 
 
 __getattr__ = missing_in("torch.autograd.functional", lambda: __all__)

@@ -42,7 +42,7 @@ def _start(x: Any, gradient: Any, i: int) -> engine.Start:
         if gradient._array.shape != x._array.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of "
-                f"{Tensor.shape.fget(x)}."  # type: ignore[attr-defined]  # a property's function
+                f"{Tensor.shape.fget(x)}."  # type: ignore[attr-defined]  # the function of a property
             )
     return engine.start_of(x, gradient, "backward")
 

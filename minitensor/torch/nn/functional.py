@@ -10,9 +10,9 @@ from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import missing_in, warn
-from minitensor.torch.grad_fn import called
+from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.linear_algebra import matmul
-from minitensor.torch.nn.layer_functions import (  # noqa: F401  # found here by name
+from minitensor.torch.nn.layer_functions import (  # noqa: F401  # part of this namespace
     adaptive_avg_pool2d,
     avg_pool2d,
     batch_norm,
@@ -25,7 +25,7 @@ from minitensor.torch.nn.layer_functions import (  # noqa: F401  # found here by
     max_pool2d,
     scaled_dot_product_attention,
 )
-from minitensor.torch.nn.loss_functions import (  # noqa: F401  # found here by name
+from minitensor.torch.nn.loss_functions import (  # noqa: F401  # part of this namespace
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cross_entropy,
@@ -130,7 +130,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     need_tensor("silu", input)
     out = as_kind(activations.silu(input, inplace))
-    return out if inplace else called(out, "SiluBackward0")
+    return out if inplace else with_grad_fn(out, "SiluBackward0")
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -145,7 +145,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
     soft = _div(FUNCTIONS["log1p"](FUNCTIONS["exp"](small)), beta)
-    return called(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
+    return with_grad_fn(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -163,9 +163,9 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         RuntimeError: if shapes or dtypes do not fit.
     """
     need_tensor("linear", input)
-    turned = weight.t()
+    transposed = weight.t()
     if bias is None:
-        return matmul(input, turned)
+        return matmul(input, transposed)
     if input._array.ndim == 2:
         rows, inner = input._array.shape
         if inner != weight._array.shape[1]:
@@ -179,7 +179,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
                 f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}\n"
                 f"Convert one of them with `module.double()` or `x.float()`."
             )
-        return FUNCTIONS["addmm"](bias, input, turned)
+        return FUNCTIONS["addmm"](bias, input, transposed)
     flat = input.reshape(-1, input._array.shape[-1])
     return linear(flat, weight, bias).view(*input._array.shape[:-1], weight._array.shape[0])
 

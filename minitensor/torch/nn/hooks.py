@@ -10,7 +10,7 @@ from typing import Any
 from minitensor.engine.autograd.pruning import JointHook
 from minitensor.engine.modes import modes
 from minitensor.torch.errors import warn
-from minitensor.torch.grad_fn import answered
+from minitensor.torch.grad_fn import hook_result
 from minitensor.torch.nn.parts import RemovableHandle
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -21,9 +21,9 @@ class Hooked:
     forward: Callable[..., Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kept = self.__dict__
-        before, after = kept.get("_forward_pre_hooks"), kept.get("_forward_hooks")
-        back, ahead = kept.get("_backward_hooks"), kept.get("_backward_pre_hooks")
+        state = self.__dict__
+        before, after = state.get("_forward_pre_hooks"), state.get("_forward_hooks")
+        back, ahead = state.get("_backward_hooks"), state.get("_backward_pre_hooks")
         for hook in list(before.values()) if before else ():
             changed = hook(self, args)
             if changed is not None:
@@ -96,7 +96,7 @@ class _Backward:
         self.module, self.hooks, self.ahead = module, hooks, ahead
         self.outputs: list[Any] = []
         self.inputs: list[Any] = []
-        self.waiting = 0
+        self.pending = 0
 
     def given(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments; those that require grad as views, so that gradients of their other uses remain
@@ -109,11 +109,11 @@ class _Backward:
                 x = x.view_as(x)
                 node: Any = x._current()
                 nodes.append(weakref.ref(node))
-                node.add_hook(JointHook(partial(self._asked, position), nodes))
-                self.waiting += 1
+                node.add_hook(JointHook(partial(self._check_input_gradient, position), nodes))
+                self.pending += 1
             passed.append(x)
             self.inputs.append(None)
-        self.count = self.waiting
+        self.count = self.pending
         return tuple(passed)
 
     def made(self, result: Any) -> Any:
@@ -124,11 +124,11 @@ class _Backward:
         for position, x in enumerate(many):
             if isinstance(x, Tensor) and x.requires_grad:
                 x = x.view_as(x)
-                x.register_hook(lambda g, position=position: self._came(position, g))
+                x.register_hook(lambda g, position=position: self._on_output_gradient(position, g))
             passed.append(x)
         return tuple(passed) if isinstance(result, tuple) else passed[0]
 
-    def _came(self, position: int, g: Any) -> Any:
+    def _on_output_gradient(self, position: int, g: Any) -> Any:
         changed = None
         for hook in list(self.ahead.values()):
             found = hook(self.module, (g if changed is None else changed,))
@@ -146,19 +146,19 @@ class _Backward:
                 "inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#"
                 "torch.nn.Module.register_full_backward_hook for more details."
             )
-            self._call()
+            self._call_hooks()
         return changed
 
-    def _asked(self, position: int, g: Any) -> Any:
-        return answered(partial(self._arrived, position), as_kind(g))
+    def _check_input_gradient(self, position: int, g: Any) -> Any:
+        return hook_result(partial(self._on_input_gradient, position), as_kind(g))
 
-    def _arrived(self, position: int, g: Any) -> Any:
+    def _on_input_gradient(self, position: int, g: Any) -> Any:
         self.inputs[position] = g
-        self.waiting -= 1
-        if self.waiting:
+        self.pending -= 1
+        if self.pending:
             return None
-        self.waiting = self.count  # for a second backward
-        changed = self._call()
+        self.pending = self.count  # for a second backward
+        changed = self._call_hooks()
         if changed is None:
             return None
         for other, (was, now) in enumerate(zip(self.inputs, changed, strict=False)):
@@ -170,7 +170,7 @@ class _Backward:
                 )
         return changed[position]
 
-    def _call(self) -> Any:
+    def _call_hooks(self) -> Any:
         changed = None
         for hook in list(self.hooks.values()):
             now = tuple(self.inputs) if changed is None else changed

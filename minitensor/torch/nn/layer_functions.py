@@ -6,7 +6,7 @@ from typing import Any
 
 from minitensor.engine.layers import activations, attention, convolution, normalization, pooling
 from minitensor.torch.arguments import need_tensor
-from minitensor.torch.grad_fn import called
+from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, as_kind
 
 
@@ -32,7 +32,7 @@ def conv2d(
         ValueError: if shapes do not fit, or no window fits into an image.
     """
     out = convolution.conv2d(input, weight, bias, stride, padding, dilation, groups)
-    return called(as_kind(out), "ConvolutionBackward0")
+    return with_grad_fn(as_kind(out), "ConvolutionBackward0")
 
 
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0) -> Tensor:
@@ -48,7 +48,9 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     Raises:
         ValueError: if no window fits, or the padding is more than half of the kernel.
     """
-    return called(as_kind(pooling.max_pool2d(input, kernel_size, stride, padding)), "MaxPool2DWithIndicesBackward0")
+    return with_grad_fn(
+        as_kind(pooling.max_pool2d(input, kernel_size, stride, padding)), "MaxPool2DWithIndicesBackward0"
+    )
 
 
 def avg_pool2d(
@@ -67,7 +69,7 @@ def avg_pool2d(
         ValueError: if no window fits, or the padding is more than half of the kernel.
     """
     out = pooling.avg_pool2d(input, kernel_size, stride, padding, not count_include_pad)
-    return called(as_kind(out), "AvgPool2DBackward0")
+    return with_grad_fn(as_kind(out), "AvgPool2DBackward0")
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -83,7 +85,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     Raises:
         ValueError: if the images have another shape, or a size is below 1.
     """
-    return called(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
+    return with_grad_fn(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -99,7 +101,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return called(as_kind(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
+    return with_grad_fn(as_kind(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
 
 
 def layer_norm(
@@ -116,7 +118,7 @@ def layer_norm(
         ValueError: if ``input`` does not end in these dimensions.
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
-    return called(as_kind(out), "NativeLayerNormBackward0")
+    return with_grad_fn(as_kind(out), "NativeLayerNormBackward0")
 
 
 def group_norm(
@@ -132,7 +134,7 @@ def group_norm(
         ValueError: if the channels cannot be divided into so many groups.
     """
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
-    return called(as_kind(out), "NativeGroupNormBackward0")
+    return with_grad_fn(as_kind(out), "NativeGroupNormBackward0")
 
 
 def instance_norm(
@@ -158,7 +160,7 @@ def instance_norm(
     out = normalization.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
     )
-    return called(as_kind(out), "ViewBackward0")
+    return with_grad_fn(as_kind(out), "ViewBackward0")
 
 
 def batch_norm(
@@ -199,7 +201,7 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be defined when training=False")
         out = normalization.batch_norm(input, running_mean, running_var, weight, bias, epsilon=eps)
-    return called(as_kind(out), "NativeBatchNormBackward0")
+    return with_grad_fn(as_kind(out), "NativeBatchNormBackward0")
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
@@ -216,7 +218,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         TypeError, IndexError: if ``input`` does not hold integers, or holds one that is no row.
     """
     need_tensor("embedding", input)
-    return called(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
+    return with_grad_fn(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")
 
 
 def scaled_dot_product_attention(
@@ -238,4 +240,4 @@ def scaled_dot_product_attention(
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
-    return called(as_kind(out), "ScaledDotProductFlashAttentionForCpuBackward0")
+    return with_grad_fn(as_kind(out), "ScaledDotProductFlashAttentionForCpuBackward0")

@@ -13,9 +13,9 @@ from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES, Size
 from minitensor.torch.errors import warn
-from minitensor.torch.grad_fn import called
+from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.reductions import log_softmax as log_softmax_along
-from minitensor.torch.tensor import Tensor, as_kind, plain
+from minitensor.torch.tensor import Tensor, as_kind, without_history
 
 _add, _sub, _mul, _div, _sum, _mean, _where = (
     FUNCTIONS[name] for name in ("add", "sub", "mul", "div", "sum", "mean", "where")
@@ -24,10 +24,10 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 
 def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
     if reduction == "none":
-        return called(each, f"{name}Backward0")
+        return with_grad_fn(each, f"{name}Backward0")
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return called((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
+    return with_grad_fn((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
@@ -125,7 +125,7 @@ def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reductio
     outside = named[kept & ((named < 0) | (named >= count))]
     if outside.size:
         raise IndexError(f"Target {outside[0]} is out of bounds.\nThere are {count} classes, from 0 to {count - 1}.")
-    here = plain(log_p, like(kept, log_p._array), "nll_loss")
+    here = without_history(log_p, like(kept, log_p._array), "nll_loss")
     classes = FUNCTIONS["where"](here, target, 0)
     each = FUNCTIONS["neg"](FUNCTIONS["gather"](log_p, dim, classes.unsqueeze(dim)).squeeze(dim))
     share: Any = here.to(log_p.dtype)
@@ -143,7 +143,7 @@ def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reductio
     name = "Add" if smoothing else "NllLoss"
     if reduction != "mean" or (weight is None and kept.all()):
         return _reduced(each, reduction, name)
-    return called(_div(_sum(each), _sum(share)), f"{name}Backward0")
+    return with_grad_fn(_div(_sum(each), _sum(share)), f"{name}Backward0")
 
 
 def nll_loss(
@@ -250,7 +250,7 @@ def binary_cross_entropy(
             "Put a sigmoid before it, or take binary_cross_entropy_with_logits."
         )
     out = of_networks.binary_cross_entropy(input, target, weight, reduction)
-    return called(as_kind(out), "BinaryCrossEntropyBackward0")
+    return with_grad_fn(as_kind(out), "BinaryCrossEntropyBackward0")
 
 
 def binary_cross_entropy_with_logits(
@@ -271,7 +271,7 @@ def binary_cross_entropy_with_logits(
         ValueError: if the shapes differ.
     """
     out = of_networks.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
-    return called(as_kind(out), "BinaryCrossEntropyWithLogitsBackward0")
+    return with_grad_fn(as_kind(out), "BinaryCrossEntropyWithLogitsBackward0")
 
 
 def kl_div(
@@ -296,7 +296,7 @@ def kl_div(
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
              "'mean' will be changed to behave the same as 'batchmean' in the next major release.")  # fmt: skip
-    return called(as_kind(of_networks.kl_div(input, target, reduction, log_target)), "MeanBackward0")
+    return with_grad_fn(as_kind(of_networks.kl_div(input, target, reduction, log_target)), "MeanBackward0")
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -324,4 +324,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif array.size and array.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     hot = (array[..., None] == np.arange(num_classes)).astype(np.int64)
-    return plain(tensor, like(hot, tensor._array), "one_hot")
+    return without_history(tensor, like(hot, tensor._array), "one_hot")

@@ -50,7 +50,7 @@ def move(x: Tensor, where: Any, dtype: Any) -> None:
     gradient = x.grad if x.is_leaf else None
     if gradient is not None:
         x.grad = None
-    x.data = _moved(x, where, dtype)  # type: ignore[attr-defined]  # put on the class elsewhere
+    x.data = _moved(x, where, dtype)  # type: ignore[attr-defined]  # `assembly` sets it
     if gradient is not None:
         x.grad = _moved(gradient, where, dtype)
 

@@ -25,7 +25,7 @@ class _Recurrent(Module):
 
     gates, suffix = 1, ""
     dims, rows_at, state_rows_at = 2, 0, 0
-    _batch: Callable[..., Any]  # of each kind
+    _batch: Callable[..., Any]  # set by subclasses
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class _Run(_Recurrent):
 class _RunOfOneState(_Run):
     """A run whose state is one tensor. ``_step(x, state, weights)`` returns the new one."""
 
-    _step: Callable[..., Any]  # of each kind
+    _step: Callable[..., Any]  # set by subclasses
 
     def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self._weights()

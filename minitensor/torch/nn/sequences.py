@@ -69,7 +69,7 @@ class MultiheadAttention(Module):
         self.out_proj = Linear(embed_dim, embed_dim, bias=bias)
         init.xavier_uniform_(self.in_proj_weight)
         if bias:
-            init.zeros_(self.out_proj.bias)  # type: ignore[arg-type]  # there is one
+            init.zeros_(self.out_proj.bias)
 
     def forward(
         self,

@@ -83,7 +83,7 @@ class Optimizer:
         every = [x for group in self.param_groups for x in group["params"]]
         numbers = {id(x): i for i, x in enumerate(every)}
         groups = [{**group, "params": [numbers[id(x)] for x in group["params"]]} for group in self.param_groups]
-        return {"state": {numbers[id(x)]: kept for x, kept in self.state.items()}, "param_groups": groups}
+        return {"state": {numbers[id(x)]: values for x, values in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load settings, which are copied, and the state. The parameters remain this optimizer's own.
@@ -106,15 +106,15 @@ class Optimizer:
         by_number = dict(zip(numbers, every, strict=True))
         wrong = [
             f"{name} of parameter {number} has shape {list(value.shape)}, the parameter {list(by_number[number].shape)}"
-            for number, kept in state_dict["state"].items()
-            for name, value in kept.items()
+            for number, values in state_dict["state"].items()
+            for name, value in values.items()
             if isinstance(value, BaseTensor) and value.ndim and value._array.shape != by_number[number]._array.shape
         ]
         if wrong:
             raise ValueError(f"loaded state dict does not fit: {'; '.join(wrong)}. Nothing was loaded.")
         self.state = {
-            by_number[number]: {name: _for(by_number[number], value) for name, value in kept.items()}
-            for number, kept in state_dict["state"].items()
+            by_number[number]: {name: _matching(by_number[number], value) for name, value in values.items()}
+            for number, values in state_dict["state"].items()
         }
         for own, group in zip(self.param_groups, groups, strict=True):
             own.update({name: value for name, value in group.items() if name != "params"})
@@ -127,6 +127,6 @@ class Optimizer:
         return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
 
 
-def _for(x: Any, value: Any) -> Any:
+def _matching(x: Any, value: Any) -> Any:
     """Return a value of the state in the dtype and on the device of its parameter; a step count remains unchanged."""
     return value.to(x) if isinstance(value, BaseTensor) and value.ndim else value

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.data import datasets, samplers
-from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # found here by name
+from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # part of this namespace
 from minitensor.engine.data.loading import Loader, collated
 from minitensor.engine.data.samplers import Sampler
 from minitensor.torch.creation import as_tensor, tensor
