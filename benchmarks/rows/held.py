@@ -20,7 +20,7 @@ ROUNDS = 1
 def under_no_grad(name: str) -> int | None:
     """Return the bytes held after the operation ``name`` under no_grad; None if it allocates another storage."""
     import minitensor as mt
-    from book_kit.tables import sample_calls
+    from book_kit.data import sample_calls
 
     x, given = sample_calls.full(0.5, name), sample_calls.arguments(name)
     if name.startswith(sample_calls.INTEGERS):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import minitensor as mt
-from book_kit.tables.sample_calls import INTEGERS, changes, copies_held, row_of
+from book_kit.data.sample_calls import INTEGERS, changes, copies_held, row_of
 from minitensor.engine.core.tensor import Tensor
 from minitensor.memory.backward_needs import needs_of
 from minitensor.paddle.left_out import LEFT_OUT

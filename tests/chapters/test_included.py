@@ -24,7 +24,7 @@ WITH_ENGINE_LINES = ["02_three_kinds_of_operation", "08_leaves", "09_automatic_d
 @pytest.mark.parametrize("include", INCLUDES)
 def test_what_a_chapter_includes_is_whole_and_comes_from_the_engine(include):
     file = (FOLDER / include["path"]).resolve()
-    assert any(file.is_relative_to(ROOT / folder) for folder in ("minitensor", "chapters/small_engine"))
+    assert any(file.is_relative_to(ROOT / folder) for folder in ("minitensor", "book_kit", "chapters/small_engine"))
     lines = lines_of(include, FOLDER)
     assert lines.strip() and lines in file.read_text(encoding="utf-8")
     assert len(ast.parse(textwrap.dedent(lines)).body) == 1  # one statement, from its beginning to its end

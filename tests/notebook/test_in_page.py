@@ -68,7 +68,7 @@ def test_a_request_that_no_page_sends_is_refused():
 
 def test_what_stands_in_for_a_framework_is_not_taken_for_it():
     program = (
-        "from book_kit import in_page; in_page.stand_in()\n"
+        "from book_kit.in_page import page_kernel as in_page; in_page.stand_in()\n"
         "import json, torch, paddle, torch.nn.functional as F\n"
         "assert torch.__name__ == 'minitensor.torch' and paddle.__name__ == 'minitensor' and F.relu_\n"
         "one = {'id': 'a', 'label': '', 'code': 'import torch\\nx = torch.ones(2)\\nx.add_(1)', 'policy': '2.6'}\n"

@@ -14,7 +14,7 @@ from memory_stage.web.embed import page_assets, prose
 from tests.accessibility import violations
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOK = "book_kit"
+NOTEBOOK = "book_kit.web"
 QUESTION = dict(
     question="`y = x`, then `y.add_(1)`. Is $5 < $6 <b>bold</b>?",
     options={

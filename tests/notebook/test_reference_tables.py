@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import minitensor as mt
+from book_kit.data import sample_calls
 from book_kit.tables import reference_tables as tables
-from book_kit.tables import sample_calls
 from facts import differences
 from minitensor.paddle.left_out import LEFT_OUT
 

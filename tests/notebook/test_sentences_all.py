@@ -28,8 +28,8 @@ FEWEST_FALSE = 110
 
 #: Said of programs of PyTorch or Paddle only: the tests with these say them.
 OF_FRAMEWORKS = {
-    "backwords: {} itself, writes {} into it and answers nothing: {} goes on with it.",
-    "backwords: {} takes {} and sends nothing on: what it was made of has no part in it.",
+    "backward: {} itself, writes {} into it and answers nothing: {} goes on with it.",
+    "backward: {} takes {} and sends nothing on: what it was made of has no part in it.",
     "refusals: {}, one of several views that one call gave",
     "results: {} makes a tensor that reads {}: no number is copied.",
     "results: the bytes of storage {} as {}",
