@@ -19,10 +19,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memory_stage import api
+from memory_stage.engines.protocol import POLICIES
+from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.listener import Explaining
-from memory_stage.explanation.minitensor import Listener
 from memory_stage.recorder.record import LIMIT, Recording
-from minitensor.engine.modes import POLICIES
+
+if has_minitensor():
+    from memory_stage.explanation.minitensor import Listener
 
 #: The exit statuses of a program that ended with an error, of one that was interrupted, and of this command when it
 #: could not do what was asked.
@@ -48,14 +51,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (SyntaxError, ValueError) as error:
         return _say(f"{options.program} is no program: {error}", REFUSED)
     output = Path(options.output or f"{program.stem}.stage.html")
-    listener = Listener() if options.explain else None
+    listener = Listener() if options.explain and has_minitensor() else None
     explaining = Explaining() if options.explain else None
     with _as_main(program, [options.program, *options.arguments]) as names:
         done = _run(source, names, program, listener, explaining, policy=options.policy, limit=options.steps)
         status = _status(done.error)
-    if listener is not None and explaining is not None:
-        of_framework = done.frameworks and not listener.report.totals.operations
-        print(explaining.report(done.variant) if of_framework else listener.report, file=sys.stderr)
+    if explaining is not None:
+        report = None if listener is None else listener.report
+        if report is None or (done.frameworks and not report.totals.operations):
+            report = explaining.report(done.variant)
+        print(report, file=sys.stderr)
     shown = api.Stage([done], options.title or program.name)
     steps = len(done.variant["steps"])
     try:

@@ -15,6 +15,7 @@ without JavaScript. Text of the program never becomes markup.
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import itertools
 import os
@@ -22,15 +23,18 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from memory_stage.engines.router import Together
-from memory_stage.explanation.minitensor.outcome import Ending
+from memory_stage.engines.protocol import DEFAULT_POLICY, POLICIES, Engine
+from memory_stage.engines.router import Router, has_minitensor
+from memory_stage.explanation.verdicts import Verdict
 from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import apart
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.web import picture
 from memory_stage.web.embed import page_script, whole_page
 from memory_stage.web.static_html import as_html, as_text
-from minitensor.engine.modes import DEFAULT_POLICY, POLICIES, get_inplace_policy
+
+if has_minitensor():
+    from memory_stage.explanation.minitensor.outcome import Ending
 
 TITLE = "What the program does to memory"
 
@@ -134,15 +138,22 @@ def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 # ---------- making stages ----------
 
 
-def run(source: str, namespace: dict[str, Any], *, file: str | None = None, **settings: Any) -> recording.Recording:
+def run(
+    source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
+) -> recording.Recording:
     """Run a program, record it and give it its verdict; see ``recording.run`` for the settings."""
-    with Ending() as ending:
-        done = recording.run(source, namespace, file=file or f"<stage {next(_numbers)}>", **settings)
-        if done.error is not None:
+    engine = engine or Router()
+    with Ending() if has_minitensor() else contextlib.nullcontext() as ending:
+        done = recording.run(source, namespace, file=file or f"<stage {next(_numbers)}>", engine=engine, **settings)
+        if ending is not None and done.error is not None:
             ending.ended(done.error)
     failed = done.error is not None
-    done.variant["verdict"] = ending.words(failed, None if failed else done.variant["verdict"])
-    policy = settings.get("policy") or get_inplace_policy()
+    shared = None if failed else done.variant["verdict"]
+    if ending is not None:
+        done.variant["verdict"] = ending.words(failed, shared)
+    else:
+        done.variant["verdict"] = Verdict.RAISES.word if failed else shared
+    policy = settings.get("policy") or engine.current_policy()
     if policy != DEFAULT_POLICY:
         done.variant["policy"] = policy
     return done
@@ -166,9 +177,9 @@ def run_and_let_go(source: str, namespace: dict[str, Any], **settings: Any) -> r
 
 def run_variant(source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any) -> recording.Recording:
     """Run one variant of several: all begin with the same policy and the same random numbers, and leave both alone."""
-    engine = Together()
+    engine = Router()
     with engine.same_random_numbers():
-        return run_and_let_go(source, namespace, policy=policy or get_inplace_policy(), engine=engine, **settings)
+        return run_and_let_go(source, namespace, policy=policy or engine.current_policy(), engine=engine, **settings)
 
 
 def record(
@@ -340,11 +351,12 @@ def _tidy(source: str) -> str:
 
 def _names(given: dict[str, Any] | None) -> dict[str, Any]:
     """A program's global names."""
-    import minitensor
-
     names = {} if given is None else given
     names.setdefault("__name__", "__main__")
-    names.setdefault("mt", minitensor)
+    if has_minitensor():
+        import minitensor
+
+        names.setdefault("mt", minitensor)
     return names
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from memory_stage.api import Stage, check_syntax, run_variant
 from memory_stage.engines.protocol import Engine
-from memory_stage.engines.router import Together
+from memory_stage.engines.router import Router
 from memory_stage.recorder.key_step import Key
 
 try:
@@ -120,7 +120,7 @@ def compare_parts(
         _check(label, source, flags)
     recordings = []
     for number, (label, source) in enumerate(sources.items(), 1):
-        with _put_back(shell.user_ns), _out_of_reach(shell.user_ns, Together()) as hidden:
+        with _put_back(shell.user_ns), _out_of_reach(shell.user_ns, Router()) as hidden:
             done = run_variant(
                 source,
                 shell.user_ns,

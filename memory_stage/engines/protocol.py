@@ -66,6 +66,10 @@ Storage: TypeAlias = Any
 Node: TypeAlias = Any
 Key: TypeAlias = Hashable
 
+#: The in-place policies of minitensor (a test compares them), and the one in force unless a program sets another.
+POLICIES = ("2.5", "2.6", "copy_on_write")
+DEFAULT_POLICY = "2.6"
+
 
 # ---------- answers ----------
 
@@ -251,6 +255,9 @@ class Engine(Protocol):
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
         """Inside, writes that take what backward needs are treated by this rule; whoever has one rule keeps to it."""
+
+    def current_policy(self) -> str:
+        """Return the policy in force; of an engine with one rule, :data:`DEFAULT_POLICY`."""
 
     def same_random_numbers(self) -> AbstractContextManager[Any]:
         """Inside, random numbers may be drawn; afterwards the next ones are those that were the next before."""

@@ -1,165 +1,259 @@
-"""All engines that a program may use, as one: each question goes to the engine of what is asked about.
+"""Route the questions of the recorder to the engines that a program uses.
 
-* This package's own tensors are always recorded. A framework is, as soon as the program has imported it, and nothing
-  here imports one before.
-* An engine more is a line more in :data:`FRAMEWORKS`.
+* minitensor's own tensors are recorded whenever minitensor is installed.
+* A framework is recorded as soon as the program has imported it; nothing imports it earlier.
+* A further framework is a further line in :data:`FRAMEWORKS`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from memory_stage.engines.minitensor.engine import MINITENSOR
 from memory_stage.engines.protocol import (
-    Block,
-    Copied,
+    DEFAULT_POLICY,
     Engine,
-    Fate,
-    Key,
-    Layout,
     Listening,
-    Look,
-    Meter,
     Node,
     NotRecordable,
-    Role,
-    Saved,
     Storage,
     Tensor,
 )
 
-#: By the name of the module that a program imports: the module with a function ``engine()``, which makes the engine for
-#: one recording, or raises :class:`NotRecordable` where that version of the framework has none.
+#: The module that a program imports, and the module whose function ``engine()`` returns the engine for one recording.
+#: That function raises :class:`NotRecordable` if this version of the framework cannot be recorded.
 FRAMEWORKS: dict[str, str] = {
     "paddle": "memory_stage.engines.paddle.engine",
     "torch": "memory_stage.engines.torch.engine",
 }
 
+Question = TypeVar("Question", bound=Callable[..., Any])
 
-class _Ears:
-    """An ear at each engine."""
 
-    def __init__(self, together: Together, tell: Callable[..., None]) -> None:
-        self._together, self._tell = together, tell
-        self._ears = [engine.listen(tell) for engine in together.engines]
+def has_minitensor() -> bool:
+    """Return True if minitensor can be imported. Programs of the frameworks are recorded without it, too."""
+    found = importlib.util.find_spec("minitensor")
+    return found is not None and found.origin is not None
+
+
+class Subscriptions:
+    """A subscription at each engine."""
+
+    def __init__(self, router: Router, tell: Callable[..., None]) -> None:
+        self._router, self._tell = router, tell
+        self._each = [engine.listen(tell) for engine in router.engines]
         self._is_open = False
 
     def open(self) -> None:
-        """All open."""
+        """Open all of them."""
         self._is_open = True
-        for ear in self._ears:
-            ear.open()
+        for each in self._each:
+            each.open()
 
     def close(self) -> None:
-        """All close, those that came last first. Asked again at the end, when what was running then is over."""
+        """Close all of them, the last first. At the end of a program it may be called again."""
         self._is_open = False
-        for ear in reversed(self._ears):
-            ear.close()
-        self._together.forget(self)
-        self._tell = _to_nobody  # it leads to a recorder, and that to the ear
+        for each in reversed(self._each):
+            each.close()
+        self._router.forget(self)
+        self._tell = _ignore  # it refers to a recorder, which refers to this object
 
-    def at(self, engine: Engine) -> None:
-        """One more."""
-        ear = engine.listen(self._tell)
-        self._ears.append(ear)
+    def add(self, engine: Engine) -> None:
+        """Subscribe to a further engine."""
+        each = engine.listen(self._tell)
+        self._each.append(each)
         if self._is_open:
-            ear.open()
+            each.open()
 
     def tell(self, kind: str, *arguments: Any) -> None:
-        """Tell something that no engine tells."""
+        """Emit an event that belongs to no engine."""
         if self._is_open:
             self._tell(kind, *arguments)
 
 
-def _is_there(name: str) -> bool:
-    """Whether a framework has been imported: itself, and not a stand-in under its name."""
-    found = sys.modules.get(name)
-    return found is not None and getattr(found, "__name__", None) == name
+def _ignore(kind: str, *arguments: Any) -> None:
+    """Stand in for a recorder that has stopped."""
 
 
-def _to_nobody(kind: str, *arguments: Any) -> None:
-    """In place of a recorder that has stopped."""
+def _by_tensor(question: Question) -> Question:
+    """Ask the engine of the tensor that is the first argument."""
+    name = question.__name__
+
+    def ask(self: Router, x: Tensor, *further: Any) -> Any:
+        return getattr(self._engine_of(x), name)(x, *further)
+
+    return ask  # type: ignore[return-value]  # it has the signature of the question
 
 
-class Together:
-    """An :class:`~memory_stage.engines.protocol.Engine` of several; what each answer means is said there."""
+def _by_handle(question: Question) -> Question:
+    """Ask the engine of the storage or node that is the first argument."""
+    name = question.__name__
+
+    def ask(self: Router, thing: Storage | Node, *further: Any) -> Any:
+        return getattr(self._owner_of(thing), name)(thing, *further)
+
+    return ask  # type: ignore[return-value]  # it has the signature of the question
+
+
+def _by_any(question: Question) -> Question:
+    """Return True if one engine does."""
+    name = question.__name__
+
+    def ask(self: Router, thing: Any) -> bool:
+        return any(getattr(engine, name)(thing) for engine in self.engines)
+
+    return ask  # type: ignore[return-value]  # it has the signature of the question
+
+
+def _by_first_answer(question: Question) -> Question:
+    """Return the first answer that is not None."""
+    name = question.__name__
+
+    def ask(self: Router, thing: Any) -> Any:
+        answers = (getattr(engine, name)(thing) for engine in self.engines)
+        return next((answer for answer in answers if answer is not None), None)
+
+    return ask  # type: ignore[return-value]  # it has the signature of the question
+
+
+def _by_all(question: Question) -> Question:
+    """Return the answers of all engines in one list."""
+    name = question.__name__
+
+    def ask(self: Router) -> list[Any]:
+        return [each for engine in self.engines for each in getattr(engine, name)()]
+
+    return ask  # type: ignore[return-value]  # it has the signature of the question
+
+
+class Router:
+    """An :class:`~memory_stage.engines.protocol.Engine` that passes each question to the engine it concerns."""
+
+    # by the tensor asked about
+    look = _by_tensor(Engine.look)
+    storage = _by_tensor(Engine.storage)
+    version = _by_tensor(Engine.version)
+    group = _by_tensor(Engine.group)
+    stamp = _by_tensor(Engine.stamp)
+    node = _by_tensor(Engine.node)
+    gradient = _by_tensor(Engine.gradient)
+    preserves = _by_tensor(Engine.preserves)
+    records = _by_tensor(Engine.records)
+    spells_otherwise = _by_tensor(Engine.spells_otherwise)
+    has_name = _by_tensor(Engine.has_name)
+    array = _by_tensor(Engine.array)
+    written = _by_tensor(Engine.written)
+    nodes_of_write = _by_tensor(Engine.nodes_of_write)
+    # by the storage or the node asked about
+    key = _by_handle(Engine.key)
+    weak = _by_handle(Engine.weak)
+    below = _by_handle(Engine.below)
+    block = _by_handle(Engine.block)
+    freed = _by_handle(Engine.freed)
+    freed_there = _by_handle(Engine.freed_there)
+    numbers = _by_handle(Engine.numbers)
+    writer = _by_handle(Engine.writer)
+    role = _by_handle(Engine.role)
+    name = _by_handle(Engine.name)
+    parents = _by_handle(Engine.parents)
+    moves_only = _by_handle(Engine.moves_only)
+    place = _by_handle(Engine.place)
+    saved = _by_handle(Engine.saved)
+    indices = _by_handle(Engine.indices)
+    fate = _by_handle(Engine.fate)
+    is_released = _by_handle(Engine.is_released)
+    copies = _by_handle(Engine.copies)
+    is_checked = _by_handle(Engine.is_checked)
+    look_of_array = _by_handle(Engine.look_of_array)
+    bits = _by_handle(Engine.bits)
+    # by all engines
+    is_tensor = _by_any(Engine.is_tensor)
+    is_shown = _by_any(Engine.is_shown)
+    is_own = _by_any(Engine.is_own)
+    is_otherwise = _by_any(Engine.is_otherwise)
+    slots = _by_first_answer(Engine.slots)
+    storage_behind = _by_first_answer(Engine.storage_behind)
+    gpus = _by_all(Engine.gpus)
+    shared_storages = _by_all(Engine.shared_storages)
 
     def __init__(self) -> None:
-        self.engines: list[Engine] = [MINITENSOR]
+        self.engines: list[Engine] = []
         self._awaited = dict(FRAMEWORKS)
-        self._ears: list[_Ears] = []
+        self._subscriptions: list[Subscriptions] = []
         self._random: contextlib.ExitStack | None = None
         self._ends_of_sharing: list[tuple[Callable[[Storage], None], list[Callable[[], None]]]] = []
+        if has_minitensor():
+            self.engines.append(importlib.import_module("memory_stage.engines.minitensor.engine").MINITENSOR)
         self.arrive()
 
-    @property
-    def has_framework(self) -> bool:
-        """Beside this package's own."""
-        return len(self.engines) > 1
-
     def arrive(self) -> None:
-        """Take in the frameworks that have been imported since."""
-        for name in [name for name in self._awaited if _is_there(name)]:
+        """Add an engine for each framework that the program has imported since the last call."""
+        for name in [name for name in self._awaited if _is_imported(name)]:
             module = importlib.import_module(self._awaited.pop(name))
             try:
                 engine: Engine = module.engine()
             except NotRecordable as reason:
-                for ears in self._ears:
-                    ears.tell("unseen", str(reason))
+                for each in self._subscriptions:
+                    each.tell("unseen", str(reason))
                 continue
             self.engines.append(engine)
             if self._random is not None:
                 self._random.enter_context(engine.same_random_numbers())
-            for ears in self._ears:
-                ears.at(engine)
+            for each in self._subscriptions:
+                each.add(engine)
             for tell, ends in self._ends_of_sharing:
                 ends.append(engine.when_shared(tell))
 
-    def _of(self, x: Tensor) -> Engine:
-        """Whose tensor."""
+    def _engine_of(self, x: Tensor) -> Engine:
         for engine in self.engines[1:]:
             if engine.is_tensor(x):
                 return engine
         return self.engines[0]
 
-    def _at(self, thing: Storage | Node) -> Engine:
-        """Whose storage or node."""
+    def _owner_of(self, thing: Storage | Node) -> Engine:
         for engine in self.engines[1:]:
             if engine.is_own(thing):
                 return engine
         return self.engines[0]
 
-    # ----- of the whole -----
+    @property
+    def has_framework(self) -> bool:
+        """True if the program uses a framework beside minitensor."""
+        return any(engine.has_framework for engine in self.engines)
 
     def listen(self, tell: Callable[..., None]) -> Listening:
-        """At all of them, and at those that come."""
-        ears = _Ears(self, tell)
-        self._ears.append(ears)
-        return ears
+        """Subscribe to all engines, and to those that are added later."""
+        made = Subscriptions(self, tell)
+        self._subscriptions.append(made)
+        return made
 
-    def forget(self, ears: _Ears) -> None:
-        """They are closed."""
-        if ears in self._ears:
-            self._ears.remove(ears)
+    def forget(self, subscriptions: Subscriptions) -> None:
+        """Drop closed subscriptions."""
+        if subscriptions in self._subscriptions:
+            self._subscriptions.remove(subscriptions)
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Of those that have any."""
+        """Set the in-place policy of all engines."""
         stack = contextlib.ExitStack()
         for engine in self.engines:
             stack.enter_context(engine.policy(name))
         return stack
 
+    def current_policy(self) -> str:
+        """Return the policy of minitensor, the only engine with several."""
+        return self.engines[0].current_policy() if self.engines else DEFAULT_POLICY
+
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Of all, and of those that come."""
+        """Restore the generators of all engines, and of those that are added inside."""
         with contextlib.ExitStack() as self._random:
             for engine in self.engines:
                 self._random.enter_context(engine.same_random_numbers())
@@ -167,193 +261,24 @@ class Together:
         self._random = None
 
     def allocated(self) -> int:
-        """By all."""
+        """Return the sum over all engines."""
         return sum(engine.allocated() for engine in self.engines)
 
-    def gpus(self) -> list[Meter]:
-        """Of all."""
-        return [gpu for engine in self.engines for gpu in engine.gpus()]
-
-    # ----- of tensors -----
-
-    def is_tensor(self, value: Any) -> bool:
-        """Of any."""
-        return any(engine.is_tensor(value) for engine in self.engines)
-
-    def is_shown(self, value: Any) -> bool:
-        """Of any."""
-        return any(engine.is_shown(value) for engine in self.engines)
-
-    def look(self, x: Tensor) -> Look:
-        """As its engine says."""
-        return self._of(x).look(x)
-
-    def storage(self, x: Tensor) -> Storage:
-        """As its engine says."""
-        return self._of(x).storage(x)
-
-    def version(self, x: Tensor) -> int:
-        """As its engine says."""
-        return self._of(x).version(x)
-
-    def group(self, x: Tensor) -> Key | None:
-        """As its engine says."""
-        return self._of(x).group(x)
-
-    def stamp(self, x: Tensor) -> Any:
-        """As its engine says."""
-        return self._of(x).stamp(x)
-
-    def node(self, x: Tensor) -> Node | None:
-        """As its engine says."""
-        return self._of(x).node(x)
-
-    def gradient(self, x: Tensor) -> Tensor | None:
-        """As its engine says."""
-        return self._of(x).gradient(x)
-
-    def preserves(self, x: Tensor) -> bool:
-        """As its engine says."""
-        return self._of(x).preserves(x)
-
-    def records(self, x: Tensor) -> bool:
-        """As its engine says."""
-        return self._of(x).records(x)
-
-    def spells_otherwise(self, x: Tensor) -> bool:
-        """As its engine says."""
-        return self._of(x).spells_otherwise(x)
-
     def spelled(self, op: str) -> str:
-        """Only this package's own tensors have two vocabularies."""
+        """Return the second name of an operation; only minitensor has one."""
         return self.engines[0].spelled(op)
 
-    def has_name(self, x: Tensor, name: str) -> bool:
-        """As its engine says."""
-        return self._of(x).has_name(x, name)
-
-    def is_otherwise(self, frame: FrameType) -> bool:
-        """Of any."""
-        return any(engine.is_otherwise(frame) for engine in self.engines)
-
     def is_inside(self, frame: FrameType) -> bool:
-        """Of any."""
-        return any(engine.is_inside(frame) for engine in self.engines)
-
-    def array(self, x: Tensor) -> Any:
-        """As its engine says."""
-        return self._of(x).array(x)
-
-    def slots(self, value: Any) -> Iterable[tuple[str, Tensor, int, Tensor]] | None:
-        """Of the first that knows it."""
-        return next((found for engine in self.engines if (found := engine.slots(value)) is not None), None)
-
-    # ----- of storages -----
-
-    def is_own(self, thing: Any) -> bool:
-        """Of any."""
-        return any(engine.is_own(thing) for engine in self.engines)
-
-    def key(self, thing: Storage | Node) -> Key:
-        """As its engine says."""
-        return self._at(thing).key(thing)
-
-    def weak(self, thing: Storage | Node, gone: Callable[[Any], None]) -> Callable[[], Any]:
-        """As its engine says."""
-        return self._at(thing).weak(thing, gone)
-
-    def below(self, storage: Storage) -> Storage | None:
-        """As its engine says."""
-        return self._at(storage).below(storage)
-
-    def block(self, storage: Storage) -> Block:
-        """As its engine says."""
-        return self._at(storage).block(storage)
-
-    def freed(self, storage: Storage) -> int:
-        """As its engine says."""
-        return self._at(storage).freed(storage)
-
-    def freed_there(self, storage: Storage) -> tuple[Meter, int] | None:
-        """As its engine says."""
-        return self._at(storage).freed_there(storage)
-
-    def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
-        """As its engine says."""
-        return self._at(storage).numbers(storage, cells)
-
-    def writer(self, storage: Storage, version: int) -> str:
-        """As its engine says."""
-        return self._at(storage).writer(storage, version)
-
-    # ----- of writes -----
-
-    def written(self, x: Tensor, where: Any) -> Layout | np.ndarray:
-        """As its engine says."""
-        return self._of(x).written(x, where)
-
-    def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """As its engine says."""
-        return self._of(x).nodes_of_write(x)
-
-    # ----- of nodes -----
-
-    def role(self, node: Node) -> Role:
-        """As its engine says."""
-        return self._at(node).role(node)
-
-    def name(self, node: Node) -> str:
-        """As its engine says."""
-        return self._at(node).name(node)
-
-    def parents(self, node: Node) -> Sequence[Node | None]:
-        """As its engine says."""
-        return self._at(node).parents(node)
-
-    def moves_only(self, node: Node) -> bool:
-        """As its engine says."""
-        return self._at(node).moves_only(node)
-
-    def place(self, node: Node) -> tuple[Any, int]:
-        """As its engine says."""
-        return self._at(node).place(node)
-
-    def saved(self, node: Node) -> list[Saved] | None:
-        """As its engine says."""
-        return self._at(node).saved(node)
-
-    def indices(self, node: Node) -> list[Storage]:
-        """As its engine says."""
-        return self._at(node).indices(node)
-
-    def fate(self, node: Node, position: int) -> Fate:
-        """As its engine says."""
-        return self._at(node).fate(node, position)
-
-    def is_released(self, node: Node) -> bool:
-        """As its engine says."""
-        return self._at(node).is_released(node)
-
-    def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
-        """As its engine says."""
-        return self._at(node).copies(node, position, storage)
-
-    def is_checked(self, node: Node, position: int) -> bool:
-        """As its engine says."""
-        return self._at(node).is_checked(node, position)
+        """Return True for a frame of an engine, of numpy or of this package."""
+        package = str(frame.f_globals.get("__package__")).partition(".")[0]
+        return package in ("memory_stage", "numpy") or any(engine.is_inside(frame) for engine in self.engines)
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Frameworks give arrays of numpy; on a GPU are only this package's own."""
+        """Return a gradient as a numpy array; only minitensor has gradients that are none."""
         return gradient if isinstance(gradient, np.ndarray) else self.engines[0].elements(gradient)
 
-    # ----- of memory that is shared -----
-
-    def shared_storages(self) -> list[Storage]:
-        """Of all."""
-        return [storage for engine in self.engines for storage in engine.shared_storages()]
-
     def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
-        """By any of them, and by those that come."""
+        """Subscribe to storages shared by any engine, also by one that is added later."""
         ends = [engine.when_shared(tell) for engine in self.engines]
         entry = tell, ends
         self._ends_of_sharing.append(entry)
@@ -366,15 +291,8 @@ class Together:
 
         return end
 
-    def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """Of the first that knows it."""
-        found = (engine.storage_behind(array) for engine in self.engines)
-        return next((storage for storage in found if storage is not None), None)
 
-    def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:
-        """As its engine says."""
-        return self._at(storage).look_of_array(storage, array)
-
-    def bits(self, storage: Storage) -> np.ndarray | None:
-        """As its engine says."""
-        return self._at(storage).bits(storage)
+def _is_imported(name: str) -> bool:
+    """True if a framework has been imported; False for another module under its name."""
+    found = sys.modules.get(name)
+    return found is not None and getattr(found, "__name__", None) == name

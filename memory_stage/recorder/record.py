@@ -20,7 +20,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 from memory_stage.engines.protocol import Engine
-from memory_stage.engines.router import Together
+from memory_stage.engines.router import Router
 from memory_stage.model.finished_step import Done
 from memory_stage.recorder import instrument
 from memory_stage.recorder.awaiting import Awaiting
@@ -79,7 +79,7 @@ def run(
     """
     register(file, source)
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
-    engine = engine or Together()
+    engine = engine or Router()
     recorder = Recorder(engine, source, file, namespace, ignore, limit)
     recorder.told = told
     without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)

@@ -15,8 +15,8 @@ import pytest
 
 import memory_stage as stage
 import minitensor as mt
-from memory_stage.engines.minitensor.engine import _Ear
-from memory_stage.engines.router import _Ears
+from memory_stage.engines.minitensor.engine import MinitensorSubscription
+from memory_stage.engines.router import Subscriptions
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder import instrument, record
 from memory_stage.recorder.names import Names
@@ -197,7 +197,13 @@ def test_nothing_is_left_behind_in_hooks_tracing_or_output():
 
 @pytest.mark.parametrize(
     ("owner", "function"),
-    [(Recorder, "begin"), (Names, "scan"), (Ledger, "begin"), (_Ears, "open"), (_Ear, "open")],
+    [
+        (Recorder, "begin"),
+        (Names, "scan"),
+        (Ledger, "begin"),
+        (Subscriptions, "open"),
+        (MinitensorSubscription, "open"),
+    ],
 )
 @pytest.mark.parametrize("late", [False, True])
 def test_an_interrupt_while_a_recording_begins_leaves_nobody_listening(monkeypatch, owner, function, late):

@@ -49,7 +49,7 @@ def _pytorchs() -> dict[str, str]:
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
 
-class _Ear(Hearing):
+class MinitensorSubscription(Hearing):
     """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
 
     def __init__(self, tell: Callable[..., None]) -> None:
@@ -74,9 +74,9 @@ class MinitensorEngine:
 
     # ----- of the whole -----
 
-    def listen(self, tell: Callable[..., None]) -> _Ear:
+    def listen(self, tell: Callable[..., None]) -> MinitensorSubscription:
         """An ear, closed as yet."""
-        return _Ear(tell)
+        return MinitensorSubscription(tell)
 
     @property
     def has_framework(self) -> bool:
@@ -89,6 +89,10 @@ class MinitensorEngine:
     def policy(self, name: str) -> AbstractContextManager[Any]:
         """The in-place policy."""
         return set_inplace_policy(name)
+
+    def current_policy(self) -> str:
+        """Return the policy of this thread."""
+        return modes.policy
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:

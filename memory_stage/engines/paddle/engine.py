@@ -18,7 +18,7 @@ from memory_stage.engines.paddle.entries import Gradient, GradNode, Memory
 from memory_stage.engines.paddle.monkeypatches import Vias, Wrapping
 from memory_stage.engines.paddle.operations import Operations
 from memory_stage.engines.paddle.shadow_state import Books, is_inside
-from memory_stage.engines.protocol import Block, Copied, Fate, Layout, Look, NotRecordable, Role, Saved
+from memory_stage.engines.protocol import DEFAULT_POLICY, Block, Copied, Fate, Layout, Look, NotRecordable, Role, Saved
 
 #: Operations whose value is that of their input in other places.
 _MOVES = frozenset(
@@ -65,12 +65,21 @@ class PaddleEngine:
         """An ear, closed as yet."""
         return Ear(self, tell)
 
+    @property
+    def has_framework(self) -> bool:
+        """Return True."""
+        return True
+
     def arrive(self) -> None:
-        """It has."""
+        """Do nothing: no further framework belongs to this engine."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Paddle has one rule."""
+        """Change nothing: Paddle has one rule."""
         return contextlib.nullcontext()
+
+    def current_policy(self) -> str:
+        """Return the default: Paddle has one rule."""
+        return DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:

@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 from memory_stage.engines.protocol import (
+    DEFAULT_POLICY,
     Block,
     Copied,
     Elements,
@@ -106,8 +107,12 @@ class TorchEngine:
         """It has."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Torch has one rule: by versions."""
+        """Change nothing: torch has one rule, by versions."""
         return contextlib.nullcontext()
+
+    def current_policy(self) -> str:
+        """Return the default: torch has one rule."""
+        return DEFAULT_POLICY
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
