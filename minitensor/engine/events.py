@@ -81,10 +81,10 @@ def listening(listener: Callable[..., None]) -> Iterator[None]:
         yield
     finally:
         watch.listener = before
-        _leave_out_closed()
+        _remove_closed()
 
 
-def _leave_out_closed() -> None:
+def _remove_closed() -> None:
     """Remove the last listener if it is closed: it could not be removed while another listener was set above it."""
     while isinstance(last := getattr(watch.listener, "__self__", None), Hearing) and not last._open:
         watch.listener = last._before  # still set, so that a closed listener forwards the rest of the current event
@@ -119,7 +119,7 @@ class Hearing:
     def close(self) -> None:
         """Stop listening. Other listeners are not affected."""
         self._open = False
-        _leave_out_closed()
+        _remove_closed()
         if self.failure:
             told = f"{type(self).__name__} stopped before its end ({self.failure})."
             warnings.warn(told, RuntimeWarning, stacklevel=3)

@@ -272,7 +272,7 @@ def peek(x: Any) -> Node | None:
     return own if history is None or x._seen == history.version else history.node
 
 
-def wrote(x: Any, node: Node) -> None:
+def record_write(x: Any, node: Node) -> None:
     """Record that tensor ``x``, which has a group, was overwritten with the value of ``node``."""
     history = x._history
     if x._array is history.base:
@@ -308,7 +308,7 @@ def follow_retaining(x: Any) -> None:
 def set_node(x: Any, node: Node) -> None:
     """Record that tensor ``x`` was overwritten with the value of ``node``."""
     if x._history is not None:
-        wrote(x, node)
+        record_write(x, node)
     else:
         if x._node is not None and x._node.hooks is not None:
             move_boxes(x._node, node)

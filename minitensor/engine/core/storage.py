@@ -140,7 +140,7 @@ def _line_at(code: CodeType, instruction: int) -> int:
     return line
 
 
-class _OfEngine(dict[Any, bool]):
+class _EnginePackages(dict[Any, bool]):
     """Cache: package name -> True if it is part of a package in ``own``, whose frames are not the program's."""
 
     own = {"minitensor"}  # noqa: RUF012  # packages that call operations for the program add themselves
@@ -150,7 +150,7 @@ class _OfEngine(dict[Any, bool]):
         return found
 
 
-of_engine = _OfEngine()
+of_engine = _EnginePackages()
 
 
 def calling_frame() -> FrameType:

@@ -44,10 +44,10 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     """
     array = array_of(data, None if dtype is None else dtype_of(dtype).numpy)
     gpu = current.gpu if place is None else device_named("to_tensor", place)
-    return _wanting(made_on(gpu, "to_tensor", array), stop_gradient)
+    return _with_stop_gradient(made_on(gpu, "to_tensor", array), stop_gradient)
 
 
-def _wanting(tensor: Tensor, stop_gradient: bool) -> Tensor:
+def _with_stop_gradient(tensor: Tensor, stop_gradient: bool) -> Tensor:
     if not isinstance(stop_gradient, (bool, np.bool_)):
         raise TypeError(f"stop_gradient is True or False, not {stop_gradient!r}")
     if not stop_gradient:
@@ -103,7 +103,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
         ValueError: if a length is negative.
         TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
     """
-    return _wanting(_full("full", shape, fill_value, dtype), stop_gradient)
+    return _with_stop_gradient(_full("full", shape, fill_value, dtype), stop_gradient)
 
 
 def _full(op: str, shape: Any, fill_value: Any, dtype: Any) -> Tensor:

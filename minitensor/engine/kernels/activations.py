@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.kernels.functions import floating, room
+from minitensor.engine.kernels.functions import floating, output_like
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.kernels.reducing import largest, total
 from minitensor.engine.kernels.scans import axis_argument, with_a_dimension
@@ -37,7 +37,7 @@ def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
         below = np.minimum(a, 0, out=np.empty_like(a))
         np.multiply(np.expm1(below, out=below), alpha, out=below)
         # One of the two summands is 0.
-        return np.add(np.maximum(a, 0, out=room(a, out)), below, out=out)
+        return np.add(np.maximum(a, 0, out=output_like(a, out)), below, out=out)
 
 
 def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
@@ -50,7 +50,7 @@ def leaky_relu(a: Array, negative_slope: float, out: Array | None = None) -> Arr
     a = floating(a, out)
     with np.errstate(all="ignore"):
         below = np.minimum(a, 0) * negative_slope
-        return np.add(np.maximum(a, 0, out=room(a, out)), below, out=out)
+        return np.add(np.maximum(a, 0, out=output_like(a, out)), below, out=out)
 
 
 def thresholded_relu_arguments(threshold: Any, value: Any) -> tuple[Any, ...]:
@@ -111,7 +111,7 @@ def blocks(a: Array, axis: int) -> list[slice]:
 def softmax(a: Array, axis: int, out: Array | None = None) -> Array:
     """``exp(a)`` over its sum along ``axis``; the largest element is subtracted first, so nothing overflows."""
     a = floating(a, out)
-    out = room(a, out)
+    out = output_like(a, out)
     if a.size == 0:
         np.sum(a, axis=axis)  # raises if there is no such axis
         return out

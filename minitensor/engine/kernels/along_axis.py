@@ -13,7 +13,7 @@ import numpy as np
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.device.arrays import add_at, beside
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.kernels.indexed import added_at, apart, assign, checked, from_front, whole
+from minitensor.engine.kernels.indexed import added_at, assign, checked, copy_if_shared, from_front, whole
 
 Array = np.ndarray
 
@@ -124,7 +124,7 @@ def _start(a: Array, index: Array, values: Array, axis: int, broadcast: bool, ou
     target = a.copy() if out is None else out
     if not writeable(target):
         raise ValueError("assignment destination is read-only")
-    return target, flat, apart(values, target).reshape(-1)
+    return target, flat, copy_if_shared(values, target).reshape(-1)
 
 
 def put_along_axis(

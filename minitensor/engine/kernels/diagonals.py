@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.kernels.indexed import apart, from_front, whole
+from minitensor.engine.kernels.indexed import copy_if_shared, from_front, whole
 from minitensor.engine.kernels.numbers import number, stored
 
 Array = np.ndarray
@@ -114,5 +114,5 @@ def fill_diagonal_tensor(a: Array, b: Array, offset: int, dim1: int, dim2: int, 
     wanted = (*matrices.shape[:-2], at[1].size)
     if b.shape != wanted:
         raise ValueError(f"y has shape {list(b.shape)}; the diagonal has shape {list(wanted)}")
-    matrices[at] = apart(b, target)
+    matrices[at] = copy_if_shared(b, target)
     return target

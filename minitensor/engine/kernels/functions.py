@@ -27,7 +27,7 @@ def floating(a: Array, out: Array | None = None) -> Array:
     return a.astype(np.float32)
 
 
-def room(a: Array, out: Array | None) -> Array:
+def output_like(a: Array, out: Array | None) -> Array:
     """Return the array for a result like ``a``: ``out``, or new memory."""
     return np.empty_like(a) if out is None else out
 
@@ -35,7 +35,7 @@ def room(a: Array, out: Array | None) -> Array:
 def sinc(a: Array, out: Array | None = None) -> Array:
     """``sin(pi a) / (pi a)``, and 1 at 0."""
     a = floating(a, out)
-    out = room(a, out)
+    out = output_like(a, out)
     with np.errstate(all="ignore"):
         angle, zero = a * math.pi, a == 0
         np.sin(angle, out=out)
@@ -60,7 +60,7 @@ def logit_arguments(eps: Any) -> tuple[Any, ...]:
 def logit(a: Array, eps: float, out: Array | None = None) -> Array:
     """``log(a / (1 - a))``, with ``a`` clipped to ``eps`` and ``1 - eps`` first."""
     a = floating(a, out)
-    out = room(a, out)
+    out = output_like(a, out)
     with np.errstate(all="ignore"):
         # Allocate all memory before the first write, because a device may be full.
         rest = as_array(1 - np.clip(a, eps, 1 - eps))

@@ -144,7 +144,7 @@ def _may_repeat(entry: Any) -> bool:
     return hasattr(entry, "dtype") and entry.dtype.kind in "iu" and entry.size > 1
 
 
-def apart(values: Array, out: Array) -> Array:
+def copy_if_shared(values: Array, out: Array) -> Array:
     """Return ``values``, copied if they may share memory with the array that is about to be written."""
     return values.copy() if may_share(values, out) else values
 
@@ -192,7 +192,7 @@ def index_add(a: Array, index: Array, value: Array, axis: int, alpha: Any, out: 
     with np.errstate(all="ignore"):
         value = value if alpha == 1 else value * a.dtype.type(alpha)
         out = _target(a, out)
-        added_at(_first(out, axis), rows, _first(apart(value, out), axis))
+        added_at(_first(out, axis), rows, _first(copy_if_shared(value, out), axis))
     return out
 
 
@@ -261,7 +261,7 @@ def scatter(a: Array, index: Array, updates: Array, overwrite: bool, out: Array 
         updates = updates[None]
     _fits("updates", updates, (rows.size, *a.shape[1:]))
     out = _target(a, out)
-    updates = apart(updates, out)
+    updates = copy_if_shared(updates, out)
     if overwrite:
         assign(out, (rows,), updates)
     else:
@@ -297,7 +297,7 @@ def index_put(a: Array, rows: Array, value: Array, accumulate: bool, depth: int,
             f"tensor of shape {list(a.shape)}"
         ) from None
     out = _target(a, out)
-    value = apart(value, out)
+    value = copy_if_shared(value, out)
     # In one dimension, so that numpy writes them in order and the last one counts.
     places = tuple(place.ravel() for place in places)
     value = value.reshape(-1, *a.shape[depth:]) if value.size else value.reshape(places[0].size, *a.shape[depth:])

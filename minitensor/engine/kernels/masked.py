@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitensor.engine.kernels.indexed import apart
+from minitensor.engine.kernels.indexed import copy_if_shared
 
 Array = np.ndarray
 
@@ -16,7 +16,7 @@ def masked_fill(a: Array, mask: Array, value: Array, out: Array | None = None) -
     one = value.reshape(()).copy() if value.ndim else value
     if out is None:
         return np.where(mask, one, a)
-    np.copyto(out, one, where=apart(mask, out))
+    np.copyto(out, one, where=copy_if_shared(mask, out))
     return out
 
 
@@ -43,8 +43,8 @@ def masked_scatter(a: Array, mask: Array, value: Array, out: Array | None = None
     if value.size < needed:
         raise ValueError(f"the mask is true {needed} times, and value has only {value.size} elements")
     target = a.copy() if out is None else out
-    numbers = apart(value, target).reshape(-1)[:needed]
-    target[apart(mask, target)] = numbers
+    numbers = copy_if_shared(value, target).reshape(-1)[:needed]
+    target[copy_if_shared(mask, target)] = numbers
     return target
 
 

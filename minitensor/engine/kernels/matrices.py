@@ -23,14 +23,14 @@ def matmul_arguments(transpose_x: Any, transpose_y: Any) -> tuple[Any, ...]:
     return bool(transpose_x), bool(transpose_y)
 
 
-def turned(x: Array, transpose: bool) -> Array:
+def transposed(x: Array, transpose: bool) -> Array:
     """Exchange the last two dimensions if ``transpose`` is true; a vector is unchanged."""
     return np.swapaxes(x, -1, -2) if transpose and x.ndim > 1 else x
 
 
 def matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool) -> Array:
     """The matrix product over the last two dimensions."""
-    a, b = turned(a, transpose_a), turned(b, transpose_b)
+    a, b = transposed(a, transpose_a), transposed(b, transpose_b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
             f"operands must have at least one dimension; the shapes are {list(a.shape)} and {list(b.shape)}"

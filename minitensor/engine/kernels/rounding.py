@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.kernels.functions import room
+from minitensor.engine.kernels.functions import output_like
 
 Array = np.ndarray
 
@@ -65,7 +65,7 @@ def round_(a: Array, decimals: int, out: Array | None = None) -> Array:
     if a.dtype not in FLOATS:
         return _round_whole(a, decimals, out)
     if decimals == 0:
-        return _to_nearest(a, room(a, out))
+        return _to_nearest(a, output_like(a, out))
     digits = np.finfo(a.dtype).maxexp * 3 // 10  # 10 ** digits is still a number of this dtype
     if decimals > digits:
         return np.positive(a, out=out)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.kernels.functions import room
+from minitensor.engine.kernels.functions import output_like
 
 Array = np.ndarray
 
@@ -63,7 +63,7 @@ def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int
                 f"in place; name an axis"
             )
         a, axis = a.reshape(-1), 0
-    return a, axis, room(a, out)
+    return a, axis, output_like(a, out)
 
 
 @with_a_dimension

@@ -47,7 +47,7 @@ from minitensor.engine.saved.writing import (
     before_write,
     before_write_of_part,
     index_written,
-    unless_written,
+    raise_unless_written,
 )
 from minitensor.engine.table import ROWS, Row
 
@@ -307,7 +307,7 @@ CALLS: dict[str, Any] = {
     "remember": remember,
     "rule_in_chunks": chunks.rule_in_chunks,
     "tidy": tidy,
-    "unless_written": unless_written,
+    "raise_unless_written": raise_unless_written,
     "unsuitable": errors.unsuitable,
     "unpacked": in_place_inputs.unpacked,
     "watch": watch,
@@ -315,7 +315,7 @@ CALLS: dict[str, Any] = {
     **namespaces.public(written),
     **namespaces.public(variants),
     **namespaces.public(indices),
-    **{name: getattr(in_place_inputs, name) for name in ("own_input", "alias_input", "kept_marks")},
+    **{name: getattr(in_place_inputs, name) for name in ("own_input", "alias_input", "saved_marks")},
     **{
         name: getattr(operands, name)
         for name in (

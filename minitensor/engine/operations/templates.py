@@ -83,7 +83,7 @@ def {name}({parameters}):
     try:
 {compute}
     except BaseException as error:
-        unless_written(error, explain_in_place, {name!r}, {x}, ({as_},))
+        raise_unless_written(error, explain_in_place, {name!r}, {x}, ({as_},))
     storage.version {version}
     if plan is not None:
         after_write(plan, storage, {name!r}, getframe(1))
@@ -303,8 +303,8 @@ def in_place_source(row: Row) -> str:
     pieces["promoted"] = _lines(4, promoted)
     keeps_own = target in text.saves
     whose = ", ".join([repr(name), target, *map(text.node, text.ruled)])
-    pieces["own"] = f", kept_{target}" if keeps_own else ""
-    pieces["unknown"] = " = ".join([*map(text.node, text.ruled), *([f"kept_{target}"] if keeps_own else [])])
+    pieces["own"] = f", saved_{target}" if keeps_own else ""
+    pieces["unknown"] = " = ".join([*map(text.node, text.ruled), *([f"saved_{target}"] if keeps_own else [])])
     pieces["before"] = f"before_write(storage, {a}{pieces['own']})"
     pieces["where"] = "None"
     if row.writes:
@@ -314,8 +314,8 @@ def in_place_source(row: Row) -> str:
     entries, keep, remember = {}, [], []
     if keeps_own:
         # The rules name the target, so it is copied before it is overwritten.
-        keep.append(f"kept_{target} = {text.conditional(target, f'own_input({whose})')}")
-        entries[target] = f"kept_{target}"
+        keep.append(f"saved_{target} = {text.conditional(target, f'own_input({whose})')}")
+        entries[target] = f"saved_{target}"
     for mark in text.saves:
         if mark in row.marks:
             # The rules need only these bits of the operands, one of which is about to be overwritten.
@@ -326,18 +326,18 @@ def in_place_source(row: Row) -> str:
                 attempt = MARKED.format(mark=mark, marked=marked, name=name, as_=pieces["as_"], x=target)
                 keep.append(text.where_wanted(mark, attempt))
                 marked = mark
-            keep.append(f"kept_{mark} = {text.conditional(mark, f'kept_marks({marked}{own})')}")
-            entries[mark] = f"kept_{mark}"
+            keep.append(f"saved_{mark} = {text.conditional(mark, f'saved_marks({marked}{own})')}")
+            entries[mark] = f"saved_{mark}"
     for y in others:
         if y in text.saves:
-            own = f"kept_{target}" if keeps_own else "None"
+            own = f"saved_{target}" if keeps_own else "None"
             nodes = ", ".join(map(text.node, text.ruled))
             alias = f"alias_input({name!r}, {text.array[y]}, {target}, {own}, {nodes})"
             triple = f"({text.triple(y)} if {y}._storage is not storage else {alias})"
-            keep.append(f"kept_{y} = {text.conditional(y, triple)}")
-            entries[y] = f"kept_{y}"
+            keep.append(f"saved_{y} = {text.conditional(y, triple)}")
+            entries[y] = f"saved_{y}"
             remember.append(
-                f"if kept_{y} is not None and kept_{y}[1] is {y}._storage:\n    remember({y}._storage, node)"
+                f"if saved_{y} is not None and saved_{y}[1] is {y}._storage:\n    remember({y}._storage, node)"
             )
     entries["out"] = text.conditional("out", f"({a}, storage, version)")
     if "out" in text.saves:

@@ -65,7 +65,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: N
     return copy_of(b)
 
 
-def kept_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
+def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wanted: Node | None) -> Saved:
     """Save marks, packed: 1/32 of the bytes of a float32 tensor.
 
     ``op`` and ``x`` are given if ``op`` is about to overwrite the operand that the marks describe.

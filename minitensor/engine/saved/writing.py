@@ -76,7 +76,7 @@ def write_failed(storage: Storage, error: BaseException) -> None:
         storage.version += 1
 
 
-def unless_written(
+def raise_unless_written(
     error: BaseException, explain: Callable[..., Exception], op: str, x: Tensor, arrays: tuple[np.ndarray, ...]
 ) -> None:
     """Handle ``error`` of a table operation that writes ``x``: raise an explained error, unless ``x`` was written.
@@ -131,7 +131,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
     preserves = modes.policy == "copy_on_write"
     if not storage.savers:  # all saved values are lost already; their errors may name this line, too
         return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
-    savers, patched = _touched(storage, array)
+    savers, patched = _savers_of(storage, array)
     if not savers and (preserves or not patched):
         return NOTHING_TO_PRESERVE if preserves else NOTHING_LOST
     written = Cells.of(array)
@@ -158,7 +158,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
     return plan
 
 
-def _touched(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
+def _savers_of(storage: Storage, array: np.ndarray) -> tuple[list[Member], list[Member]]:
     """Return the savers of bytes of ``array`` that may still need them, and those with some bytes preserved.
 
     Savers that no longer depend on the storage are removed from its list.
@@ -236,7 +236,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
             add(patch, needing)
         for group in plan.groups:
             if group.taken:
-                _settle(group)
+                _update_members(group)
     listener = watch.listener
     if listener is not None:
         idle = [member for group in plan.groups if not group.taken for member in group.members]
@@ -246,7 +246,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
             listener("taken", storage, idle + plan.lost, None)
 
 
-def _settle(group: Group) -> None:
+def _update_members(group: Group) -> None:
     """Store the preserved bytes in the members of ``group``; if all are preserved, detach them from the storage."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):

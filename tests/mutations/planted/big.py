@@ -12,7 +12,7 @@ reuse(
     "buffer-kept-while-it-is-used",
     "A buffer counts as kept from the moment that it is handed out.",
     "        memory = np.empty(nbytes, np.uint8)\n",
-    "        memory = np.empty(nbytes, np.uint8)\n        kept.keep(memory)\n",
+    "        memory = np.empty(nbytes, np.uint8)\n        buffer_cache.put(memory)\n",
     "buffer_reuse_stress",
 )  # fmt: skip
 reuse(
@@ -20,7 +20,7 @@ reuse(
     "A buffer is kept when the array of the tensor is gone, though views of it are not.",
     "    return np.ndarray(shape, dtype, np.asarray(Loan(memory)))",
     "    import weakref\n    array = np.ndarray(shape, dtype, memory)\n"
-    "    weakref.finalize(array, kept.keep, memory)\n    return array",
+    "    weakref.finalize(array, buffer_cache.put, memory)\n    return array",
     "buffer_reuse::test_nothing_that_can_still_be_seen_is_used_again",
     "buffer_reuse_stress",
 )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from minitensor.engine.device.arrays import as_array
-from minitensor.engine.kernels.matrices import turned
+from minitensor.engine.kernels.matrices import transposed
 from minitensor.engine.kernels.reducing import axes
 
 Array = Any  # numpy's, or a device's
@@ -151,15 +151,15 @@ def matmul_left(g: Array, y: Array, shape: tuple[int, ...], transpose_x: bool, t
     """Return the gradient of ``x @ y`` for x, which has ``shape``."""
     x_is_vector = len(shape) == 1
     g = _result_matrix(g, x_is_vector, y.ndim == 1)
-    right = y[:, None] if y.ndim == 1 else turned(y, transpose_y)
+    right = y[:, None] if y.ndim == 1 else transposed(y, transpose_y)
     gx = np.matmul(g, np.swapaxes(right, -1, -2))
-    return summed_to(gx, (1, *shape)).reshape(shape) if x_is_vector else turned(gx, transpose_x)
+    return summed_to(gx, (1, *shape)).reshape(shape) if x_is_vector else transposed(gx, transpose_x)
 
 
 def matmul_right(g: Array, x: Array, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Array:
     """Return the gradient of ``x @ y`` for y, which has ``shape``."""
     y_is_vector = len(shape) == 1
     g = _result_matrix(g, x.ndim == 1, y_is_vector)
-    left = x[None, :] if x.ndim == 1 else turned(x, transpose_x)
+    left = x[None, :] if x.ndim == 1 else transposed(x, transpose_x)
     gy = np.matmul(np.swapaxes(left, -1, -2), g)
-    return summed_to(gy, (*shape, 1)).reshape(shape) if y_is_vector else turned(gy, transpose_y)
+    return summed_to(gy, (*shape, 1)).reshape(shape) if y_is_vector else transposed(gy, transpose_y)
