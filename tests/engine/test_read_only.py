@@ -103,7 +103,7 @@ def test_read_only_memory_can_be_read_by_everything():
 def test_memory_that_is_read_only_and_elements_that_share_memory_are_told_apart():
     x = mt.from_numpy(read_only([1.0, 2.0, 3.0, 4.0]))
     own = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
-    sharing = "several elements share a memory cell"
+    sharing = "several elements share the same memory cell"
     for target, says in (
         (x, "read-only"),
         (x.as_strided([2], [2]), "read-only"),
