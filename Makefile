@@ -1,19 +1,19 @@
-# make book       set up, run every chapter, build the book and serve it on this machine
-#                it has Python in its pages with LIVE=1, brought by npm and from the Pyodide distribution
-# make test       everything that has to hold
-# make test-peers the tests with real PyTorch and real Paddle, each in an environment of its own
-# make check      the quick part of it: style, and the tests of what has changed
-# make notebooks  JupyterLab on the chapters
-# make bench      what operations, chains and networks cost, beside numpy and the libraries installed
-# make slides     the same, at its slides for a class
-# make zip        the whole site in one file that opens from the disk: _build/in-place.zip
-# make links      what links to other places lead nowhere; needs the network
-# make pdf        the whole book on paper, with bookmarks: _build/in-place.pdf
-# make clean      remove what the above have made
+# make book        install everything, run every chapter, build the book and serve it on this machine
+#                  with LIVE=1, add Python in the page, fetched from npm and the Pyodide distribution
+# make test        run every check and every test
+# make test-peers  run the tests with real PyTorch and real Paddle, each in a separate environment
+# make check       run the quick part: style, and the tests that concern the changes
+# make notebooks   open the chapters in JupyterLab
+# make bench       measure time and bytes beside numpy and other installed libraries
+# make slides      serve the book, and print the address of its slides for a class
+# make zip         pack the site into one file that is read from the disk: _build/in-place.zip
+# make links       list links to other sites that fail; needs the network
+# make pdf         print the book with bookmarks: _build/in-place.pdf
+# make clean       remove everything that these commands have made
 
-PYTHON ?= python3                  # the interpreter to set up with: make book PYTHON=python3.12
+PYTHON ?= python3                  # the interpreter of .venv: make book PYTHON=python3.12
 REQUIREMENTS ?= requirements.txt   # requirements-gpu.txt on a machine with an NVIDIA GPU
-PORT ?= 8000                       # of the served book; the next free one is taken
+PORT ?= 8000                       # of the served book; if it is in use, the next free one
 
 PYTHON := $(strip $(PYTHON))
 REQUIREMENTS := $(strip $(REQUIREMENTS))
@@ -43,7 +43,7 @@ slides: build
 zip: build
 	@$(RUN) tools/pack.py
 
-# The links between pages are looked at by the tests; this follows those to other places.
+# The tests follow the links between pages; this follows those to other sites.
 links: environment
 	@$(dir $(RUN))jupyter-book build . --builder linkcheck
 
@@ -53,7 +53,7 @@ pdf: build
 bench: environment
 	@$(RUN) -m benchmarks
 
-# Jupyter refuses to run as root, the only user of many containers, unless it is told to.
+# Jupyter refuses to run as root, the only user of many containers, without this option.
 notebooks: environment
 	JUPYTER_CONFIG_PATH=tools/jupyter $(RUN) -m jupyterlab chapters $(if $(filter 0,$(shell id -u)),--allow-root)
 

@@ -48,8 +48,9 @@ def test_the_server_takes_the_next_port_when_one_is_taken(tmp_path):
 @pytest.fixture
 def clone(tmp_path):
     """A checkout in which nothing has been set up."""
-    (tmp_path / "tools").mkdir()
-    for name in ("tools/environment.py", "pyproject.toml", "requirements.txt"):
+    settings = [f"{package}/pyproject.toml" for package in environment.PACKAGES]
+    for name in ("tools/environment.py", "pyproject.toml", "requirements.txt", *settings):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     return tmp_path
 
