@@ -1,7 +1,7 @@
 """Events that the engine emits to a listener.
 
-Only one listener is set at a time; a :class:`Hearing` forwards each event to the listener before it. The listener is
-called with the event's kind and arguments, and should keep no tensor alive longer than it needs to. Without a
+Only one listener is set at a time; a :class:`Subscription` forwards each event to the listener before it. The listener
+is called with the event's kind and arguments, and should keep no tensor alive longer than it needs to. Without a
 listener, an operation pays one attribute test (about 15 ns). A listener may be removed during an event; one that
 receives an operation's first event receives all events of that operation.
 
@@ -86,11 +86,11 @@ def listening(listener: Callable[..., None]) -> Iterator[None]:
 
 def _remove_closed() -> None:
     """Remove the last listener if it is closed: it could not be removed while another listener was set above it."""
-    while isinstance(last := getattr(watch.listener, "__self__", None), Hearing) and not last._open:
+    while isinstance(last := getattr(watch.listener, "__self__", None), Subscription) and not last._open:
         watch.listener = last._before  # still set, so that a closed listener forwards the rest of the current event
 
 
-class Hearing:
+class Subscription:
     """A listener that forwards each event to the previous listener. It opens once.
 
     Several may be open, and they close in any order. If one of them raises, it receives no more events, and ``close``
@@ -101,7 +101,7 @@ class Hearing:
     _before: Callable[..., None] | None = None
     _open = _used = False
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """Handle an event. Subclasses define it."""
         raise NotImplementedError
 
@@ -113,7 +113,7 @@ class Hearing:
         """
         if self._used:
             raise RuntimeError(f"a {type(self).__name__} is opened once; make another one")
-        self._before, watch.listener = watch.listener, self._heard
+        self._before, watch.listener = watch.listener, self._receive
         self._open = self._used = True
 
     def close(self) -> None:
@@ -121,17 +121,17 @@ class Hearing:
         self._open = False
         _remove_closed()
         if self.failure:
-            told = f"{type(self).__name__} stopped before its end ({self.failure})."
-            warnings.warn(told, RuntimeWarning, stacklevel=3)
+            message = f"{type(self).__name__} stopped before its end ({self.failure})."
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
 
     @skip_in_tracebacks
-    def _heard(self, kind: str, *arguments: Any) -> None:
+    def _receive(self, kind: str, *arguments: Any) -> None:
         if self._before is not None:
             self._before(kind, *arguments)
         if not self._open:
             return
         try:
-            self.hear(kind, *arguments)
+            self.on_event(kind, *arguments)
         except RecursionError:
             raise  # the program's own error: its calls have used up the stack
         except Exception as failure:

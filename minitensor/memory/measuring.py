@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from minitensor.engine.device.places import device_named, get_device
-from minitensor.engine.events import Hearing
+from minitensor.engine.events import Subscription
 from minitensor.memory.changes import MemoryChange, change_of
 
 
@@ -45,7 +45,7 @@ class Bytes:
         )
 
 
-class Measure(Hearing):
+class Measure(Subscription):
     """A context manager, created by :func:`measure`. Its figures can be read while it is open, and afterwards.
 
     ``m.allocated``, ``m.peak``, ``m.allocations`` and ``m.extra_bytes`` are those of ``m.device``, as in
@@ -67,7 +67,7 @@ class Measure(Hearing):
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """Count the change of an event."""
         change = change_of(kind, arguments)
         if change is not None:

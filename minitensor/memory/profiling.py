@@ -25,7 +25,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from minitensor.engine.core.history import Node
-from minitensor.engine.events import Hearing
+from minitensor.engine.events import Subscription
 from minitensor.memory.changes import NewNodes, bytes_written, change_of, device_of, saved_by
 from minitensor.memory.measuring import Bytes, name_of
 
@@ -111,7 +111,7 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else ""
 
 
-class LineProfiler(Hearing):
+class LineProfiler(Subscription):
     """Counts the engine's events for the lines of a function. ``table`` has the figures."""
 
     def __init__(self, name: str, code: CodeType, device: str) -> None:
@@ -123,7 +123,7 @@ class LineProfiler(Hearing):
         self._rows: dict[int | None, Row] = {None: self.table.rows[-1]}
         self._rows.update(lines.items())
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """Count an event for the line that is running."""
         if kind not in ("alloc", "free", "flight", "block", "make", "write"):
             return

@@ -22,7 +22,7 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of
 from minitensor.engine.device.memory_log import EventLog, MemoryEvent, now_us
-from minitensor.engine.events import Hearing, skipped_in_tracebacks, watching
+from minitensor.engine.events import Subscription, skipped_in_tracebacks, watching
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, saved_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMemory, as_memory_event
 from minitensor.memory.naming import Naming, names_in_reach
@@ -33,7 +33,7 @@ from minitensor.memory.source_lines import Site, is_engines
 IN_FLIGHT = 1 << 48
 
 
-class Recording(Hearing):
+class Recording(Subscription):
     """A context manager that records memory events; created by :func:`record`."""
 
     def __init__(self, limit: int) -> None:
@@ -103,7 +103,7 @@ class Recording(Hearing):
 
     # ---------- events ----------
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """Record an event of the engine."""
         frame = sys._getframe(2)
         self._saved(self._nodes.late(kind, arguments))

@@ -12,7 +12,7 @@ import pytest
 import minitensor as mt
 from memory_stage.explanation.minitensor import Listener
 from minitensor import memory
-from minitensor.engine.events import Hearing, listening, watch
+from minitensor.engine.events import Subscription, listening, watch
 from tests.engine.memory import KIB, SHAPE, leaf
 from tests.engine.watched import PROGRAMS, counters, told_by
 
@@ -203,11 +203,11 @@ def test_the_host_and_the_gpu_have_counters_of_the_same_names():
 # ---------- listeners in a row ----------
 
 
-class Counting(Hearing):
+class Counting(Subscription):
     def __init__(self) -> None:
         self.heard = 0
 
-    def hear(self, kind: str, *arguments: object) -> None:
+    def on_event(self, kind: str, *arguments: object) -> None:
         if kind == "make":
             self.heard += 1
 
@@ -239,14 +239,14 @@ def test_listeners_of_every_kind_end_in_any_order_and_nobody_is_left(order):
     assert watch.listener is None
 
 
-class Noting(Hearing):
+class Noting(Subscription):
     """Notes the kinds of what it hears, and goes when it has heard `until`."""
 
     def __init__(self, until: str = "") -> None:
         self.heard: list[str] = []
         self._until = until
 
-    def hear(self, kind: str, *arguments: object) -> None:
+    def on_event(self, kind: str, *arguments: object) -> None:
         self.heard.append(kind)
         if kind == self._until:
             self.close()
@@ -286,8 +286,8 @@ def test_a_listener_may_go_in_the_middle_of_an_operation(until):
 
 @pytest.mark.cpu_only
 def test_a_listener_that_fails_warns_and_the_program_and_the_others_go_on():
-    class Failing(Hearing):
-        def hear(self, kind: str, *arguments: object) -> None:
+    class Failing(Subscription):
+        def on_event(self, kind: str, *arguments: object) -> None:
             raise ZeroDivisionError("in here")
 
     outer, failing, inner = Counting(), Failing(), Counting()

@@ -29,7 +29,7 @@ from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array, res
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.places import current
 from minitensor.engine.dtypes import BY_NUMPY
-from minitensor.engine.events import Hearing
+from minitensor.engine.events import Subscription
 from minitensor.engine.modes import modes, set_inplace_policy
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.random import source as random_source
@@ -49,13 +49,13 @@ def _pytorchs() -> dict[str, str]:
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
 
-class MinitensorSubscription(Hearing):
+class MinitensorSubscription(Subscription):
     """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
 
     def __init__(self, tell: Callable[..., None]) -> None:
         self.tell = tell
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """What has happened."""
         self.tell(kind, *arguments)
 

@@ -25,7 +25,7 @@ from memory_stage.explanation.verdicts import Verdict, in_order
 from memory_stage.recorder.stack_headroom import Room
 from minitensor.engine.core.history import Leaf, Node, Saved, peek
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.events import Hearing
+from minitensor.engine.events import Subscription
 from minitensor.engine.modes import modes
 from minitensor.memory.backward_needs import (
     Needs,
@@ -44,7 +44,7 @@ Listening = TypeVar("Listening", bound="Listener")
 MOST_ROWS = 1000  # the totals count what happens after them
 
 
-class Listener(Hearing):
+class Listener(Subscription):
     """A context manager: inside, in-place operations get their rows. ``report`` has them."""
 
     def __init__(self, known: Iterable[tuple[str, Tensor]] = ()) -> None:
@@ -78,7 +78,7 @@ class Listener(Hearing):
             self._sources, self._sharing, self._stale = Sources(), Sharing(), {}
             self._pytorchs = Pytorchs()
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
         with Room():
             try:

@@ -21,14 +21,14 @@ class Ending(Listener):
 
     _covered = False  # whether the recorder has listened above it
 
-    def hear(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, kind: str, *arguments: Any) -> None:
         """The engine tells what has happened."""
-        if watch.listener != self._heard:
+        if watch.listener != self._receive:
             self._covered = True
         elif self._covered:
             self.close()  # the recorder has stopped before the end: the rest runs at full speed
             return
-        super().hear(kind, *arguments)
+        super().on_event(kind, *arguments)
 
     def words(self, failed: bool, shared: str | None) -> str | None:
         """The verdict on the whole run; None where there is nothing to say.
