@@ -1,9 +1,9 @@
-// What is wrong with a recording that a reader's program made: nothing is shown that the stage was not made for.
-// The program had Python to itself, so the recording is held to the schema of recordings: numbers are numbers, texts texts.
+// Check a recording of a reader's program before the stage shows it.
+// The program could change anything in Python, so the recording is compared with the schema: numbers are numbers, texts are texts.
 
 const schema = fetch(new URL("trace.schema.json", import.meta.url)).then((answer) => answer.json());
 
-/** The first problem of a recording, or undefined. */
+/** Return the first problem of a recording, or undefined. */
 export async function problemOf(trace) {
   const root = await schema;
   return against(root, trace, "trace", root) ?? (outOfRange(trace) ? "a step refers to what is not there" : undefined);
@@ -55,5 +55,5 @@ const RULES = {
   pattern: (wanted, value, at) => (typeof value === "string" && !new RegExp(wanted).test(value) ? `${at} is written otherwise` : undefined),
 };
 
-/** Whether a line that a step names is none of its program's. */
+/** True if a step names a line that its program does not have. */
 const outOfRange = (trace) => trace.variants.some(({ code, steps }) => steps.some(({ line, end }) => line > code.length || end > code.length));

@@ -1,9 +1,9 @@
-// An answer to an exercise, checked in the page; the report looks as that of a notebook, and is made of texts.
+// Check an answer to an exercise in the page. The report looks like the one of a notebook, and is built from texts.
 
 import { button, loading, make, prose, worded } from "./kit.js";
 import { ask, stop } from "./python.js";
 
-/** Checks what is written in the box of an exercise. */
+/** Check the answer in the box of an exercise. */
 export function check(box) {
   box.checking ??= new Checking(box);
   return box.checking.run();
@@ -40,7 +40,7 @@ class Checking {
     }
   }
 
-  /** What came: a report, or the error that ended the answer before the check; and what was printed. */
+  /** Show the report, or the error that ended the answer before the check, and the printed output. */
   show({ report, error, printed, failed }) {
     if (failed) throw new Error(failed);
     const { passed, verdict, values } = report ?? { passed: false, verdict: "The answer ends with an error.", values: [["got", error]] };

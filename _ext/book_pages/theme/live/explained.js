@@ -1,18 +1,18 @@
-// What `explain` says of a program, as a table: as a notebook shows it, and made of texts.
+// Show the report of `explain` as a table, like in a notebook, built from texts.
 
 import { make, prose } from "./kit.js";
 
 const HEADS = ["Line", "Tensor", "Version", "Verdict", "Why"];
-const KINDS = ["bad", "look", "cost", "none"]; // what colours a verdict
+const KINDS = ["bad", "look", "cost", "none"]; // classes that colour a verdict
 
-/** An element with a role: a narrow page shows a table as blocks, which are no table to a reader without it. */
+/** Return an element with a role. A narrow page shows a table as blocks, and without roles a screen reader finds no table. */
 function part(tag, role, properties, ...children) {
   const made = make(tag, properties, ...children);
   made.setAttribute("role", role);
   return made;
 }
 
-/** The report of a program's in-place operations as an element; `report` is what `as_data` of explain_html gives. */
+/** Return the report on a program's in-place operations as an element; `report` comes from `as_data` of explain_html. */
 export function reportOf({ summary, rows, rest, words }) {
   const note = make("div", { className: "mt-note mt-report mathjax_ignore" }, make("p", {}, String(summary)));
   const more = rest.map((text) => make("p", {}, String(text)));

@@ -1,6 +1,6 @@
-// Small parts of what the page builds, and of what it says.
+// Small elements and texts of the page.
 
-/** An element with properties and children. */
+/** Return an element with properties and children. */
 export function make(tag, properties = {}, ...children) {
   const { slot, ...rest } = properties, element = Object.assign(document.createElement(tag), rest);
   if (slot) element.setAttribute("slot", slot);
@@ -14,7 +14,7 @@ export function button(text, onClick) {
   return made;
 }
 
-/** A select with its name; `.select` is the select itself. */
+/** Return a select with its label; `.select` is the select element. */
 export function choice(name, options, onChoice) {
   const select = make("select", {}, ...options.map((text) => make("option", {}, text))), made = make("label", {}, `${name} `, select);
   select.setAttribute("aria-label", name);
@@ -27,7 +27,7 @@ export const isDark = () => getComputedStyle(document.documentElement).colorSche
 
 export const worded = (error) => String(error?.message || error);
 
-/** What is shown while Python loads, in the `bar` and the `say` of whoever asked. */
+/** Show the progress of loading Python, in the `bar` and with the `say` of the caller. */
 export const loading = (who) => ({
   progress(share) {
     who.bar.hidden = false;
@@ -40,9 +40,9 @@ export const loading = (who) => ({
   },
 });
 
-/** A text as nodes: what stands between a pair of backticks is code. */
+/** Return a text as nodes; text between backticks is code. */
 export const prose = (text) => text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? make("code", { className: part.includes("\n") ? "mt-lines" : "" }, part) : part));
 
-/** How a stage names what a program can run under. */
+/** Names of the policies and devices, as on a stage. */
 export const POLICIES = { "2.6": "2.6: copy the input first", "2.5": "2.5: refuse", copy_on_write: "copy on write" };
 export const DEVICES = { cpu: "CPU", "gpu:sim": "GPU, simulated, as PyTorch", "gpu:sim paddle": "GPU, simulated, as Paddle" };

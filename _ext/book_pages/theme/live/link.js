@@ -1,8 +1,8 @@
-// Programs in the fragment of an address: nothing of it is sent to a server. "#id/edit/" and the compressed text.
+// Programs in the fragment of an address, which is not sent to a server: "#id/edit/" and the compressed text.
 
-const MOST = 100_000; // characters of what a link may hold
+const MOST = 100_000; // characters of the programs in a link
 
-/** Puts a link to the programs into the clipboard, or into the address bar; says which, or that they are too long for one. */
+/** Copy a link to the programs to the clipboard or to the address bar; return a text about the place, or that they are too long. */
 export async function linkTo(id, what) {
   const text = JSON.stringify(what), link = await packed(text);
   if (Math.max(text.length, link.length) > MOST) return `This is too long for a link: ${text.length.toLocaleString("en")} characters, of which a link holds ${MOST.toLocaleString("en")}.`;
@@ -16,7 +16,7 @@ export async function linkTo(id, what) {
   }
 }
 
-/** What a link holds: {programs, device}; undefined where it holds nothing of the kind. */
+/** Return the content of a link, {programs, device}; undefined if it has no programs. */
 export async function programsIn(text) {
   try {
     const what = JSON.parse(await unpacked(text));

@@ -1,5 +1,5 @@
-// The playground: an empty program, or one of the book's to begin with; its memory on a stage, and what `explain` says.
-// What is written stays in the reader's browser until "Start again".
+// The playground: the reader writes a program or changes one of the book, sees its memory on a stage, and the report of `explain`.
+// The reader's browser keeps the program until "Start again".
 
 import { problemOf } from "./check.js";
 import { makeEditor } from "./editor.js";
@@ -12,13 +12,13 @@ const KEPT = "in-place.playground"; // in the reader's browser: { code, policy, 
 const EMPTY = { code: "", policy: "2.6", device: "cpu" };
 const MOST = 100_000; // characters of a program that is kept
 
-/** Opens the playground, with the program of a link where there is one. `size` says what Python weighs. */
+/** Open the playground, with the program of a link if there is one. `size` is the size of Python, as text. */
 export async function play(place, size, given) {
   place.playing ??= new Playground(place, size, await programs());
   place.playing.open(given);
 }
 
-/** The programs to begin with: [{ title, programs: [{ label, code, policy, device }] }]. */
+/** The programs of the book: [{ title, programs: [{ label, code, policy, device }] }]. */
 const programs = async () => (await fetch(new URL("programs.json", import.meta.url))).json();
 
 class Playground {
@@ -53,7 +53,7 @@ class Playground {
     this.editor.focus();
   }
 
-  /** What is written: the program, and what it runs under. */
+  /** Return the reader's program with its policy and device. */
   get program() {
     return { code: this.editor.text(), policy: Object.keys(POLICIES)[this.policy.select.selectedIndex], device: Object.keys(DEVICES)[this.device.select.selectedIndex] };
   }
@@ -79,7 +79,7 @@ class Playground {
     this.editor.focus();
   }
 
-  /** Keeps what the reader has changed. */
+  /** Store the reader's changes. */
   keep() {
     clearTimeout(this.later);
     if (JSON.stringify(this.program) !== this.written) store(this.program);
@@ -100,7 +100,7 @@ class Playground {
     return this.ask({ do: "explain", ...this.program }, ({ report }) => reportOf(report));
   }
 
-  /** Asks Python, and shows the element that is made of the answer. */
+  /** Send a request to Python, and show an element with the answer. */
   async ask(request, shownAs) {
     this.keep();
     if (!this.program.code.trim()) return this.say("There is no program yet: write one, or choose one to begin with.");
@@ -110,7 +110,7 @@ class Playground {
       if (answer.failed) throw new Error(answer.failed);
       const shown = await shownAs(answer);
       this.shown.replaceChildren(shown);
-      shown.shadowRoot?.querySelector(".link")?.remove(); // it would lead to a stage that nobody else has
+      shown.shadowRoot?.querySelector(".link")?.remove(); // it would link to a stage that only this reader has
       this.say("");
     } catch (error) {
       this.shown.replaceChildren();
@@ -137,14 +137,14 @@ class Playground {
   }
 }
 
-/** A program that was put together elsewhere: texts, and what can be chosen here. */
+/** Check a program from a link: texts, a policy and a device that exist here. */
 const checked = ({ code, policy, device } = {}) => ({
   code: typeof code === "string" ? code.slice(0, MOST) : "",
   policy: Object.hasOwn(POLICIES, policy) ? policy : EMPTY.policy,
   device: Object.hasOwn(DEVICES, device) ? device : EMPTY.device,
 });
 
-/** The program of a link: of one to a stage, the first. */
+/** Return the program of a link; of a link to a stage, the first one. */
 const fromLink = ({ programs, device }) => checked({ ...(programs.program ?? Object.values(programs)[0]), device });
 
 function stored() {
@@ -160,5 +160,5 @@ function store(program) {
   try {
     if (program) localStorage.setItem(KEPT, JSON.stringify(program));
     else localStorage.removeItem(KEPT);
-  } catch { /* not kept */ }
+  } catch { /* not stored */ }
 }

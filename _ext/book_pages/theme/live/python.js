@@ -1,13 +1,13 @@
-// The page's one Python: started by the first request, answers in turn, is ended by a button or after a limit.
+// The Python of a page: the first request starts it, it answers requests in order, and a button or a time limit ends it.
 
-const LIMIT = 20_000; // milliseconds that one request may take
+const LIMIT = 20_000; // milliseconds for a request
 const MOST = 8_000_000; // characters of an answer
 
-let python; // { worker, ready, told } while there is one
-let busy; // the request that is being answered: { fail }
+let python; // { worker, ready, told } while it runs
+let busy; // the current request: { fail }
 
-/** Answers a request of `book_kit.in_page.page_kernel`; `progress(share)` is called while Python loads, `loaded()` after.
-    Rejects with the reason, as a sentence, where there is no answer. */
+/** Send a request to `book_kit.in_page.page_kernel`; call `progress(share)` while Python loads, and `loaded()` afterwards.
+    If there is no answer, reject with the reason as a sentence. */
 export async function ask(request, { progress = () => {}, loaded = () => {} } = {}) {
   if (busy) throw new Error("Another program of this page is running. Stop that one first.");
   return new Promise((done, refuse) => {
@@ -36,7 +36,7 @@ export async function ask(request, { progress = () => {}, loaded = () => {} } = 
   });
 }
 
-/** Ends Python, whatever it is doing; the next request starts it anew. */
+/** End Python at once; the next request starts it again. */
 export function stop(why = "Stopped.") {
   python?.worker.terminate();
   python = undefined;
@@ -57,7 +57,7 @@ function start() {
   return mine;
 }
 
-/** What ended Python, in a sentence: a stack that was used up, or what Python said last. */
+/** Return the reason for the end of Python as a sentence: a stack overflow, or the last message of Python. */
 function ending(why) {
   const told = /call stack|recursion/i.test(why) ? "its calls, or its brackets, lie too deep inside each other" : why;
   return `The program has ended Python: ${told}. The next run starts it anew.`;

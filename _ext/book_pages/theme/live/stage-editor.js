@@ -1,4 +1,4 @@
-// The editor of a stage's program: write, run in the page, see the new recording on the same stage.
+// The editor of a stage's program: the reader changes it, runs it in the page, and sees the recording on the same stage.
 
 import { problemOf } from "./check.js";
 import { makeEditor } from "./editor.js";
@@ -6,7 +6,7 @@ import { DEVICES, POLICIES, button, choice, isDark, loading, make, worded } from
 import { ask, stop } from "./python.js";
 import { linkTo } from "./link.js";
 
-/** Opens the editor of a stage, with the programs of a link where there are some. `size` says what Python weighs. */
+/** Open the editor of a stage, with the programs of a link if there are some. `size` is the size of Python, as text. */
 export function edit(stage, size, given) {
   stage.wake?.();
   stage.editing ??= new Editing(stage, size);
@@ -34,7 +34,7 @@ class Editing {
     stage.append(this.panel);
   }
 
-  /** What the book has: its programs, each with its policy, and its device. */
+  /** Return the programs of the book, each with its policy, and the device. */
   restore() {
     this.programs = this.book.variants.map(({ id, label, code, policy }) => ({ id, label, code: code.join("\n"), policy: policy ?? "2.6" }));
     this.on = this.book.device === "cpu" ? "cpu" : "gpu:sim";
@@ -50,7 +50,7 @@ class Editing {
     this.editor.focus();
   }
 
-  /** The programs of a link: texts, of variants that there are. */
+  /** Return the programs of a link: texts of variants that exist. */
   take({ programs, device }) {
     for (const program of this.programs) {
       const { code, policy } = programs[program.id] ?? {};
@@ -71,14 +71,14 @@ class Editing {
     this.fresh = true;
   }
 
-  /** The text in the editor belongs to the variant that is shown. */
+  /** Store the text of the editor in the visible variant. */
   keep() {
     if (this.fresh) this.programs[this.shown].code = this.editor.text();
   }
 
   close() {
     this.keep();
-    this.stage.shadowRoot.querySelector(".next").focus({ preventScroll: true }); // before the editor goes
+    this.stage.shadowRoot.querySelector(".next").focus({ preventScroll: true }); // before the editor is removed
     this.stage.removeAttribute("editing");
     this.panel.hidden = true;
   }
@@ -102,7 +102,7 @@ class Editing {
       if (answer.failed) throw new Error(answer.failed);
       const { trace } = answer, wrong = await problemOf(trace);
       if (wrong) throw new Error(`The recording cannot be shown: ${wrong}.`);
-      trace.opens = began; // where the reader wrote
+      trace.opens = began; // at the reader's changes
       this.stage.trace = trace;
       this.mark(true);
       this.close();
@@ -121,7 +121,7 @@ class Editing {
     else this.bar.hidden = true;
   }
 
-  /** Whether what the stage shows is the reader's own. */
+  /** True if the stage shows a program of the reader. */
   mark(own) {
     this.stage.toggleAttribute("edited", own);
   }

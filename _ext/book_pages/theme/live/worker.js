@@ -1,14 +1,14 @@
-// Python for one page, in a worker of its own: loads the site's files, then answers one request after the other.
+// Python for one page, in a separate worker: it loads the files of the site, and then answers one request after the other.
 //
-// Messages out: a number (the share of the bytes that have come), "ready", {failed: why}, {ended: why}, or the text of an
-// answer. A program may do what it likes in here. Before the first one runs, all by which it could speak to the page, ask a
-// server or keep something is taken away; what it makes of Python goes with the worker.
+// It sends a number (the share of the bytes loaded so far), "ready", {failed: why}, {ended: why}, or the text of an answer.
+// Before the first program runs, the worker removes every function with which a program could send messages to the page,
+// contact a server or store data. The program may change Python, whose state is lost with the worker.
 
 import { loadPyodide } from "./pyodide.mjs";
 
 const HERE = new URL("./", import.meta.url);
-const MOST_MEMORY = 2 ** 30; // bytes; a program that asks for more gets a MemoryError
-// What stays: the language, and what Python computes with. Whatever else a worker has, now or in a browser to come, goes.
+const MOST_MEMORY = 2 ** 30; // bytes; a program that needs more gets a MemoryError
+// Names to keep: the language, and names that Python needs. All others are removed, also those of future browsers.
 const STAYS = new Set(`
   globalThis self undefined NaN Infinity isFinite isNaN parseFloat parseInt decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape
   Object Boolean Symbol Number BigInt String RegExp Date Math JSON Intl Temporal Proxy Reflect Promise Iterator Atomics
@@ -20,13 +20,13 @@ const STAYS = new Set(`
 
 const say = self.postMessage.bind(self);
 let isShut = false;
-let answer; // of Python: takes the text of a request
+let answer; // a function of Python that answers the text of a request
 
 self.onmessage = ({ data }) => {
   try {
     say(String(answer(data)));
   } catch (error) {
-    say({ ended: lastLine(error) }); // an error in here is Python's own: nobody knows whether it goes on
+    say({ ended: lastLine(error) }); // an error here is internal to Python, which may not work any longer
   }
 };
 
@@ -37,7 +37,7 @@ async function load() {
   const about = await (await fetch(new URL("live.json", HERE), { cache: "no-cache" })).json();
   const files = Object.keys(about.files), total = Object.values(about.files).reduce((sum, file) => sum + file.bytes, 0);
   await keepFiles(about, total);
-  const python = await loadPyodide({ indexURL: HERE.href, jsglobals: {} }); // what a program finds in the module js: nothing
+  const python = await loadPyodide({ indexURL: HERE.href, jsglobals: {} }); // the module js is empty for programs
   for (const name of files.filter((each) => each.endsWith(".whl"))) {
     python.unpackArchive(await (await fetch(new URL(name, HERE))).arrayBuffer(), "wheel");
   }
@@ -50,20 +50,20 @@ async function load() {
   say(1);
 }
 
-/** Files come from the browser's store where they were kept, and are kept there; the page is told how much has come. */
+/** Fetch files through the browser's cache, and report the progress to the page. */
 async function keepFiles(about, total) {
   const whole = about.files, name = `in-place ${await digest(JSON.stringify(whole))}`;
-  const store = await caches.open(name).catch(() => undefined); // not for an address without https
+  const store = await caches.open(name).catch(() => undefined); // fails for an address without https
   for (const other of store ? await caches.keys() : []) if (other.startsWith("in-place ") && other !== name) await caches.delete(other);
   const ask = self.fetch.bind(self);
   let come = 0;
   self.fetch = async (asked, options) => {
-    if (isShut) throw new TypeError("nothing can be fetched from here"); // whoever kept this function
+    if (isShut) throw new TypeError("nothing can be fetched from here"); // for a program that has kept this function
     const address = String(asked.url ?? asked), size = whole[address.split("/").at(-1)]?.bytes;
     if (!size) return ask(asked, options);
     const kept = await store?.match(address), answered = kept ?? (await ask(asked, options));
     if (!answered.ok) return answered;
-    if (!kept) await store?.put(address, answered.clone()).catch(() => {}); // no room: it comes again next time
+    if (!kept) await store?.put(address, answered.clone()).catch(() => {}); // no space: it is fetched again next time
     const counted = new TransformStream({
       transform(chunk, controller) {
         come += chunk.length;
@@ -89,23 +89,23 @@ function boundMemory() {
   };
 }
 
-/** Takes away all that does not stay, wherever it is defined, and what makes code of text: `import("https://...")` is no
-    function that could be taken away, and not every host of the book sends a policy that forbids it. */
+/** Remove all other names, wherever they are defined, and everything that compiles text: `import("https://...")` is not a
+    function, so it cannot be removed, and not every host of the book sends a policy that forbids it. */
 function shut() {
   isShut = true;
   for (const kind of [function () {}, async function () {}, function* () {}, async function* () {}]) takeAway(Object.getPrototypeOf(kind), "constructor");
   for (const name of ["setTimeout", "setInterval"]) {
     const wait = self[name].bind(self);
-    takeAway(self, name, (call, ...more) => (typeof call === "function" ? wait(call, ...more) : undefined)); // a text would be run
+    takeAway(self, name, (call, ...more) => (typeof call === "function" ? wait(call, ...more) : undefined)); // a text would be compiled
   }
   for (let holder = self; holder !== Object.prototype; holder = Object.getPrototypeOf(holder)) {
     for (const [name, { value, configurable }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
-      if (!STAYS.has(name) && (configurable || typeof value !== "number")) takeAway(holder, name); // a constant is only a number
+      if (!STAYS.has(name) && (configurable || typeof value !== "number")) takeAway(holder, name); // constants that are numbers are harmless
     }
   }
 }
 
-/** Throws where it cannot be done: then no program runs. */
+/** Throw an error if the name cannot be removed; then no program runs. */
 const takeAway = (holder, name, instead) => Object.defineProperty(holder, name, { value: instead, writable: false, configurable: false });
 
 const lastLine = (error) => String(error?.message ?? error).trim().split("\n").at(-1);

@@ -1,5 +1,5 @@
-// <error-door>: paste an error, whole or in part, and be led to the place that explains it. Without this script the
-// element holds a link to the list of all messages.
+// <error-door>: the reader pastes an error or a part of it, and gets a link to the explanation. Without this script the
+// element has a link to the list of all messages.
 (() => {
   if (customElements.get("error-door")) return;
   const make = (tag, properties, ...children) => {
@@ -8,10 +8,10 @@
     return node;
   };
 
-  /** A text as nodes: what stands between backticks is code. */
+  /** Return a text as nodes; text between backticks is code. */
   const prose = (text) => text.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
 
-  /** What the book says of the causes of a message, as nodes; links begin at the root of the book. */
+  /** Return the explanations of the causes of a message as nodes; links begin at the root of the book. */
   globalThis.bookCauses = (causes) => causes.map(({ title, what, do: todo, where, page, place, related, index, said }) => {
     const root = document.documentElement.dataset.content_root ?? "./";
     return make(

@@ -1,9 +1,9 @@
-// <exercise-box>: a place to write an answer to the exercise of its cell, on a page where no Python runs. What is written
-// stays in the reader's browser. Without this script the element says how to run an answer.
+// <exercise-box>: a box for an answer to the exercise of its cell, on a page without Python. The reader's browser stores
+// the answer. Without this script the element explains how to run an answer.
 (() => {
   if (customElements.get("exercise-box")) return;
 
-  const KEPT = "in-place.exercises"; // in the reader's browser: page and number of an exercise -> what was written
+  const KEPT = "in-place.exercises"; // in the reader's browser: page and number of an exercise -> the answer
 
   class ExerciseBox extends HTMLElement {
     connectedCallback() {
@@ -28,7 +28,7 @@
       text.addEventListener("input", () => { store(name, text.value === given ? undefined : text.value); told.textContent = ""; });
       text.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-        // The next line begins where this one does, and one step further after a colon. Tab leads on, as everywhere.
+        // The next line has the indentation of this one, and one step more after a colon. Tab moves the focus, as everywhere.
         const line = text.value.slice(0, text.selectionStart).split("\n").at(-1), indent = line.match(/^ */)[0] + (/:\s*$/.test(line) ? "    " : "");
         event.preventDefault();
         text.setRangeText(`\n${indent}`, text.selectionStart, text.selectionEnd, "end");
@@ -38,7 +38,7 @@
         try {
           await navigator.clipboard.writeText(text.value);
           told.textContent = "Copied.";
-        } catch { // a page from the disk may not write there: what is selected can be copied by hand
+        } catch { // a page from the disk may not write to the clipboard, but the reader can copy the selection
           text.select();
           told.textContent = "Selected: copy it with the keys of your system.";
         }
@@ -67,7 +67,7 @@
     try {
       if (Object.keys(answers).length) localStorage.setItem(KEPT, JSON.stringify(answers));
       else localStorage.removeItem(KEPT);
-    } catch { /* not kept */ }
+    } catch { /* not stored */ }
   };
 
   customElements.define("exercise-box", ExerciseBox);

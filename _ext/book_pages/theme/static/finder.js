@@ -1,9 +1,9 @@
-// Finds what a reader asks for: the cause of a message that was pasted, and the sections that answer a question.
-// Plain functions over the book's own data (messages.js, sections.js); nothing leaves the reader's browser.
+// Find the cause of a pasted message, and the sections that answer a question.
+// These are plain functions over the book's data (messages.js, sections.js); nothing is sent from the reader's browser.
 globalThis.bookFinder = (() => {
   /* ---------- messages ---------- */
 
-  // What stands for a message: its words and pairs of words, without numbers, addresses, files and names of errors.
+  // A message is represented by its words and pairs of words, without numbers, addresses, files and names of errors.
   const spoken = (text) => text.toLowerCase()
     .replace(/\b[\w.]+(error|warning|exception):/g, " ")
     .replace(/https?:\S+|(\.{0,2}\/)?([\w.-]+\/)+[\w.-]+|\b[\w.-]+\.(py|cc|cpp|cu|h|pyx)\b/g, " ")
@@ -18,7 +18,7 @@ globalThis.bookFinder = (() => {
   };
   const isPair = (feature) => feature.includes(" ");
 
-  let known; // the recorded messages, weighed: a pair of words that few messages have says more than one that many have
+  let known; // the recorded messages with weights: a rare pair of words has more weight than a frequent one
   const catalogue = () => known ??= (() => {
     const { messages } = globalThis.bookMessages, count = new Map();
     const entries = messages.map((entry) => ({ ...entry, features: featuresOf(spoken(entry.message)) }));
@@ -33,9 +33,9 @@ globalThis.bookFinder = (() => {
     return { entries, weight, sum, telling: (pair) => owners.get(pair)?.size === 1 };
   })();
 
-  const FEWEST_PAIRS = 3, FEWEST_TELLING = 2, ENOUGH = 0.55; // two pairs are enough where one of them is said of one cause alone
+  const FEWEST_PAIRS = 3, FEWEST_TELLING = 2, ENOUGH = 0.55; // two pairs are enough if one of them occurs for only one cause
 
-  /** How well a piece of pasted text and a message agree, 0 to about 1. A part of a message is enough, and so is a whole one in other text. */
+  /** Return how well a piece of pasted text and a message agree, 0 to about 1. It may be a part of a message, or contain a whole one. */
   const agreement = (features, asked, entry) => {
     const { weight, telling } = catalogue();
     let shared = 0, pairs = 0, told = false;
@@ -45,7 +45,7 @@ globalThis.bookFinder = (() => {
     return Math.max(ofMessage, ofText) + 0.1 * Math.min(ofMessage, ofText);
   };
 
-  /** Causes of what was pasted, the likeliest first: { cause, title, what, do, address, where, said: [messages] }. */
+  /** Return the causes of a pasted text, the likeliest first: { cause, title, what, do, address, where, said: [messages] }. */
   function causesOf(pasted) {
     const { entries, sum } = catalogue(), { causes } = globalThis.bookMessages, best = new Map();
     const text = inEnglish(pasted), pieces = new Set([text, ...text.split("\n")]);
@@ -64,7 +64,7 @@ globalThis.bookFinder = (() => {
 
   /* ---------- sections ---------- */
 
-  // Terms of the field in Chinese, as Paddle's documents use them, and what the book calls them.
+  // Terms of the field in Chinese, as in Paddle's documents, with the words of the book.
   const TERMS = {
     原位: "in place", 就地: "in place", 原地: "in place", inplace操作: "in place", 叶子: "leaf", 叶节点: "leaf", 版本: "version",
     视图: "view", 梯度: "gradient", 反向传播: "backward", 反向: "backward", 前向: "forward", 显存: "memory GPU", 内存: "memory",
@@ -96,7 +96,7 @@ globalThis.bookFinder = (() => {
   const wordsOf = (text) => joined(text).match(/[+*/-]=|[\p{L}\p{N}_]+(?:\.\d+)*/gu) ?? [];
   const termsOf = (text) => wordsOf(text).map(stem);
 
-  let read; // the sections, taken apart into terms
+  let read; // the sections, split into terms
   const shelf = () => read ??= (() => {
     const count = new Map(), words = new Map();
     const sections = globalThis.bookSections.map((section) => {
@@ -112,13 +112,13 @@ globalThis.bookFinder = (() => {
     return { sections, usual, words, count, weight: (term) => Math.log(1 + sections.length / (0.5 + (count.get(term) ?? 0))) };
   })();
 
-  /** The words of a question that are looked for. */
+  /** Return the words of a question to search for. */
   function asked(query) {
     const all = wordsOf(inEnglish(query)), telling = all.filter((word) => !SAID_OFTEN.has(word));
     return telling.length ? telling : all;
   }
 
-  /** How many letters are missing, too many, other ones or in another order; `most` + 1 if there are more than `most`. */
+  /** Return the number of letters that are missing, added, changed or swapped; `most` + 1 if there are more than `most`. */
   function slips(a, b, most) {
     if (Math.abs(a.length - b.length) > most) return most + 1;
     let last = [], row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -133,7 +133,7 @@ globalThis.bookFinder = (() => {
     return Math.min(row[b.length], most + 1);
   }
 
-  /** The word of the book that was meant by one that stands nowhere in it; undefined if none is like it. */
+  /** Return the word of the book that is similar to a word that it does not have; undefined if there is none. */
   function meant(word) {
     const { words, count } = shelf();
     if (!/^[a-z_]{4,}$/.test(word) || SAID_OFTEN.has(word) || WAYS[word] || count.has(stem(word))) return undefined;
@@ -143,7 +143,7 @@ globalThis.bookFinder = (() => {
     return like.filter(([wrong]) => wrong <= most).sort((a, b) => a[0] - b[0] || b[1] - a[1])[0]?.[2];
   }
 
-  /** A query as the book spells it, and which of its words were others: { text, changed: [[word, meant]] }. */
+  /** Return a query with the spelling of the book, and the corrected words: { text, changed: [[word, meant]] }. */
   function spelled(query) {
     const changed = [];
     const text = query.replace(/[A-Za-z_]{4,}/g, (word) => {
@@ -154,10 +154,10 @@ globalThis.bookFinder = (() => {
     return { text, changed };
   }
 
-  /** A chapter explains; an appendix is looked up, and what only repeats or leads on comes later. */
+  /** Return the weight of a page: chapters explain, so they precede appendices, and pages that repeat or only link. */
   const worthOf = ({ page, title }) => (/^index$/.test(page) ? 0.4 : /\/[A-Z]_|your_error$/.test(page) ? 0.6 : 1) * (/^(What to remember|Exercises|Where the facts come from)$/.test(title) ? 0.6 : 1);
 
-  /** Sections for a question, the best first. Not every word has to occur. */
+  /** Return sections for a question, the best first. Not every word has to occur. */
   function sectionsFor(query) {
     const { sections, usual, weight } = shelf(), terms = new Map();
     for (const word of asked(query)) {
@@ -179,7 +179,7 @@ globalThis.bookFinder = (() => {
     }).filter(({ score }) => score > 0).sort((a, b) => b.score - a.score).map(({ section, score }) => ({ ...section, score }));
   }
 
-  /** A sentence or two of a section in which the words occur: prose where it has any of them, else the row of a table. */
+  /** Return a sentence or two of a section with the words: prose, or a row of a table if the prose has none of them. */
   function excerpt(section, query) {
     const terms = new Set(asked(query).map(stem)), hits = (text) => new Set(termsOf(text).filter((term) => terms.has(term))).size;
     const best = (texts) => texts.map((text) => [hits(text), text]).reduce((a, b) => (b[0] > a[0] ? b : a), [0, ""]);
@@ -192,14 +192,14 @@ globalThis.bookFinder = (() => {
     return said.length > 260 ? `${said.slice(0, 260).replace(/\s+\S*$/, "")} …` : said;
   }
 
-  /** The term of the glossary that a query is, in English, Chinese or a library's word; undefined if it is none. */
+  /** Return the term of the glossary for a query in English, Chinese or a library's name; undefined if there is none. */
   function termFor(query) {
     const asked = query.trim().toLowerCase(), named = /^(?:\w+\.)*(\w+)(?:\(.*\))?$/.exec(asked)?.[1];
     return globalThis.bookTerms.find(({ name, chinese, forms }) => [name.toLowerCase(), chinese.toLowerCase(), ...forms].includes(asked))
       ?? globalThis.bookTerms.find((term) => term.named.includes(named));
   }
 
-  /** A text as nodes, with the words that were asked for marked. */
+  /** Return a text as nodes, with marks around the words of the query. */
   function marked(text, query) {
     const terms = new Set(asked(query).map(stem));
     return text.split(/([+*/-]=|\bin[- ]place\b|[\p{L}\p{N}_]+(?:\.\d+)*)/iu).map((part) => {

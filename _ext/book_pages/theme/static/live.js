@@ -1,4 +1,4 @@
-// Where Python stands beside a page: "Edit this program" at its stages, "Check" at its exercises, and the playground.
+// Buttons for Python in the page: "Edit this program" at stages, "Check" at exercises, and the playground.
 // Nothing is loaded before a click.
 (() => {
   const script = document.currentScript, parts = new URL("live/", script.src), megabytes = script.dataset.megabytes;
@@ -35,7 +35,7 @@
     playground().replaceChildren(start, make("p", { className: "live-told", textContent: size }));
   }
 
-  let told; // what became of a link that opens nothing
+  let told; // the message about a link that opens nothing
   const tell = (beside, ...text) => {
     told?.remove();
     told = make("p", { className: "live-why", role: "status" });
@@ -44,7 +44,7 @@
     told.scrollIntoView({ block: "center" });
   };
 
-  /** A link with a program in it opens the editor of its stage, or the playground, and runs nothing. */
+  /** Open the editor of a stage, or the playground, for a link with a program, without running it. */
   const follow = async () => {
     const [id, verb, text] = location.hash.slice(1).split("/");
     told?.remove();

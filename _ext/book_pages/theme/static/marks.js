@@ -1,4 +1,4 @@
-// Marks on a page what the reader searched for: `?marked=words` in its address. Escape takes the marks away.
+// Mark the words of a search on a page: `?marked=words` in its address. Escape removes the marks.
 (() => {
   const query = new URLSearchParams(location.search).get("marked");
   if (!query) return;

@@ -1,4 +1,4 @@
-/* Light or dark, before the page is painted: as the reader chose, or as the reader's system is. */
+/* Choose light or dark before the page is painted: the reader's choice, or that of the system. */
 'use strict';
 globalThis.bookMode = (() => {
   const KEY = 'mode', dark = matchMedia('(prefers-color-scheme: dark)');
@@ -15,7 +15,7 @@ globalThis.bookMode = (() => {
     get: () => mode,
     set(chosen) {
       mode = chosen;
-      try { localStorage.setItem(KEY, mode); } catch { /* then it holds for this page */ }
+      try { localStorage.setItem(KEY, mode); } catch { /* the choice is valid only for this page */ }
       show();
     },
   };

@@ -1,6 +1,6 @@
-// Pointing at a name in the prose lights it in the stage nearest to it: with the mouse, or by keyboard, where Tab leads to
-// the first name of a section and the arrow keys to its others. To a screen reader the name stays the word that it is: the
-// stage says in sentences what lighting shows.
+// If the reader points at a name in the prose, the nearest stage highlights it. With the keyboard, Tab moves to the first
+// name of a section and the arrow keys to the others. For a screen reader the name remains a word, because the sentences
+// of the stage contain the same information.
 (() => {
   const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
   const told = new WeakMap(); // stage -> the names that its programs bind
@@ -14,7 +14,7 @@
     return told.get(stage);
   }
 
-  /** The stage that stands nearest to a place in the prose, in the section that holds both. */
+  /** Return the stage nearest to a place in the prose, in the section that contains both. */
   function nearest(code, stages) {
     for (let section = code.closest("section"); section; section = section.parentElement.closest("section")) {
       const near = stages.filter((stage) => section.contains(stage));

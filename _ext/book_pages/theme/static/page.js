@@ -1,4 +1,4 @@
-/* What a page can do beyond being read: switch the colours, copy code, show where in the page the reader is, start its stages. */
+/* Functions of a page: switch the colours, copy code, show the current section, start its stages. */
 'use strict';
 (() => {
   const MODES = ['auto', 'light', 'dark'];
@@ -15,7 +15,7 @@
     button.hidden = false;
   }
 
-  // Ctrl+K, or Command+K, leads to the search field, or to the page of the search where the field is put away.
+  // Ctrl+K, or Command+K, moves to the search field, or to the search page if the field is hidden.
   function listenForSearch(field) {
     document.addEventListener('keydown', event => {
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
@@ -46,7 +46,7 @@
     }
   }
 
-  // What scrolls sideways in its box has a shade at its right side until its end is in view.
+  // A box that scrolls sideways has a shade at its right side until its end is in view.
   function shade(box) {
     const look = () => box.classList.toggle('more', box.scrollWidth - box.clientWidth - Math.abs(box.scrollLeft) > 2);
     box.addEventListener('scroll', look, { passive: true });
@@ -70,16 +70,16 @@
     for (const section of sections) seen.observe(section);
   }
 
-  // A choice in the list that leads into this page closes the list where it lies over the page.
+  // If the list covers the page, a link to a section of this page closes it.
   function closeAfterChoice(list) {
     list.addEventListener('click', event => {
       if (event.target.closest('a') && list.matches(':popover-open')) list.hidePopover();
     });
   }
 
-  // Stages and figures start when the reader comes near them, as pictures do: a page of many would keep its reader waiting for those
-  // far away. Tab, a link and paper start them too; and once the reader has touched the page, those that are left follow one by one
-  // while the browser has nothing else to do, for whoever looks for their words.
+  // Stages and figures start when the reader scrolls near them, because starting all of a page at once would take too long. Tab, a
+  // link and printing start them too. After the reader's first action, the others start one by one while the browser is idle, so
+  // that a search in the page finds their words.
   const NEAR = '600px';
   const whenIdle = f => (window.requestIdleCallback ?? setTimeout)(f);
   function startWhenNear() {
@@ -100,13 +100,13 @@
     for (const element of asleep) {
       for (const [mark, text] of [['tabindex', '0'], ['role', 'group'], ['aria-label', named(element)]]) element.setAttribute(mark, text);
       element.addEventListener('focus', () => {
-        if (!asleep.has(element)) return;              // what is in it has the focus already
+        if (!asleep.has(element)) return;              // it has started, and an element in it has the focus
         wake(element);
         element.shadowRoot?.querySelector('button, input')?.focus();
       }, { once: true });
       seen.observe(element);
     }
-    const plain = text => { try { return decodeURIComponent(text); } catch { return text; } };  // a link may be cut anywhere
+    const plain = text => { try { return decodeURIComponent(text); } catch { return text; } };  // a link may be truncated anywhere
     const follow = () => {
       const id = plain(location.hash.slice(1).split('/')[0]);
       for (const element of asleep) if (id && element.id === id) wake(element);
@@ -125,7 +125,7 @@
     for (const kind of ['keydown', 'pointerdown', 'scroll']) addEventListener(kind, others, { once: true, capture: true, passive: true });
   }
 
-  // Where a stage's script did not come or fails, its still is shown, as to readers without scripts.
+  // If the script of a stage is missing or fails, show its static picture, as for readers without scripts.
   function showStills() {
     for (const still of $$(':is(memory-stage, memory-figure):not(:defined) > noscript')) still.outerHTML = still.textContent;
   }

@@ -1,4 +1,4 @@
-// The search page: a term that is asked for by name, causes of a message, then sections, each with its chapter and a sentence of its prose.
+// The search page: a term of the glossary, causes of a message, then sections, each with its chapter and a sentence of its prose.
 (() => {
   const SHOWN = 12;
   const make = (tag, properties, ...children) => {
@@ -35,7 +35,7 @@
     return sections ? `${sections} ${sections === 1 ? "section" : "sections"} found.` : "Nothing found. Try fewer or other words.";
   };
 
-  // A term is told in a sentence; its name leads to the chapter that teaches it.
+  // A term has its meaning in a sentence, and a link to the chapter that teaches it.
   const meaning = ({ name, chinese, meaning, page, place, anchor }) => make(
     "section",
     { className: "cause" },

@@ -1,7 +1,7 @@
-/* The tables of an appendix: one field filters the rows of all, the heads sort. Without scripts the tables are whole. */
+/* The tables of an appendix: a field filters the rows of all tables, and headings sort them. Without scripts all rows are visible. */
 'use strict';
 (() => {
-  const SHORTEST = 9;  // rows; fewer are seen at a glance
+  const SHORTEST = 9;  // rows; shorter tables need no filter
   const make = (tag, given = {}, ...children) => {
     const element = Object.assign(document.createElement(tag), given);
     element.append(...children);
@@ -9,7 +9,7 @@
   };
   const textOf = element => element.textContent.replace(/\s+/g, ' ').trim();
 
-  // What is said above the table of a subsection is said of each of its rows.
+  // The text above the table of a subsection belongs to each of its rows.
   const saidAbove = row => {
     const section = row.closest('section');
     return section.querySelector(':scope > h3') ? [...section.querySelectorAll('h3, p')].map(textOf).join(' ') : '';
@@ -27,7 +27,7 @@
         row.hidden = !words.every(word => text.includes(word));
         shown += !row.hidden;
       }
-      // A table, or a section, of which nothing is left goes with its heading.
+      // If no row of a table or a section is left, hide it with its heading.
       for (const table of tables) table.parentElement.hidden = words.length > 0 && ![...table.tBodies[0].rows].some(row => !row.hidden);
       for (const section of article.querySelectorAll('section section')) {
         const own = tables.filter(table => section.contains(table));
@@ -37,12 +37,12 @@
     });
     say(rows.length);
     const bar = make('p', { className: 'filter' }, make('label', { htmlFor: 'filter', textContent: 'Show rows with' }), field, told);
-    let place = tables[0];  // the bar stays in view as long as the outermost section does
+    let place = tables[0];  // the bar remains in view as long as the outermost section
     while (place.parentElement.parentElement !== article) place = place.parentElement;
     place.before(bar);
   }
 
-  // What a column holds decides the order: numbers by size, a text by its letters. A third press gives back the order it came in.
+  // The order depends on the column: numbers by size, texts by letters. A third press restores the original order.
   function offerSorting(table) {
     const rows = [...table.tBodies[0].rows];
     const heads = [...table.tHead.rows[0].cells];

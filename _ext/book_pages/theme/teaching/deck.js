@@ -1,4 +1,4 @@
-/* The slides: reveal.js turns them, the stage keeps its own keys, and a question leads to the slide of its stage. */
+/* The slides: reveal.js shows them, a stage handles its keys, and a question links to the slide of its stage. */
 'use strict';
 (() => {
   const OWN_KEYS = 'memory-stage, predict-first, input, button, select, textarea';
@@ -9,8 +9,8 @@
     transition: 'none',
     slideNumber: 'c/t',
     keyboardCondition: event => !(event.target ?? document.activeElement)?.closest?.(OWN_KEYS),
-    keyboard: { 27: null }, // an overview of stages drawn small helps nobody
-    touch: false, // a stage is stepped with the same finger
+    keyboard: { 27: null }, // no overview, because small stages cannot be read
+    touch: false, // the same gesture steps a stage
   });
   document.addEventListener('click', event => {
     const proof = event.target.closest('.mt-look')?.closest('predict-first')?.querySelector('.mt-proof');
