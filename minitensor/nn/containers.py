@@ -27,7 +27,7 @@ class _Listed(Layer):
     def _position(self, index: Any) -> int:
         number, length = whole(type(self).__name__, index), len(self)
         if not -length <= number < length:
-            raise IndexError(f"{type(self).__name__}: there is no layer {number}; there are {length}")
+            raise IndexError(f"{type(self).__name__}: index {number} is out of range for {length} layers")
         return number % length
 
     def append(self, sublayer: Layer) -> _Listed:

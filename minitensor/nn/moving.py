@@ -12,11 +12,11 @@ def in_dtype(layer: Any, device: Any, dtype: Any) -> None:
     """Convert the floats of ``layer`` to another dtype by ``cast_``: they get new storages, and so do their gradients.
 
     Raises:
-        ValueError: if the dtype is not a floating-point one, or a device is given, because a layer stays where it was
-            made.
+        ValueError: if the dtype is not a floating-point one, or a device is given, because a layer remains where it
+            was made.
     """
     if device is not None:
-        raise ValueError(f"to: a layer is made where set_device says and stays there; {device!r} was given")
+        raise ValueError(f"to: a layer remains on the device where it was made; device must be None, not {device!r}")
     if dtype is None:
         return
     wanted = dtype_of(dtype)

@@ -51,8 +51,8 @@ def load_into(layer: Any, given: Mapping[str, Any], by_path: bool) -> tuple[list
     if misshapen or mistyped:
         wrong = [f"{name!r} has shape {here[name].shape}, the value {list(values[name].shape)}" for name in misshapen]
         wrong += [f"{name!r} has dtype {here[name].dtype.name}, the value {_dtype(values[name])}" for name in mistyped]
-        wrong += [f"{name!r} was not given" for name in missing]
-        wrong += [f"{name!r} is not here" for name in extra]
+        wrong += [f"{name!r} is missing" for name in missing]
+        wrong += [f"{name!r} is unknown" for name in extra]
         raise (ValueError if misshapen else TypeError)(f"set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
     for name in missing:
         warnings.warn(f"Skip loading for {called[name]}. {name} is not found in the provided dict.", stacklevel=3)

@@ -185,7 +185,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         name = dtype.removeprefix("torch.").removeprefix("cuda.")
         if name not in TENSOR_TYPES:
             known = ", ".join(f"torch.{each}" for each in TENSOR_TYPES)
-            raise ValueError(f"invalid type: '{dtype}'\nThere are {known} here.")
+            raise ValueError(f"invalid type: '{dtype}'\nminitensor has {known}.")
         return to(input, BY_NAME[TENSOR_TYPES[name].name])  # type: ignore[attr-defined]  # an attribute of the metaclass
     if isinstance(dtype, type):
         raise ValueError(f"invalid type: '{dtype.__name__}'\nPass a dtype, such as torch.float32.")

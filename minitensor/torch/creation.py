@@ -45,9 +45,7 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """
     lengths = tuple(sizes_of(op, size))
     if any(n < 0 for n in lengths):
-        raise RuntimeError(
-            f"{op}: Dimension size must be non-negative.\nThe shape that was asked for is {list(lengths)}."
-        )
+        raise RuntimeError(f"{op}: Dimension size must be non-negative.\nThe requested shape is {list(lengths)}.")
     try:
         return engine.as_shape(op, lengths)
     except ValueError as error:
@@ -282,7 +280,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
     Args:
         n: rows.
-        m: columns; as many by default.
+        m: columns; by default as many as rows.
 
     Returns:
         A tensor of shape [n, m], float32 unless ``dtype`` says otherwise.

@@ -65,7 +65,7 @@ def dtype_of(given: Any) -> dtype:
         return BY_NAME[engine_dtype_of(given).name]
     except TypeError:
         known = ", ".join(f"torch.{name}" for name in DTYPES)
-        raise TypeError(f"dtype {given!r} is not supported here; a tensor holds one of {known}") from None
+        raise TypeError(f"dtype {given!r} is not supported; a tensor of minitensor holds one of {known}") from None
 
 
 class finfo:
@@ -152,7 +152,7 @@ class device:
                 raise RuntimeError(f"Invalid device string: '{name}'\nA dtype is torch.{name}, say, without quotes.")
             raise RuntimeError(
                 f"Expected one of cpu, cuda device type at start of device string: {name}\n"
-                f"There are torch.device('cpu') and torch.device('cuda') here."
+                f"minitensor has torch.device('cpu') and torch.device('cuda')."
             )
         self.type = "cuda" if found[1] == "gpu" else found[1]
         self.index = index if found[2] is None or found[2] == "sim" else int(found[2])

@@ -279,7 +279,7 @@ SECOND_BACKWARD = (
 
 def freed(node: Node) -> RuntimeError:
     """Return the error if backward needs tensors that an earlier backward freed."""
-    return RuntimeError(f"{SECOND_BACKWARD}\n  freed: what {node.op.name} saved ({node.place})")
+    return RuntimeError(f"{SECOND_BACKWARD}\n  freed: the values that {node.op.name} saved ({node.place})")
 
 
 class Anomaly:

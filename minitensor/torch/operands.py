@@ -250,7 +250,7 @@ def rounded(op: str, mode: Any) -> str:
 def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -> Any:
     """Write the result of the normal operation into ``out``, which takes its shape, and return ``out``.
 
-    If there are several results, each goes into its tensor of the tuple ``out``.
+    If there are several results, each is written to its tensor in the tuple ``out``.
 
     Raises:
         RuntimeError: if a tensor requires grad, or the dtype of ``out`` cannot hold the result.

@@ -253,8 +253,8 @@ spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.
 spell("tril")
 spell("triu")
 spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},
-      doc="x, with value on its main diagonal; with wrap, the diagonal of a tall matrix begins anew after leaving one "
-          "row out.",
+      doc="x, with value on its main diagonal; with wrap, the diagonal of a tall matrix starts again after skipping "
+          "a row.",
       prologue="offset = 0", normal=False, out=False)  # fmt: skip
 
 # ---------- parts selected by an index or a mask ----------

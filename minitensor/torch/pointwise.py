@@ -125,7 +125,7 @@ def apply_(input: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         TypeError: if the tensor requires grad, because the function cannot be recorded.
     """
     if input._current() is not None:
-        raise TypeError("can't use apply_ on a tensor that requires grad: what a function does is not recorded")
+        raise TypeError("can't use apply_ on a tensor that requires grad: the function is not recorded")
     if not hasattr(callable, "__call__"):  # noqa: B004  # the name is that of PyTorch's argument
         raise TypeError(f"apply_(): argument 'callable' (position 1) must be a function, not {callable!r}")
     numbers = [callable(number) for number in input._array.ravel().tolist()]

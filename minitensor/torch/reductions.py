@@ -27,7 +27,7 @@ _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul",
 
 _TRUTH = """
 Returns:
-    A bool tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
+    A bool tensor: of the shape of ``input`` without ``dim``, or with length 1 if ``keepdim`` is true; [] without ``dim``.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -105,7 +105,7 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
 _ARG = """Return the position of the extreme element, the first if several are equal; without ``dim`` in all elements.
 
 Returns:
-    An int64 tensor: of the shape of ``input`` without ``dim``, which stays as 1 with ``keepdim``; [] without ``dim``.
+    An int64 tensor: of the shape of ``input`` without ``dim``, or with length 1 if ``keepdim`` is true; [] without ``dim``.
 
 Raises:
     IndexError: if ``input`` has no such dimension, or no element.
@@ -116,7 +116,7 @@ Raises:
 _EXTREME = """
 Returns:
     A tensor without dimensions; with ``dim`` a pair of values and indices (int64) of the shape of ``input`` without
-    ``dim``, which stays as 1 with ``keepdim``; for two tensors, a tensor of their broadcast shape.
+    ``dim``, or with length 1 if ``keepdim`` is true; for two tensors, a tensor of their broadcast shape.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -191,8 +191,8 @@ def var(
 
     Args:
         dim: one dimension or several; all by default.
-        keepdim: they stay, with length 1.
-        correction: in the place of 1, which ``unbiased=False`` makes 0.
+        keepdim: True to keep them with length 1.
+        correction: replaces 1; ``unbiased=False`` makes it 0.
 
     Raises:
         RuntimeError: if the dtype is not a floating-point one.
@@ -236,7 +236,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     Args:
         p: a number, inf, -inf, or "fro", which is 2.
         dim: one dimension or several; all by default.
-        keepdim: they stay, with length 1.
+        keepdim: True to keep them with length 1.
 
     Raises:
         IndexError: if ``input`` has no such dimension.
@@ -275,7 +275,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
     Args:
         dim: one dimension or several.
-        keepdim: they stay, with length 1.
+        keepdim: True to keep them with length 1.
 
     Raises:
         IndexError: if ``input`` has no such dimension.

@@ -119,5 +119,5 @@ def _device(given: Any) -> device:
     except RuntimeError:
         raise RuntimeError(
             f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {given})\n"
-            "There are 'cpu' and 'cuda' here."
+            "minitensor has 'cpu' and 'cuda'."
         ) from None

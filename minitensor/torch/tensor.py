@@ -170,7 +170,7 @@ class Tensor(BaseTensor):
         node = self._current()
         if node is None or type(node) is Leaf:
             return None
-        # PyTorch reads a view anew after a write through it.
+        # After a write through a view, PyTorch derives it from its base again.
         return function_of(node, "AsStridedBackward0" if self._is_view() and node.op.name.endswith("_") else None)
 
     @property  # type: ignore[override]  # a gradient of this vocabulary

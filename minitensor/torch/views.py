@@ -137,7 +137,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
         shape: lengths with the same product; one of them may be -1, which is computed.
 
     Raises:
-        RuntimeError: if the shape has not as many elements.
+        RuntimeError: if the shape has another number of elements.
     """
     wanted = _complete(input, sizes_of("reshape", shape))
     array = _on_same_memory(input._array, wanted)
@@ -154,7 +154,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the elements in the shape of ``other``, on the same storage.
 
     Raises:
-        RuntimeError: if the shape has not as many elements, or needs a copy.
+        RuntimeError: if the shape has another number of elements, or needs a copy.
         TypeError: if ``other`` is no tensor.
     """
     need_tensor("view_as", other, name="other")
@@ -165,7 +165,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the elements in the shape of ``other``.
 
     Raises:
-        RuntimeError: if the shape has not as many elements.
+        RuntimeError: if the shape has another number of elements.
         TypeError: if ``other`` is no tensor.
     """
     need_tensor("reshape_as", other, name="other")

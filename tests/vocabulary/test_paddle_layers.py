@@ -143,7 +143,7 @@ def test_lists_of_layers():
     layers.append(nn.ReLU()).extend([nn.Tanh()])
     assert len(layers) == 5 and len(layers.parameters()) == 6
     assert layers[-1] is list(layers)[4] and len(layers[1:3]) == 2
-    with pytest.raises(IndexError, match="there is no layer 5; there are 5"):
+    with pytest.raises(IndexError, match="index 5 is out of range for 5 layers"):
         layers[5]
     assert nn.Sequential(nn.ReLU(), nn.Tanh())(paddle.to_tensor([-1.0])).tolist() == [0.0]
 

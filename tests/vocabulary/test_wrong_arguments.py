@@ -55,7 +55,7 @@ UNNAMED = re.compile(
     r"cannot register a hook|selected index k|cannot sample|invalid shape dimension|"
     r"is invalid for input of size|^to_tensor: |"
     r"expected one of cpu|invalid device ordinal|is not supported; a tensor holds|"
-    r"is not supported here; a tensor|takes (from )?\d+|missing \d+ required|"
+    r"is not supported; a tensor|takes (from )?\d+|missing \d+ required|"
     r"unexpected keyword|got multiple values|axis -?\d+ is out of",
     re.IGNORECASE,
 )

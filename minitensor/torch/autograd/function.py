@@ -51,7 +51,7 @@ class FunctionCtx(PyLayerContext):
                 raise RuntimeError(
                     f"a {view}leaf Variable that requires grad is being used in an in-place operation.\n"
                     f"{call.name} announced to write input {k}"
-                    f"{', and had done so' if call.was_written(k) else '; nothing was written'}."
+                    f"{', and has written it' if call.was_written(k) else '; nothing was written'}."
                 )
             call.mark_dirty(x)
 
@@ -63,7 +63,7 @@ class FunctionCtx(PyLayerContext):
             RuntimeError: if a write has overwritten it.
         """
         if self._node is None:
-            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is asked for in backward")
+            raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensors is available only in backward")
         for i, saved in enumerate(self._node.saved[:-1]):
             if saved is not None and not is_right(saved):
                 raise errors.stale(self._node, f"saved tensor {i}", saved)

@@ -158,7 +158,7 @@ def grad(
             FutureWarning,
         )
     if is_grads_batched:
-        raise NotImplementedError("grad() takes one gradient of each output here; call it once for each of a batch")
+        raise NotImplementedError("is_grads_batched must be False: call grad() once for each gradient of the batch")
     many: Sequence[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
     wanted: Sequence[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     gradients = _many(grad_outputs, len(many))

@@ -42,7 +42,7 @@ class Conv2d(_Weighted):
     ) -> None:
         super().__init__()
         if padding_mode != "zeros":
-            raise ValueError(f"Conv2d: padding_mode is 'zeros' here, not {padding_mode!r}")
+            raise ValueError(f"Conv2d: padding_mode must be 'zeros', not {padding_mode!r}")
         if in_channels % groups:
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:

@@ -131,7 +131,7 @@ def group_norm(
         weight, bias: shape [channels]: a scale and a shift of each channel.
 
     Raises:
-        ValueError: if the channels cannot be divided into so many groups.
+        ValueError: if the channels cannot be divided into ``num_groups`` groups.
     """
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
     return with_grad_fn(as_kind(out), "NativeGroupNormBackward0")

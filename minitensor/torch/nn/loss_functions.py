@@ -48,7 +48,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the mean squared difference. Warns if the shapes differ, because they are broadcast.
 
     Args:
-        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
@@ -64,7 +64,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the mean absolute difference. Warns if the shapes differ, because they are broadcast.
 
     Args:
-        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
@@ -80,7 +80,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     (Girshick 2015). Warns if the shapes differ, because they are broadcast.
 
     Args:
-        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
@@ -231,7 +231,7 @@ def binary_cross_entropy(
     -100.
 
     Args:
-        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         ValueError: if the shapes differ.
@@ -265,7 +265,7 @@ def binary_cross_entropy_with_logits(
     """Return minus the log-probability of ``target``, if ``sigmoid(input)`` is the probability of 1, without overflow.
 
     Args:
-        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         ValueError: if the shapes differ.
@@ -287,7 +287,7 @@ def kl_div(
     ``"batchmean"`` is the mean of the formula; ``"mean"`` warns that it is not.
 
     Args:
-        input, target: of one shape, which the result has with ``reduction="none"``; else it has no dimensions.
+        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
 
     Raises:
         ValueError: if the shapes differ.

@@ -15,7 +15,7 @@ def _not_differentiable(wanted: bool) -> bool:
     no effect.
     """
     if wanted:
-        raise NotImplementedError("differentiable=True: a step is no operation here, and has no gradient")
+        raise NotImplementedError("differentiable must be False: minitensor does not record the steps of an optimizer")
     return False
 
 
