@@ -27,7 +27,8 @@ _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul",
 
 _TRUTH = """
 Returns:
-    A bool tensor: of the shape of ``input`` without ``dim``, or with length 1 if ``keepdim`` is true; [] without ``dim``.
+    A bool tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape [] if no
+    ``dim`` is given.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -105,7 +106,8 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
 _ARG = """Return the position of the extreme element, the first if several are equal; without ``dim`` in all elements.
 
 Returns:
-    An int64 tensor: of the shape of ``input`` without ``dim``, or with length 1 if ``keepdim`` is true; [] without ``dim``.
+    An int64 tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape [] if
+    no ``dim`` is given.
 
 Raises:
     IndexError: if ``input`` has no such dimension, or no element.
@@ -116,7 +118,7 @@ Raises:
 _EXTREME = """
 Returns:
     A tensor without dimensions; with ``dim`` a pair of values and indices (int64) of the shape of ``input`` without
-    ``dim``, or with length 1 if ``keepdim`` is true; for two tensors, a tensor of their broadcast shape.
+    ``dim``, which has length 1 if ``keepdim`` is true; for two tensors, a tensor of their broadcast shape.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
