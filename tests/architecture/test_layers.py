@@ -1,4 +1,4 @@
-"""What each package may import: no circle among modules, and the stage asks an engine only through its protocol."""
+"""Imports of the packages: no circles, and the recorder uses an engine only through its protocol."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ else:
 
 PACKAGES = ("minitensor", "memory_stage", "book_kit")
 
-#: Imports inside functions, and why they are not at the top of their file: the module that imports, what it imports.
+#: Imports inside functions (importing module, imported module), grouped by the reason.
 IMPORTED_LATER = {
-    # Start-up: most programs do without.
+    # Start-up: most programs do not need them.
     ("minitensor", "minitensor.paddle.missing"),
     ("minitensor.engine.device.places", "minitensor.engine.device.cuda_arrays"),
     ("minitensor.engine.device.places", "minitensor.engine.device.simulated"),
     ("minitensor.paddle.missing", "minitensor.engine.core.tensor"),
     ("minitensor.paddle.missing", "minitensor.paddle.nearest"),
-    # IPython, which the package does without.
+    # They need IPython, which the package does not require.
     ("book_kit", "book_kit.magics.expect"),
     ("book_kit", "book_kit.magics.explain_magic"),
     ("book_kit", "book_kit.magics.ranks_magic"),
     ("book_kit", "book_kit.magics.stage_magic"),
-    # matplotlib, which the package does without.
+    # It needs matplotlib, which the package does not require.
     ("memory_stage.figures.paper", "memory_stage.figures.inked"),
     # The recorder is loaded without the names that it gives to a program.
     ("memory_stage.api", "minitensor"),
@@ -47,18 +47,18 @@ IMPORTED_LATER = {
 
 @cache
 def graph() -> grimp.ImportGraph:
-    """Every import of the packages, inside functions and for types as well."""
+    """Return the graph of all imports of the packages, also inside functions and for types."""
     return grimp.build_graph(*PACKAGES, cache_dir=None)
 
 
 def contracts() -> list[dict[str, Any]]:
-    """The contracts that `lint-imports` keeps, as `pyproject.toml` has them."""
+    """Return the contracts of `lint-imports` from `pyproject.toml`."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)["tool"]["importlinter"]["contracts"]
 
 
 def circles(found: grimp.ImportGraph) -> Iterator[set[str]]:
-    """The largest sets of modules of which each imports each, over any number of others (Tarjan, 1972)."""
+    """Yield the largest sets of modules that import each other, directly or indirectly (Tarjan, 1972)."""
     number: dict[str, int] = {}
     reaches: dict[str, int] = {}
     path: list[str] = []
@@ -155,4 +155,4 @@ def test_the_protocol_tells_of_every_event_that_the_engine_has_but_those_of_an_a
         "ended",
         "failed",
         "unseen",
-    }  # what only engines need that do not see all
+    }  # only for engines that do not observe every event

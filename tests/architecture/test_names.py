@@ -1,4 +1,4 @@
-"""One name means one thing: classes and files of the packages, and no class that was cut in two only for its length.
+"""Names of classes and files are used once, and no class is cut in two only for its length.
 
 The tables of exceptions only get shorter: a test fails if an entry is no longer needed.
 """

@@ -1,4 +1,4 @@
-"""The engine is small enough to read: which files to read, how long they are, and why a file is long."""
+"""The reading path of the engine, the length of its files, and the reasons for long files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGER = {
     "facts/gradients.py": "a list: the programs that are run",
     "facts/learners.py": "a list: programs of learners, by subject",
 }
-#: Code that is no test: tests are lists of cases, as long as there are cases.
+#: Code without the tests, which are lists of cases and have no limit.
 CODE = [
     path
     for pattern in ("{package}/**/*.*", "_ext/**/*.*", "benchmarks/**/*.py", "chapters/**/*.py", "facts/*.py",
@@ -113,7 +113,7 @@ def test_one_write_can_be_followed_through_five_files():
 
 
 def test_the_functions_on_that_way_are_the_ones_that_run():
-    """Seen in the frames of a program whose backward is refused, and in what its in-place operation calls."""
+    """They are in the traceback of a refused backward, and in the source of the in-place operation."""
     assert {"before_write", "after_write", "set_node"} <= set(re.findall(r"\w+", minitensor.source("add_")))
     x = minitensor.to_tensor([1.0, 2.0], stop_gradient=False) * 1
     z = x * x
@@ -127,7 +127,7 @@ def test_the_functions_on_that_way_are_the_ones_that_run():
 
 
 def called_by_name(function: Callable[..., Any]) -> set[str]:
-    """The names that a function finds outside itself, Python's own left out."""
+    """Return the global names that a function uses, without Python's."""
     codes = [function.__code__]
     for code in codes:
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
@@ -138,7 +138,7 @@ def called_by_name(function: Callable[..., Any]) -> set[str]:
 def test_every_name_in_the_functions_on_that_way_is_explained():
     backward = FUNCTIONS.backward(ROWS["sin"], in_place=False, on_tensors=False)
     names = called_by_name(FUNCTIONS["add_"]) | called_by_name(FUNCTIONS["sin"]) | called_by_name(backward)
-    # Python's and numpy's, the three nouns and what is said by its value or by its name.
+    # Names of Python and numpy, the three nouns, and names that explain themselves.
     names -= {"getframe", "ndarray", "ref", "Node", "Leaf", "Storage", "Tensor", "FLOATS", "ONE", "OPERATION"}
     names -= {"sin", "cos", "empty_tensor", "quietly", "redirect"}
     text = README

@@ -1,4 +1,4 @@
-"""Types are checked by mypy (`make check`); here, that nothing of that is silenced without a word."""
+"""Every silenced complaint of mypy has its code and a reason; `make check` runs mypy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCES = sorted(ROOT.glob("minitensor/**/*.py"))
 
 
 def ignores(text: str) -> list[str]:
-    """The lines that silence the checker and do not say which complaint, and then why."""
+    """Return the lines that silence the checker without a code or a reason."""
     lines = [line for line in text.splitlines() if re.search(r"#\s*(type:\s*ignore|mypy:)", line)]
     return [line for line in lines if not re.search(r"# type: ignore\[[a-z, -]+\]  # \S.+", line)]
 

@@ -1,4 +1,4 @@
-"""The build of the book: what its kernels are given of the reader's environment."""
+"""The build of the book: the environment of its kernels."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def test_make_pre_commit_and_continuous_integration_run_the_same_steps():
     assert "make test" in (ROOT / ".ci/run").read_text()
 
 
-# ---- what has changed ------------------------------------------------------------------------------------------------
+# ---- changed files ---------------------------------------------------------------------------------------------------
 
 
 def test_every_file_of_the_cross_section_and_of_the_rules_is_there():

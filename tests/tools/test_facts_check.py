@@ -1,4 +1,4 @@
-"""`python -m facts check`: the records asked again of what is installed; and the line that a chapter shows of it."""
+"""`python -m facts check` compares the records with the installed library; a chapter shows a line about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """A copy of the records and of the text of the chapters."""
+    """Return a copy of the records and of the text of the chapters."""
     shutil.copytree(ROOT / "facts", tmp_path / "facts", ignore=shutil.ignore_patterns("__pycache__", "*.gz"))
     shutil.copytree(ROOT / "chapters", tmp_path / "chapters", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "minitensor" / "paddle").mkdir(parents=True)
@@ -141,7 +141,7 @@ def test_a_framework_that_cannot_be_asked_leaves_the_page_its_record(book):
     "library, variable", [("torch", "MINITENSOR_TORCH_PYTHON"), ("paddle", "MINITENSOR_PADDLE_PYTHON")]
 )
 def test_the_frameworks_answer_as_recorded_or_the_change_is_told(library, variable):
-    """With the version that was recorded nothing may change; with another one the pages are told."""
+    """With the recorded version no answer may change; with another one the report names the pages."""
     python = os.environ.get(variable)
     if python is None:
         pytest.skip(f"{variable} names no interpreter that has {library}")

@@ -1,4 +1,4 @@
-"""What Python in the page is made of is brought whole and checked, or said to be missing; hosts of our own stand in."""
+"""The parts of Python in the page are fetched and checked, or reported missing; local hosts replace the real ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHEEL = a_zip("The licence of numpy")
 
 @pytest.fixture(autouse=True)
 def a_readers_machine(tmp_path, monkeypatch):
-    """An empty cache, and none of the variables that name a host or a wheel."""
+    """Use an empty cache, and unset the variables that name a host or a wheel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("MINITENSOR_LIVE_NUMPY", "MINITENSOR_LIVE_FROM"):
         monkeypatch.delenv(name, raising=False)
@@ -38,7 +38,7 @@ def a_readers_machine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def npm_brings(monkeypatch):
-    """Stands in for npm: what is read of its packages."""
+    """Write the files that are read from npm's packages."""
 
     def install(folder: Path) -> None:
         for name in ["pyodide", *live._bundled()]:
@@ -57,7 +57,7 @@ def npm_brings(monkeypatch):
 
 @pytest.fixture
 def host(tmp_path):
-    """The distribution's files on this machine: the folder, its address, and the paths that were asked for."""
+    """Serve the distribution's files: yield the folder, its address, and the requested paths."""
     folder, asked = tmp_path / "distribution", []
     folder.mkdir()
 
@@ -85,7 +85,7 @@ def test_numpys_wheel_comes_from_the_distribution_once(host, monkeypatch):
     monkeypatch.setenv("MINITENSOR_LIVE_FROM", address)
     assert live.bring() == brought
     assert asked == [f"/full/{NAME}"]
-    brought.numpy.write_bytes(b"half of i")  # a cache that somebody else spoilt
+    brought.numpy.write_bytes(b"half of i")  # a cache that another program has damaged
     assert live.bring().numpy.read_bytes() == WHEEL
 
 
@@ -212,7 +212,9 @@ def test_versions_and_hashes_of_all_packages_are_pinned():
     assert lock[""]["dependencies"] == asked["dependencies"]
     assert all(version[0].isdigit() for version in {**asked["dependencies"], **asked["devDependencies"]}.values())
     assert all(entry["integrity"].startswith("sha512-") for name, entry in lock.items() if name)
-    assert all("resolved" not in entry for entry in lock.values())  # any registry may give it: the hash decides
+    assert all(
+        "resolved" not in entry for entry in lock.values()
+    )  # any registry may provide it, because the hash is checked
 
 
 def test_the_wheel_for_the_page_holds_what_a_page_needs_and_the_same_bytes_each_time(tmp_path):
@@ -224,7 +226,7 @@ def test_the_wheel_for_the_page_holds_what_a_page_needs_and_the_same_bytes_each_
     assert not [name for name in held if name.endswith((".js", ".css", ".schema.json"))]
     recorded = zipfile.ZipFile(wheel).read(next(name for name in held if name.endswith("/RECORD"))).decode()
     assert sorted(line.split(",")[0] for line in recorded.splitlines()) == sorted(held)
-    # Python reads it as it lies there, and finds nothing of the checkout.
+    # Python imports the wheel from its folder, and nothing from the checkout.
     program = (
         f"import sys; sys.path.insert(0, {str(wheel)!r})\n"
         "import minitensor as mt, minitensor.torch, memory_stage.explanation.minitensor\n"

@@ -1,4 +1,4 @@
-"""The tests with real frameworks: what is installed for them, and what happens where that cannot be had."""
+"""The tests with real frameworks: their packages, and the result if a package cannot be installed."""
 
 from __future__ import annotations
 

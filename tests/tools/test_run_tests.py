@@ -1,4 +1,4 @@
-"""Tests on several processes: all of them, each once, and nothing that goes wrong goes by in silence."""
+"""Tests on several processes: each runs once, and every failure is reported."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 from tools import run_tests
 from tools.build import ROOT
 
-#: Without the plugins of pytest that happen to be installed, whose import takes longer than these runs.
+#: Without other installed plugins of pytest, because their import takes longer than these runs.
 BARE = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 @pytest.fixture
 def project(tmp_path):
-    """A project of its own with the same tools: files of tests by name; a run gives its process."""
+    """Return a function that writes files of tests to a separate project with the same tools, and runs them."""
     (tmp_path / "tools").mkdir()
     for name in ("run_tests", "taking_turns", "build", "live"):
         shutil.copyfile(ROOT / "tools" / f"{name}.py", tmp_path / "tools" / f"{name}.py")
@@ -161,7 +161,7 @@ def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
     slow = "import os, time\ndef test_slow():\n    open(f'{os.getpid()}.pid', 'w').close()\n    time.sleep(99)\n"
     for name in ("a", "b"):
         (tmp_path / "tests" / f"test_{name}.py").write_text(slow)
-    # A shell's background jobs begin with interrupts ignored, and so would this one.
+    # Like background jobs of a shell, this process would otherwise ignore interrupts.
     own = "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     own += "runpy.run_path('tools/run_tests.py', run_name='__main__')"
     command = [sys.executable, "-c", own, "-j2"]
