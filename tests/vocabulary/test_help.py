@@ -64,7 +64,7 @@ def public(space: Any) -> Iterator[tuple[str, Any]]:
     for name in getattr(space, "__all__", None) or dir(space):
         value = None if name.startswith("_") else getattr(space, name, None)
         module = str(getattr(value, "__module__", ""))
-        if callable(value) and (module == space.__name__ if own else module.startswith("minitensor")):
+        if callable(value) and (module == space.__name__ if own else module.startswith(("minitensor", "memory_stage"))):
             yield name, value
 
 
