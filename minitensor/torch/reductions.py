@@ -27,8 +27,8 @@ _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul",
 
 _TRUTH = """
 Returns:
-    A bool tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape [] if no
-    ``dim`` is given.
+    A bool tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape []
+    without a given ``dim``.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -106,8 +106,8 @@ class ValuesAndIndices(namedtuple("ValuesAndIndices", ("values", "indices"))):
 _ARG = """Return the position of the extreme element, the first if several are equal; without ``dim`` in all elements.
 
 Returns:
-    An int64 tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape [] if
-    no ``dim`` is given.
+    An int64 tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape []
+    without a given ``dim``.
 
 Raises:
     IndexError: if ``input`` has no such dimension, or no element.
