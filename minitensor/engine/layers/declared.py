@@ -65,13 +65,13 @@ TORCH = Vocabulary(
 class DeclaredLayer:
     """One layer.
 
-    In texts, ``{x}`` and ``{y}`` are the inputs, ``{Error}`` is ValueError or RuntimeError, and the names of Paddle's
-    settings are those of the other vocabulary, too.
+    In texts, ``{x}`` and ``{y}`` are replaced by the inputs, ``{Error}`` by ValueError or RuntimeError, and the name of
+    a setting in Paddle by its name in either vocabulary.
 
     Attributes:
         function: the name of its function in ``nn.functional``.
         text: its first sentence.
-        shape: what it takes and returns.
+        shape: the shapes that it takes and returns.
         paddle, torch: its class and the parameters of that, as source text; empty if the framework has no such class.
         raises: lines of its docstring, for Paddle and for PyTorch.
         inputs: the inputs in Paddle if they are not named as usual.
@@ -119,7 +119,7 @@ def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
     name, parameters = declared.spelled(vocabulary).rstrip(")").split("(", 1)
     inputs, settings = declared.inputs_in(vocabulary), declared.settings(vocabulary)
     function, given = f"F.{declared.function}", [*inputs, *(f"{each}=self.{each}" for each in settings)]
-    if vocabulary.has_twins and "inplace" in settings and declared.function != "silu":
+    if vocabulary.has_twins and "inplace" in settings and declared.function != "silu":  # silu has no twin
         given.remove("inplace=self.inplace")
         function = f"({function}_ if self.inplace else {function})"
     lines = [
