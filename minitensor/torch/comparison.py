@@ -1,4 +1,4 @@
-"""Comparisons of two tensors as wholes or up to rounding. Other comparisons are rows of the derivative table."""
+"""Compare two tensors as wholes or up to rounding. Other comparisons are rows of the derivative table."""
 
 from __future__ import annotations
 

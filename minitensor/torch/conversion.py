@@ -1,6 +1,5 @@
-"""Convert tensors to another dtype or device; older names for that.
-
-Older programs write ``Variable``, ``FloatTensor`` or ``Tensor.type``.
+"""Convert tensors to another dtype or device, also under the older names ``Variable``, ``FloatTensor`` and
+``Tensor.type``.
 """
 
 from __future__ import annotations

@@ -279,11 +279,11 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     """Return a matrix with 1 on the diagonal and 0 elsewhere.
 
     Args:
-        n: rows.
-        m: columns; by default as many as rows.
+        n: the number of rows.
+        m: the number of columns; by default that of rows.
 
     Returns:
-        A tensor of shape [n, m], float32 unless ``dtype`` says otherwise.
+        A tensor of shape [n, m], float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if a number is negative.
@@ -344,7 +344,7 @@ def linspace(
     """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     Returns:
-        A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
+        A tensor of shape [steps], float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.
@@ -376,7 +376,7 @@ def logspace(
     """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     Returns:
-        A tensor of shape [steps], float32 unless ``dtype`` says otherwise.
+        A tensor of shape [steps], float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``steps`` is negative.

@@ -78,7 +78,7 @@ def rand(
         size: the shape, as numbers or as one list.
 
     Returns:
-        A tensor of that shape, float32 unless ``dtype`` says otherwise.
+        A tensor of that shape, float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
@@ -97,7 +97,7 @@ def randn(
         size: the shape, as numbers or as one list.
 
     Returns:
-        A tensor of that shape, float32 unless ``dtype`` says otherwise.
+        A tensor of that shape, float32 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
@@ -112,7 +112,7 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
     1``.
 
     Returns:
-        A tensor of shape ``size``, int64 unless ``dtype`` says otherwise.
+        A tensor of shape ``size``, int64 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``low`` is not below ``high``.
@@ -136,7 +136,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     """Return the numbers from 0 to ``n - 1`` in random order.
 
     Returns:
-        A tensor of shape [n], int64 unless ``dtype`` says otherwise.
+        A tensor of shape [n], int64 unless ``dtype`` is given.
 
     Raises:
         RuntimeError: if ``n`` is negative.

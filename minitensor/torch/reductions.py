@@ -71,7 +71,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """Return how often each integer from 0 on occurs; with ``weights`` the sum of its weights.
 
     Args:
-        input: whole numbers that are not negative, shape [n].
+        input: non-negative integers, shape [n].
         weights: shape [n], too.
 
     Raises:

@@ -41,7 +41,7 @@ def expand(input: Tensor, *size: Any) -> Tensor:
     """Return a view repeated to ``size`` without a copy: elements share memory. -1 keeps a dimension.
 
     Args:
-        size: as many lengths as ``input`` has, or more; a length of 1 may become any other.
+        size: one length for each dimension of ``input``, perhaps after new ones; a length of 1 may become any other.
 
     Raises:
         RuntimeError: if a new length differs from one that is not 1.
@@ -318,7 +318,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     """Return the tensor repeated; leading dimensions are added if ``dims`` is longer than the shape.
 
     Args:
-        dims: how often, for each dimension.
+        dims: the number of repetitions along each dimension.
 
     Returns:
         A tensor whose lengths are those of ``input`` times ``dims``.

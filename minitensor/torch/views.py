@@ -278,7 +278,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     """Return a view with the dimensions in another order.
 
     Args:
-        dims: every dimension once, in the order wanted.
+        dims: every dimension once, in the new order.
 
     Raises:
         RuntimeError: if one is repeated or missing.
