@@ -46,15 +46,17 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--rows", metavar="NAME", action="append", choices=SUBJECTS, help=f"one of {', '.join(SUBJECTS)}"
     )
-    parser.add_argument("--over", metavar="LIBRARY", action="append", choices=PEERS, help="these peers only")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each library is measured (5)")
-    parser.add_argument("--quick", action="store_true", help="does everything run? Small, once; no targets are judged")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, too")
+    parser.add_argument("--over", metavar="LIBRARY", action="append", choices=PEERS, help="compare only with this peer")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of each library (5)")
+    parser.add_argument(
+        "--quick", action="store_true", help="only test that everything runs: small tensors, once, no targets"
+    )
+    parser.add_argument("--record", action="store_true", help=f"also write {RECORD.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
     if given.rounds < 1:
-        parser.error("--rounds is 1 or more")
+        parser.error("--rounds must be 1 or more")
     if given.record and (given.quick or given.rows):
-        parser.error("--record takes all rows, not --quick or --rows")
+        parser.error("--record needs all rows: remove --quick and --rows")
     return given
 
 

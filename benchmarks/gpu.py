@@ -204,7 +204,7 @@ def card() -> dict[str, Any]:
 def main() -> None:
     """Measure, print and write the fact file."""
     if mt.device.cuda.device_count() == 0:
-        sys.exit(f"benchmarks.gpu: no CUDA device answers ({current.no_cuda}); nothing is measured or written.")
+        sys.exit(f"benchmarks.gpu: there is no CUDA device ({current.no_cuda}), so nothing is measured or written.")
     mt.set_device("gpu")
     libraries = {"minitensor": minitensor_cases, "cupy": cupy_cases}
     if importlib.util.find_spec("torch") is not None:

@@ -44,7 +44,7 @@ y.sum().backward()
 answer = str(len(stage.record(program).data["variants"][0]["steps"]) >= 5)
 """
 #: Contestant -> its program, its wheels beside Pyodide by their key in live.json, and its answer.
-WHO = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
+CONTESTANTS = {"bare": (BARE, ["numpy"], "6.0"), "ours": (OURS, ["numpy", "minitensor"], "True")}
 
 _WORKER = """
 import { loadPyodide } from './pyodide.mjs';
@@ -53,9 +53,9 @@ onmessage = async ({ data: { program, keys, began } }) => {
   const note = name => { at[name] = (performance.timeOrigin + performance.now() - began) / 1000; };
   const python = await loadPyodide({ indexURL: './' });
   note('Python ready');
-  const told = await (await fetch('live.json')).json();
+  const described = await (await fetch('live.json')).json();
   const extractDir = python.runPython('import sysconfig; sysconfig.get_path("purelib")');
-  for (const key of keys) python.unpackArchive(await (await fetch(told[key])).arrayBuffer(), 'zip', { extractDir });
+  for (const key of keys) python.unpackArchive(await (await fetch(described[key])).arrayBuffer(), 'zip', { extractDir });
   note('wheels unpacked');
   python.runPython(program);
   note('first answer');
@@ -88,17 +88,17 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
 
     found = chromium.find()
     brought = live.bring()
-    seconds: dict[str, list[dict[str, float]]] = {who: [] for who in WHO}
+    seconds: dict[str, list[dict[str, float]]] = {name: [] for name in CONTESTANTS}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        told = live.place(brought, Path(folder))
+        described = live.place(brought, Path(folder))
         Path(folder, "bench.js").write_text(_WORKER, encoding="utf-8")
         Path(folder, "index.html").write_text('<!doctype html><html lang="en"><title>Python</title>', encoding="utf-8")
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         for number in range(rounds):
-            for who in sorted(WHO, reverse=bool(number % 2)):  # take turns in beginning a round
-                seconds[who].append(_once(browser, server.server_port, who))
+            for name in sorted(CONTESTANTS, reverse=bool(number % 2)):  # take turns in beginning a round
+                seconds[name].append(_once(browser, server.server_port, name))
         version = browser.version
         browser.close()
         server.shutdown()
@@ -108,13 +108,13 @@ def measure(rounds: int = ROUNDS) -> dict[str, Any]:
         "command": " ".join(["python -m benchmarks.live_page", *sys.argv[1:]]),
         "machine": {"processor": platform.machine(), "cores": os.cpu_count(), "load": list(os.getloadavg())},
         "chromium": version,
-        "packages": [part for part in told["packages"] if "/" not in part["name"]],
-        "numpy_is_distributed": told["numpy_is_distributed"],
+        "packages": [part for part in described["packages"] if "/" not in part["name"]],
+        "numpy_is_distributed": described["numpy_is_distributed"],
         "seconds": seconds,
         "ratio": _spread(
             [ours["first answer"] / bare["first answer"] for ours, bare in zip(*_both(seconds), strict=True)]
         ),
-        "bytes": _bytes(told),
+        "bytes": _bytes(described),
     }
 
 
@@ -122,23 +122,23 @@ def _both(seconds: dict[str, list[dict[str, float]]]) -> tuple[list[dict[str, fl
     return seconds["ours"], seconds["bare"]
 
 
-def _once(browser: Any, port: int, who: str) -> dict[str, float]:
+def _once(browser: Any, port: int, name: str) -> dict[str, float]:
     """Return the seconds from the click to each moment, in a window with empty caches."""
-    program, keys, answer = WHO[who]
+    program, keys, answer = CONTESTANTS[name]
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{port}/index.html")
     found = page.evaluate(_RUN, [program, keys])
     context.close()
     if found["answer"] != answer:
-        raise RuntimeError(f"{who} answered {found['answer']}, not {answer}")
+        raise RuntimeError(f"{name} answered {found['answer']} instead of {answer}")
     return found["at"]
 
 
-def _bytes(told: dict[str, Any]) -> dict[str, Any]:
+def _bytes(described: dict[str, Any]) -> dict[str, Any]:
     """Return the compressed bytes that a page requests, and the share of a bare Pyodide with numpy."""
-    ours = told["compressed"]
-    bare = ours - sum(told["files"][name]["compressed"] for name in (told["minitensor"], "editor.js"))
+    ours = described["compressed"]
+    bare = ours - sum(described["files"][name]["compressed"] for name in (described["minitensor"], "editor.js"))
     return {"ours": ours, "bare": bare, "ratio": round(ours / bare, 3)}
 
 
@@ -154,7 +154,7 @@ def table(figures: dict[str, Any]) -> str:
     """Return the figures as text."""
     lines = [f"Python in the page, Chromium {figures['chromium']}: seconds from the click, medians"]
     for moment in ("Python ready", "wheels unpacked", "first answer"):
-        both = (statistics.median(each[moment] for each in figures["seconds"][who]) for who in ("ours", "bare"))
+        both = (statistics.median(each[moment] for each in figures["seconds"][name]) for name in ("ours", "bare"))
         lines.append(f"  {moment:18}" + "".join(f"{each:8.2f}" for each in both))
     ratio, sent = figures["ratio"], figures["bytes"]
     lines.append(f"  {'ratio':18}{ratio['median']:8.2f}   ({ratio['low']:.2f} to {ratio['high']:.2f})")
@@ -165,7 +165,7 @@ def table(figures: dict[str, Any]) -> str:
 def main() -> None:
     """Measure, print and record the figures, or print why nothing can be measured."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.live_page", description="Time to the first run.")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, too")
+    parser.add_argument("--record", action="store_true", help=f"also write {RECORD.relative_to(ROOT)}")
     given, _ = parser.parse_known_args()
     try:
         figures = measure()

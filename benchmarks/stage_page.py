@@ -102,7 +102,7 @@ def long_stage() -> dict[str, Any]:
     data = stage.record(TRAINING, steps=500).data
     count = len(data["variants"][0]["steps"])
     if count != 500:
-        raise RuntimeError(f"the training loop has to fill 500 steps, and has {count}")
+        raise RuntimeError(f"the training loop must have 500 steps, but has {count}")
     return data
 
 

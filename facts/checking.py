@@ -132,7 +132,7 @@ def check(file: str, library: str) -> Checked | None:
 
     found = recording.apart(ask)
     if "error" in found:
-        raise RuntimeError(f"{file} could not be asked again: {found['error']}")
+        raise RuntimeError(f"{file} could not run again: {found['error']}")
     then = nearest(found["version"], list(known))
     changes = compared(known[then], found["answers"])
     return Checked(file, library, then, found["version"], len(known[then]), changes, pages(file))
@@ -172,7 +172,7 @@ def pages(file: str) -> list[str]:
 # ---------- as text ----------
 
 
-def told(checked: Checked) -> str:
+def as_text(checked: Checked) -> str:
     """Return the result of one record as lines of text."""
     head = f"{checked.file}: {checked.asked} answers of {checked.library} {checked.recorded}, asked again of "
     head += checked.installed
@@ -197,8 +197,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m facts", description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["check"])
-    parser.add_argument("library", help="the package to ask: torch, paddle or numpy")
-    parser.add_argument("files", nargs="*", help="records, such as views.json; all where none is named")
+    parser.add_argument("library", help="the package to check: torch, paddle or numpy")
+    parser.add_argument("files", nargs="*", help="records, such as views.json (all)")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     given = parser.parse_args(arguments)
     known = records()
@@ -220,7 +220,7 @@ def main(arguments: list[str] | None = None) -> int:
         if checked is not None:
             found.append(checked)
             if not given.json:
-                print(told(checked), flush=True)
+                print(as_text(checked), flush=True)
     if given.json:
         print(json.dumps([asdict(checked) for checked in found]))
     elif not found and not failed:

@@ -96,7 +96,7 @@ def answered(library: str, program: str) -> dict[str, Any]:
     look, note, steps = looks(names)
     names |= {"look": look, "note": note}
     answer: dict[str, Any] = {}
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             exec(program, names)
@@ -104,8 +104,8 @@ def answered(library: str, program: str) -> dict[str, Any]:
             text = str(error).strip() or "(no message)"
             answer["error"] = f"{type(error).__name__}: {text.splitlines()[0]}"
     answer["steps"] = steps
-    if told:
-        answer["warnings"] = [f"{w.category.__name__}: {str(w.message).strip().splitlines()[0]}" for w in told]
+    if caught:
+        answer["warnings"] = [f"{w.category.__name__}: {str(w.message).strip().splitlines()[0]}" for w in caught]
     return answer
 
 

@@ -176,9 +176,9 @@ def record(library: str) -> dict[str, Any]:
             instead = tuple(fixes) or instead
             message = say(library, program)
             if message is not None and message not in {known["message"] for known in messages}:
-                wrong = {fix: said for fix in instead if (said := say(library, fix)) is not None}
+                wrong = {fix: given for fix in instead if (given := say(library, fix)) is not None}
                 if wrong:
-                    raise ValueError(f"{library} {version}: what is to be written instead says something, too: {wrong}")
+                    raise ValueError(f"{library} {version}: the lines to write instead give a message too: {wrong}")
                 messages.append({"cause": cause, "program": program, "message": message, "instead": [*instead]})
     return {
         "library": library,

@@ -238,8 +238,8 @@ class Learner:
                 for x in there
                 if self.node(x) not in known | {0} and x.grad_fn.name() != LEAF
             }
-            told_apart = len({entry[1] for entry in before.values()}) == len(before)  # not so in ``x * x``
-            if len(nodes) == 1 and told_apart:
+            distinct = len({entry[1] for entry in before.values()}) == len(before)  # not so in ``x * x``
+            if len(nodes) == 1 and distinct:
                 roles = [self.role(x, version, before, outputs) for x, version in came]
                 self.rows.append((f"{name} {next(iter(nodes.values()))}", kinds, roles))
             return result

@@ -128,7 +128,7 @@ FOLDERS = re.compile(r"/[^\s'\"]*/tmp\w{8}(?=/|\b)")
 PROGRAM = "program.py"
 
 
-def told(text: str) -> str:
+def without_places(text: str) -> str:
     """Return the text without folders and addresses of this machine."""
     text = CALLS.sub("", PLACES.sub("", FRAMES.sub("", text)))
     return FOLDERS.sub("...", ADDRESSES.sub("0x...", text))
@@ -147,12 +147,12 @@ def printed(program: str, names: dict[str, Any]) -> dict[str, Any]:
         try:
             exec(compile(program, PROGRAM, "exec"), names)
         except Exception as error:
-            answer["error"] = f"{type(error).__name__}: {told(str(error).strip())}"
+            answer["error"] = f"{type(error).__name__}: {without_places(str(error).strip())}"
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == PROGRAM]
             if lines:
                 answer["line"] = lines[-1]
     if out.getvalue():
-        answer["out"] = told(out.getvalue())
+        answer["out"] = without_places(out.getvalue())
     if warned:
-        answer["warnings"] = [f"{one.category.__name__}: {told(str(one.message).strip())}" for one in warned]
+        answer["warnings"] = [f"{one.category.__name__}: {without_places(str(one.message).strip())}" for one in warned]
     return answer

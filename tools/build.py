@@ -38,7 +38,7 @@ def main() -> None:
         try:
             sys.exit(build(ROOT, quiet="--quiet" in sys.argv[1:]))
         except live.MissingError as missing:
-            sys.exit(f"{missing}\nWithout LIVE=1 the book builds without Python in its pages.")
+            sys.exit(f"{missing}\nWithout LIVE=1 the book is built without Python in the page.")
 
 
 def is_fresh(book: Path) -> bool:

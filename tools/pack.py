@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=ROOT / "_build" / f"{NAME}.zip")
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
-        parser.error(f"{options.folder} holds no index.html: build the book first")
+        parser.error(f"{options.folder} has no index.html: build the book first")
     count = pack(options.folder, options.to)
     size = options.to.stat().st_size
     print(f"{options.to}: {count} files, {size / 2**20:.1f} MiB. Unpack it and open {NAME}/index.html.")

@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--pages", nargs="+", metavar="NAME", help="only these, for example chapters/04_aliases")
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
-        parser.error(f"{options.folder} holds no index.html: build the book first")
+        parser.error(f"{options.folder} has no index.html: build the book first")
     bind(print_pages(options.folder, options.pages or page_names()), options.to)
     print(f"{options.to}: {options.to.stat().st_size / 1e6:.1f} MB")
 

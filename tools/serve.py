@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--page", default="", help="the page whose address is printed (the first one)")
     options = parser.parse_args()
     if not (options.folder / "index.html").exists():
-        parser.error(f"{options.folder} holds no index.html: build the book first")
+        parser.error(f"{options.folder} has no index.html: build the book first")
     with open_server(options.folder, options.port) as server:
         print(f"The book is at http://{HOST}:{server.server_port}/{options.page} (Ctrl+C stops)", flush=True)
         try:

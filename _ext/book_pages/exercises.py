@@ -73,7 +73,9 @@ def offer_writing(
     }
     in_page = app.env.exercises_in_pages.get(pagename, []) if app.config.live else [None] * count
     if len(in_page) != count:
-        raise ExtensionError(f"{pagename} shows {count} reports on exercises, and its cells have {len(in_page)}")
+        raise ExtensionError(
+            f"{pagename} shows {count} reports on exercises, but its cells have {len(in_page)} exercises"
+        )
     each = iter(in_page)
     context["body"] = REPORT.sub(lambda report: report.group() + _box(next(each), places), context["body"])
 

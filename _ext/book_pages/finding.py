@@ -52,9 +52,9 @@ def _entry(row: error_tables.Row) -> dict[str, Any]:
 
 def terms(root: Path) -> list[dict[str, Any]]:
     """Return the terms of the glossary, which the search shows if a reader searches for their names."""
-    told = ("name", "chinese", "meaning", "page", "place")
+    fields = ("name", "chinese", "meaning", "page", "place")
     return [
-        {key: term[key] for key in told}
+        {key: term[key] for key in fields}
         | {
             "forms": [form.lower() for form in term["forms"]] + term.get("chinese_forms", []),
             "named": sorted({name.lower() for library in LIBRARIES for name in NAMED_IN_CODE.findall(term[library])}),

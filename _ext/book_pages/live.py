@@ -29,7 +29,7 @@ def refuse_without_files(app: Sphinx) -> None:
         ConfigError: if ``live`` is set and BOOK_LIVE names no folder.
     """
     if app.config.live and not FOLDER:
-        raise ConfigError("`live` follows from the files being there: leave it out, and build with `make book LIVE=1`")
+        raise ConfigError("the build sets `live` itself: remove it from _config.yml, and run `make book LIVE=1`")
 
 
 def tell_templates(

@@ -60,20 +60,20 @@ class BuiltPage:
 
     def question(self, words: str) -> Tag:
         """Return the only question with these words."""
-        told = {
+        pieces = {
             " ".join(question.select_one(".mt-question").get_text().split()): question for question in self.questions
         }
-        return self._one("question with the words", words, told, lambda text: words in text)
+        return self._one("question with the words", words, pieces, lambda text: words in text)
 
     def stage(self, title: str) -> Tag:
         """Return the stage with this title."""
-        told = {json.loads(stage.script.string)["title"]: stage for stage in self.body.select("memory-stage")}
-        return self._one("stage", title, told, lambda text: text == title)
+        pieces = {json.loads(stage.script.string)["title"]: stage for stage in self.body.select("memory-stage")}
+        return self._one("stage", title, pieces, lambda text: text == title)
 
     def exercise(self, title: str) -> Tag:
         """Return the text of the exercise with these words in its bold title."""
-        told = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
-        return self._one("exercise", title, told, lambda text: title in text)
+        pieces = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
+        return self._one("exercise", title, pieces, lambda text: title in text)
 
     def to_remember(self) -> Tag:
         """Return the list under "What to remember"."""
@@ -82,12 +82,12 @@ class BuiltPage:
             raise ExtensionError(f"{PLAN}: {self.name} has no section 'What to remember'.")
         return heading.find_next("ul")
 
-    def _one(self, kind: str, words: str, told: dict[str, Tag], fits: Any) -> Tag:
-        found = [piece for text, piece in told.items() if fits(text)]
+    def _one(self, kind: str, words: str, pieces: dict[str, Tag], fits: Any) -> Tag:
+        found = [piece for text, piece in pieces.items() if fits(text)]
         if len(found) != 1:
             raise ExtensionError(
-                f"{PLAN}: {self.name} has {len(found) or 'no'} {kind} {words!r}, and one is asked for. It has: "
-                + "; ".join(repr(text[:90]) for text in told)
+                f"{PLAN}: {self.name} has {len(found) or 'no'} {kind} {words!r}, not one. It has: "
+                + "; ".join(repr(text[:90]) for text in pieces)
             )
         return found[0]
 

@@ -246,8 +246,8 @@ def test_a_process_that_dies_tells_its_last_line():
     "arguments, message",
     [
         (["--rows", "everything"], "invalid choice: 'everything'"),
-        (["--rounds", "0"], "--rounds is 1 or more"),
-        (["--record", "--quick"], "--record takes all rows"),
+        (["--rounds", "0"], "--rounds must be 1 or more"),
+        (["--record", "--quick"], "--record needs all rows"),
     ],
 )
 def test_wrong_options_are_refused_with_a_reason(capsys, arguments, message):

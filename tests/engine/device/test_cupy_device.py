@@ -70,7 +70,7 @@ def test_the_simulated_gpu_says_why_it_stands_in(
 def test_the_benchmark_refuses_without_a_device() -> None:
     done = subprocess.run([sys.executable, "-m", "benchmarks.gpu"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "no CUDA device answers (CuPy is not installed); nothing is measured or written" in done.stderr
+    assert "there is no CUDA device (CuPy is not installed), so nothing is measured or written" in done.stderr
 
 
 # ---------- what differs between arrays ----------
