@@ -13,7 +13,6 @@ r"""The stage: memory, step by step, as a recording that a page, a notebook or a
 May import: all that stands below ``stage``, and ``minitensor`` itself. Nothing in the engine imports this package.
 """
 
-from memory_stage.api import Stage, compare, record, save, trace
-from memory_stage.explanation.listener import explain
+from memory_stage.api import Stage, compare, explain, record, save, trace
 
 __all__ = ["Stage", "compare", "explain", "record", "save", "trace"]

@@ -1,11 +1,11 @@
-"""Runs a program and leaves its stage: one HTML file that any browser opens.
+"""Run a program and write its stage: one HTML file that any browser opens.
 
     python -m memory_stage program.py [arguments ...]
     python -m memory_stage --explain --output why.html program.py --its-own 3
 
 The program runs as ``python program.py [arguments ...]`` would run it: its arguments, its output, its traceback and its
-exit status are the same. The options stand before its name. What is recorded is what the program does with tensors of
-minitensor, whichever vocabulary it speaks, and of PyTorch.
+exit status are the same. The command's own options precede the program's name. Operations on tensors of PyTorch, Paddle
+and minitensor are recorded.
 """
 
 from __future__ import annotations
@@ -21,28 +21,27 @@ from pathlib import Path
 from memory_stage import api
 from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import has_minitensor
-from memory_stage.explanation.listener import Explaining
+from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.recorder.record import LIMIT, Recording
 
 if has_minitensor():
     from memory_stage.explanation.minitensor import Listener
 
-#: The exit statuses of a program that ended with an error, of one that was interrupted, and of this command when it
-#: could not do what was asked.
+#: Exit statuses: the program ended with an error; it was interrupted; this command could not run it or write the file.
 FAILED, INTERRUPTED, REFUSED = 1, 130, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command.
+    """Run the command.
 
     Args:
-        arguments: of the command line, by default those of this process.
+        arguments: of the command line; by default those of this process.
 
     Returns:
-        The exit status: that of the program; 2 where it could not be run or the file could not be written.
+        The exit status of the program, or 2 if it could not be run or the file could not be written.
     """
     options = _options().parse_args(arguments)
-    program = Path(os.path.abspath(options.program))  # as Python names it, in tracebacks, too
+    program = Path(os.path.abspath(options.program))  # Python's name for it in tracebacks
     try:
         source = program.read_bytes().decode("utf-8")
         compile(source, str(program), "exec", dont_inherit=True)
@@ -52,14 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(f"{options.program} is no program: {error}", REFUSED)
     output = Path(options.output or f"{program.stem}.stage.html")
     listener = Listener() if options.explain and has_minitensor() else None
-    explaining = Explaining() if options.explain else None
+    reporter = StepReporter() if options.explain else None
     with _as_main(program, [options.program, *options.arguments]) as names:
-        done = _run(source, names, program, listener, explaining, policy=options.policy, limit=options.steps)
+        done = _run(source, names, program, listener, reporter, policy=options.policy, limit=options.steps)
         status = _status(done.error)
-    if explaining is not None:
+    if reporter is not None:
         report = None if listener is None else listener.report
         if report is None or (done.frameworks and not report.totals.operations):
-            report = explaining.report(done.variant)
+            report = reporter.report(done.variant)
         print(report, file=sys.stderr)
     shown = api.Stage([done], options.title or program.name)
     steps = len(done.variant["steps"])
@@ -101,12 +100,12 @@ def _say(text: str, status: int) -> int:
 
 @contextlib.contextmanager
 def _as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
-    """The names of a module ``__main__`` for ``program``, which finds its arguments and the modules beside it."""
+    """Set up a module ``__main__`` for ``program``, with its arguments and its folder on the path; give its names."""
     module = types.ModuleType("__main__")
     module.__file__ = str(program)
     before = sys.argv, sys.path[:], sys.modules["__main__"]
     sys.argv = argv
-    sys.path[0] = str(program.resolve().parent)  # of the file that a link leads to
+    sys.path[0] = str(program.resolve().parent)  # if the program is a link, the folder of its target
     sys.modules["__main__"] = module
     try:
         yield module.__dict__
@@ -119,21 +118,21 @@ def _run(
     names: dict[str, object],
     program: Path,
     listener: Listener | None,
-    explaining: Explaining | None,
+    reporter: StepReporter | None,
     policy: str | None,
     limit: int,
 ) -> Recording:
-    """Record the program; what it prints is shown, too, and an error in it is told to the listener."""
+    """Record the program, print its output as it runs, and add its error to the report."""
     with listener or contextlib.nullcontext():
-        told = None if explaining is None else explaining.take
-        done = api.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, told=told)
+        on_step = None if reporter is None else reporter.on_step
+        done = api.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, told=on_step)
         if listener is not None and done.error is not None:
             listener.ended(done.error)
     return done
 
 
 def _status(error: BaseException | None) -> int:
-    """Tell the error as Python does, and give the exit status that Python would give."""
+    """Print the error as Python does, and return the exit status that Python would return."""
     if error is None:
         return 0
     if isinstance(error, SystemExit):

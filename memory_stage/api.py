@@ -1,15 +1,15 @@
-"""The stage: memory, step by step.
+"""Record programs and show their memory step by step.
 
     %%stage --title "Normal operation" --ask "How many storages are there after line 2?"
     x = mt.ones([3])
     y = x + 1
 
-The cell magic runs a cell and shows what each statement did to memory. ``record`` does the same for a program given
-as text, ``trace`` for a call of a function, and ``compare`` shows several programs as variants of one stage. ``save``
-writes a stage to a file of its own.
+The cell magic runs a cell and shows how each statement changed memory. ``record`` does the same for a program given as
+text, ``trace`` for a call of a function, and ``compare`` shows several programs as variants of one stage. ``save``
+writes a stage to a file.
 
-What leaves the cell is one HTML element with its data, a picture and every sentence inside it, so it can be read
-without JavaScript. Text of the program never becomes markup.
+A cell's output is one HTML element with its data, a picture and every sentence inside it, so it can be read without
+JavaScript. The program's text is always escaped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from typing import Any
 
 from memory_stage.engines.protocol import DEFAULT_POLICY, POLICIES, Engine
 from memory_stage.engines.router import Router, has_minitensor
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.outcome import outcome
+from memory_stage.explanation.report import Report
+from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import apart
 from memory_stage.recorder.key_step import Key, name_key_steps
@@ -34,13 +36,15 @@ from memory_stage.web.embed import page_script, whole_page
 from memory_stage.web.static_html import as_html, as_text
 
 if has_minitensor():
-    from memory_stage.explanation.minitensor.outcome import Ending
+    from memory_stage.explanation.minitensor.listener import Listener
 
 TITLE = "What the program does to memory"
 
+MOST_STEPS = 10_000  # of a program that is explained
+
 _numbers = itertools.count(1)
 
-_last: dict[str, Any] | None = None  # the data of the stage made last, for ``save``
+_last: dict[str, Any] | None = None  # the data of the latest stage, for ``save``
 
 
 class Stage:
@@ -48,9 +52,9 @@ class Stage:
 
     Attributes:
         data: the trace, as ``trace.schema.json`` describes it.
-        error: the error that ended the run, or None; of several runs, that of the last. Without its traceback, which
-            would keep the run's tensors alive.
-        result: what the function returned; of ``trace`` only.
+        error: the error that ended the run, or None; for several runs, the error of the last. It has no traceback,
+            which would keep the run's tensors alive.
+        result: the function's result; for ``trace`` only.
     """
 
     def __init__(
@@ -78,12 +82,12 @@ class Stage:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Stage:
-        """The stage that has this ``data``: one that was recorded and kept before.
+        """Return the stage with this ``data``, which was recorded earlier.
 
         Raises:
-            TraceError: for data that is not a stage's.
+            TraceError: if ``data`` does not describe a stage.
         """
-        from memory_stage.trace.validation import validate  # a recorder has no need of it
+        from memory_stage.trace.validation import validate  # a recorder does not need it
 
         validate(data)
         shown = cls.__new__(cls)
@@ -91,10 +95,10 @@ class Stage:
         return shown
 
     def widget(self) -> Any:
-        """The stage as an ``anywidget``, for a notebook with a kernel: set its ``trace`` to show another run.
+        """Return an ``anywidget`` for a notebook with a kernel; set its ``trace`` to show another run.
 
         Raises:
-            ImportError: without the packages anywidget and traitlets.
+            ImportError: if the packages anywidget and traitlets are not installed.
         """
         import anywidget
         import traitlets
@@ -106,7 +110,7 @@ class Stage:
         return StageWidget(trace=self.data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the stage as one HTML file that needs no other file and asks no host."""
+        """Write the stage as one HTML file that loads nothing from other files or hosts."""
         _write(path, self.data)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -115,12 +119,12 @@ class Stage:
 
 
 def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
-    """Write a stage, by default the one made last, as one HTML file that needs no other file and asks no host.
+    """Write a stage, by default the latest, as one HTML file that loads nothing from other files or hosts.
 
-    A file of that name is written over. Any browser opens it, from a disk, too.
+    An existing file is overwritten. Any browser opens the file, also from a disk.
 
     Raises:
-        ValueError: no stage has been made so far.
+        ValueError: if there is no stage yet.
     """
     if shown is None and _last is None:
         raise ValueError("no stage has been made so far: run a %%stage cell first, or give the stage to save")
@@ -141,29 +145,27 @@ def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 def run(
     source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
 ) -> recording.Recording:
-    """Run a program, record it and give it its verdict; see ``recording.run`` for the settings."""
+    """Record a run of a program, with its verdict; ``recording.run`` describes the settings."""
     engine = engine or Router()
-    with Ending() if has_minitensor() else contextlib.nullcontext() as ending:
+    listener = Listener(while_recorded=True) if has_minitensor() else None
+    with listener or contextlib.nullcontext():
         done = recording.run(source, namespace, file=file or f"<stage {next(_numbers)}>", engine=engine, **settings)
-        if ending is not None and done.error is not None:
-            ending.ended(done.error)
+        if listener is not None and done.error is not None:
+            listener.ended(done.error)
     failed = done.error is not None
-    shared = None if failed else done.variant["verdict"]
-    if ending is not None:
-        done.variant["verdict"] = ending.words(failed, shared)
-    else:
-        done.variant["verdict"] = Verdict.RAISES.word if failed else shared
+    report = Report() if listener is None else listener.report
+    done.variant["verdict"] = outcome(report, failed, None if failed else done.variant["verdict"])
     policy = settings.get("policy") or engine.current_policy()
     if policy != DEFAULT_POLICY:
         done.variant["policy"] = policy
     return done
 
 
-def run_and_let_go(source: str, namespace: dict[str, Any], **settings: Any) -> recording.Recording:
-    """The same; the error has no traceback, which would keep the program's tensors alive.
+def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> recording.Recording:
+    """Do the same, and remove the error's traceback, which would keep the program's tensors alive.
 
     Raises:
-        KeyboardInterrupt: who interrupts one variant means all.
+        KeyboardInterrupt: if the run is interrupted, because that interrupts the other variants, too.
     """
     done = run(source, namespace, **settings)
     error = done.error
@@ -176,10 +178,10 @@ def run_and_let_go(source: str, namespace: dict[str, Any], **settings: Any) -> r
 
 
 def run_variant(source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any) -> recording.Recording:
-    """Run one variant of several: all begin with the same policy and the same random numbers, and leave both alone."""
+    """Run one of several variants. All start with the same policy and random numbers, and both are restored."""
     engine = Router()
     with engine.same_random_numbers():
-        return run_and_let_go(source, namespace, policy=policy or engine.current_policy(), engine=engine, **settings)
+        return run_and_release(source, namespace, policy=policy or engine.current_policy(), engine=engine, **settings)
 
 
 def record(
@@ -196,22 +198,24 @@ def record(
     """Run a program given as text and show it.
 
     Args:
-        source: the program; common indentation is taken away.
-        namespace: its global names; a fresh one with ``mt`` by default.
-        title: names the stage to a screen reader and in print.
+        source: the program; common indentation is removed.
+        namespace: its global names; by default a new dict, with ``mt`` if minitensor is installed.
+        title: the name of the stage for a screen reader and in print.
         ask: a question to think about before stepping.
         ignore: names to leave out.
         policy: the in-place policy to run it under.
-        steps: at most so many are recorded; the program runs on to its end.
-        key: the step, counted from 1, that the stage opens with and that is printed; by default the first at which
-            a write makes stale what was saved, is refused, or changes what another name sees, else the last write.
+        steps: the largest number of steps to record; after them the program continues unrecorded.
+        key: the step, counted from 1, at which the stage opens and which is printed. By default it is the first step
+            at which a write makes a saved tensor stale, is refused, or changes another name's values; otherwise the
+            last write.
 
     Raises:
-        SyntaxError: when it is no program. Its own error is shown at its step and kept in ``error``.
-        ValueError: ``steps`` is no number of steps, or ``key`` no step.
+        SyntaxError: if ``source`` cannot be compiled. An error of the running program is shown at its step and is in
+            ``error``.
+        ValueError: if ``steps`` is not a whole number from 1, or there is no step ``key``.
     """
     limit = checked_steps(steps)
-    done = run_and_let_go(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
+    done = run_and_release(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
     return Stage([done], title, ask, key=key)
 
 
@@ -223,7 +227,7 @@ def trace(
     steps: int = recording.LIMIT,
     key: int | None = None,
 ) -> Stage:
-    """Call ``function(*arguments)`` and show its statements. ``result`` is what it returned.
+    """Call ``function(*arguments)`` and show its statements. The stage's ``result`` is the function's.
 
     ``title``, ``ask``, ``steps`` and ``key`` are as in :func:`record`.
     """
@@ -233,7 +237,7 @@ def trace(
     parameters = _parameter_names(function, len(arguments))
     namespace = {"__name__": "__main__", name: function, **dict(zip(parameters, arguments, strict=True))}
     source = f"result = {name}({', '.join(parameters)})"
-    done = run_and_let_go(source, namespace, functions=(function,), limit=limit)
+    done = run_and_release(source, namespace, functions=(function,), limit=limit)
     return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"), key=key)
 
 
@@ -250,27 +254,27 @@ def compare(
     steps: int = recording.LIMIT,
     key: Key = None,
 ) -> Stage:
-    """Run several programs, each with names of its own, and show them as variants of one stage.
+    """Run several programs, each in its own namespace, and show them as variants of one stage.
 
-    All begin with the same random numbers and, where none is given, with the policy in force; both stay as they were.
+    All start with the same random numbers and, if no policy is given, with the current one; both are restored.
 
-    The verdict on a variant is what ``explain`` says of its in-place operations (free, copies 8 bytes, refused,
-    stale); without any, what its names share.
+    A variant's verdict sums up the report of its in-place operations (free, copies 8 bytes, refused, stale). If it has
+    none, the verdict says which names share memory.
 
     Args:
-        programs: label -> program; or one program, to be run under each of ``policies``.
-        heading: of the table of variants, such as "kind of operation".
-        policies: label -> in-place policy; or the policies themselves, which are then the labels.
-        verdicts: label -> how it ends, in a few words, where the derived verdict does not say enough.
-        namespace: names that every program finds, beside ``mt``.
+        programs: label -> program; or one program, which is run under each of ``policies``.
+        heading: the heading of the table of variants, such as "kind of operation".
+        policies: label -> in-place policy; or a list of policies, which are then the labels.
+        verdicts: label -> a few words that replace the derived verdict.
+        namespace: names that every program finds, in addition to ``mt``.
         ignore, steps: as in :func:`record`, for each program.
-        key: the label of the variant that opens and its step, counted from 1; or the step alone, of the variant that
-            would open anyway: the first with the most telling step (see :func:`record`).
+        key: the label of the variant to open and its step, counted from 1; or a step of the variant that is opened by
+            default, the first whose key step (see :func:`record`) has the highest rank.
 
     Raises:
-        SyntaxError: for a program that is none.
-        ValueError: for a label that no program has, a policy that there is not, no number of steps, a key that is
-            no step.
+        SyntaxError: if a program cannot be compiled.
+        ValueError: if a label belongs to no program, a policy does not exist, ``steps`` is not a whole number from 1,
+            or there is no step ``key``.
     """
     limit = checked_steps(steps)
     if isinstance(programs, str):
@@ -317,11 +321,36 @@ def compare(
     return Stage(recordings, title, ask, heading or "variant", key=key)
 
 
-def checked_steps(steps: int) -> int:
-    """``steps``, if that is a number of steps to record.
+def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
+    """Call ``function(*args, **kwargs)``, record it, and report its in-place operations.
+
+    It reports programs of PyTorch and Paddle. For those of minitensor, ``minitensor.explain`` costs less.
+
+    Args:
+        catch: if the program raises an error, return the report with the error in ``report.error``.
 
     Raises:
-        ValueError: it is not.
+        Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report.
+    """
+    reporter = StepReporter()
+    names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
+    source = "function(*args, **kwargs)"
+    done = run_and_release(source, names, functions=(function,), limit=MOST_STEPS, told=reporter.on_step)
+    report = reporter.report(done.variant)
+    if done.error is None:
+        return report
+    if not (catch and isinstance(done.error, Exception)):
+        done.error.explained = report  # type: ignore[attr-defined]  # a tool finds the report there
+        raise done.error
+    report.error = done.error
+    return report
+
+
+def checked_steps(steps: int) -> int:
+    """Return ``steps``.
+
+    Raises:
+        ValueError: if it is not a whole number from 1.
     """
     if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
         raise ValueError(f"steps is how many steps to record, a whole number from 1, not {steps!r}")
@@ -329,10 +358,10 @@ def checked_steps(steps: int) -> int:
 
 
 def check_syntax(label: str, source: str, flags: int = 0) -> ast.Module:
-    """The syntax tree of a variant; before any has run.
+    """Return the syntax tree of a variant, so that an error is raised before any variant runs.
 
     Raises:
-        SyntaxError: it is no program; the error names the variant.
+        SyntaxError: if the variant cannot be compiled; the error names it.
     """
     try:
         return compile(source, f"<variant {label}>", "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
@@ -350,7 +379,7 @@ def _tidy(source: str) -> str:
 
 
 def _names(given: dict[str, Any] | None) -> dict[str, Any]:
-    """A program's global names."""
+    """Return a program's global names, with ``mt`` if minitensor is installed."""
     names = {} if given is None else given
     names.setdefault("__name__", "__main__")
     if has_minitensor():

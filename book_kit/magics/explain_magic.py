@@ -22,8 +22,8 @@ from book_kit.magics.expect import numbered_as_seen
 from book_kit.magics.magic_options import Options
 from memory_stage.api import run
 from memory_stage.engines.router import FRAMEWORKS
-from memory_stage.explanation.listener import Explaining
 from memory_stage.explanation.minitensor import Listener
+from memory_stage.explanation.step_reporter import StepReporter
 from minitensor.engine.modes import POLICIES, set_inplace_policy
 from minitensor.memory.reachable_names import names_in, tensors_in
 
@@ -80,7 +80,7 @@ class ExplainMagic(Magics):
 
     def _explain_framework(self, source: str) -> None:
         """Run code on tensors of PyTorch or Paddle, step by step, and show what its writes did."""
-        explaining = Explaining()
+        explaining = StepReporter()
         done = run(
             source,
             self.shell.user_ns,
@@ -89,7 +89,7 @@ class ExplainMagic(Magics):
             show_last=not source.rstrip().endswith(";"),
             limit=MOST_STEPS,
             echo=True,
-            told=explaining.take,
+            told=explaining.on_step,
         )
         display(explaining.report(done.variant))
         raised, done.error = done.error, None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from book_kit.tables.reference_tables import markdown
-from memory_stage.explanation.minitensor.pytorchs import SAVES
+from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
 
 #: The record's group of writes that read a part of their own memory.

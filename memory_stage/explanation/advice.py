@@ -1,6 +1,6 @@
-"""What to write instead of a line whose write spoilt something: the line itself, rewritten where that can be done.
+"""Advise what to write instead of a line of PyTorch or Paddle: if possible, the line itself, rewritten.
 
-Rules are told by what the line says and what happened, in PyTorch's names; :mod:`.respelled` has Paddle's.
+The rules depend on the text of the line and on the row. They use PyTorch's names; :mod:`.paddle_spelling` translates.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 
 @dataclass(frozen=True)
 class About:
-    """What the rules ask of a write beside its row.
+    """Facts about a write that the rules need and its row does not have.
 
     Attributes:
-        leaf: whether it wrote a leaf that wants a gradient.
-        masks: whether a mask said where.
-        kept: whether something kept what it wrote that the recorder does not see, and a backward has asked for it.
-        package: whose names the program uses.
-        borrowed: whether the memory is an array's that the tensor was made on.
-        attribute: what a function written by hand keeps of it as an attribute: ``ctx.x``.
-        apart: a name on the same memory whose history does not know of the write, and whether it shows a part of it.
+        leaf: True if it wrote a leaf that wants a gradient.
+        masks: True if a mask selected the elements.
+        kept: True if the written tensor was saved in a way that the recorder does not see, and a backward has read it.
+        package: the package whose names the program uses.
+        borrowed: True if the memory belongs to an array from which the tensor was made.
+        attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
+        apart: a name on the same memory whose history lacks the write, and True if it shows only a part of the memory.
     """
 
     leaf: bool = False
@@ -45,7 +45,7 @@ NOTHING = About()
 
 
 def instead(row: Row, code: list[str], about: About = NOTHING) -> str:
-    """A sentence on what to write instead; empty where nothing is wrong."""
+    """Return a sentence that says what to write instead, or "" if nothing is wrong."""
     said = _instead(row, code, about)
     return respelled(said) if about.package == "paddle" else said
 
@@ -63,9 +63,9 @@ def _instead(row: Row, code: list[str], about: About) -> str:
     if about.apart is not None and row.verdict is Verdict.UNRECORDED:
         return _of_histories(row, *about.apart)
     if row.verdict is Verdict.UNRECORDED and about.package == "torch":
-        told = _to_be_announced(code, row.where.line, row.op)
-        if told:
-            return told
+        announced = _to_be_announced(code, row.where.line, row.op)
+        if announced:
+            return announced
     if row.verdict is not Verdict.STALE:
         return _rewritten(row, code, about) if about.kept else ""
     saved = _lines_of(row)
@@ -84,14 +84,14 @@ def _instead(row: Row, code: list[str], about: About) -> str:
 
 
 def _lines_of(row: Row) -> str:
-    """All lines that saved what became stale: ``line 18``, or ``lines 18 and 28``."""
+    """Return the lines that saved the stale tensors: ``line 18``, or ``lines 18 and 28``."""
     lines = sorted({each.where.line for each in row.stale})
     *others, last = map(str, lines)
     return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
 
 
 def _of_histories(row: Row, name: str, is_part: bool) -> str:
-    """The history of another tensor on the same memory does not know of a write."""
+    """Advise on a write that the history of another tensor on the same memory lacks."""
     if is_part:
         return f"Take `{name}` after this line: what is taken then has the history of the write, too."
     return (
@@ -110,7 +110,7 @@ def _rewritten(row: Row, code: list[str], about: About) -> str:
 
 
 def _to_be_returned(code: list[str], line: int, statement: str) -> str:
-    """Where ``statement`` gives another tensor to an argument that its function does not return: that it has to."""
+    """Advise to return an argument that ``statement`` binds to a new tensor, if its function does not return it."""
     name = statement.partition(" = ")[0]
     around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
     if not around:
@@ -128,7 +128,7 @@ def _to_be_returned(code: list[str], line: int, statement: str) -> str:
 
 
 def _to_be_announced(code: list[str], line: int, op: str) -> str:
-    """Where the ``forward`` of a function written by hand writes what it was given: that it has to say so."""
+    """Advise ``mark_dirty`` if the ``forward`` of a user-defined function writes one of its arguments."""
     written = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
     names = {found[1] for found in written.finditer(code[line - 1])}
     for each in _all_in(code, ast.ClassDef):
@@ -148,7 +148,7 @@ def _to_be_announced(code: list[str], line: int, op: str) -> str:
 
 
 def _all_in(code: list[str], kind: type[Definition]) -> list[Definition]:
-    """The functions, or the classes, of a program; none where the lines are of several places."""
+    """Return the functions or the classes of a program, or none if its lines cannot be parsed together."""
     try:
         return [each for each in ast.walk(ast.parse("\n".join(code))) if isinstance(each, kind)]
     except SyntaxError:
@@ -160,7 +160,7 @@ def _is_item(text: str) -> bool:
 
 
 def _without_underscore(text: str, op: str) -> str:
-    """A statement that goes on with what its one call in place gives: with the function that writes nothing."""
+    """Replace the only in-place call of a statement that uses its result by the normal function; otherwise ""."""
     calls = re.findall(rf"\.{re.escape(op)}\(", text) if op.endswith("_") else []
     used = re.match(r"(return\b|[\w., ]+=[^=])", text) is not None
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
@@ -230,7 +230,7 @@ def _of_error(row: Row, code: list[str]) -> str:
     error, text = row.error, row.where.text
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)
-        if found is None:  # a line that calls what writes
+        if found is None:  # the line calls the function that writes
             return "Elements share memory: `.clone()` what is written before it is."
         name = found[1]
         return f"Elements share memory: `{name} = {name}.clone()` before this line gives each its own."

@@ -1,7 +1,7 @@
-"""What to write instead, in Paddle's names where it was said in PyTorch's.
+"""Translate advice from PyTorch's names into Paddle's.
 
-Two things are more than names: ``x -= y`` makes a new tensor in Paddle, and a number beside a tensor in
-``paddle.where`` changes the dtype of the result in Paddle 2.6.
+Two differences are more than names: ``x -= y`` makes a new tensor in Paddle, and in Paddle 2.6 a number next to a
+tensor in ``paddle.where`` changes the dtype of the result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WHERE = re.compile(r"`([\w.]+) = paddle\.where\((.*), (-?[\d.]+), \1\)`")
 
 
 def respelled(text: str) -> str:
-    """The same sentence, in Paddle's names."""
+    """Return the same sentence with Paddle's names."""
     for name, ours in _NAMES:
         text = name.sub(ours, text)
     text = _AUGMENTED.sub(lambda m: f"{m[1]}{m[2]}.{_METHODS[m[3]]}({_plain(m[4])})`", text)
@@ -29,7 +29,7 @@ def respelled(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """An expression without brackets around it."""
+    """Return an expression without parentheses around it."""
     try:
         return ast.unparse(ast.parse(text.strip(), mode="eval"))
     except SyntaxError:

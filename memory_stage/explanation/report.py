@@ -1,4 +1,4 @@
-"""The report: one row for each in-place operation, and the sums. Plain texts and numbers: it keeps no tensor alive."""
+"""The report of a program: its rows and totals, as texts and numbers, so that it keeps no tensor alive."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from memory_stage.explanation.rows import Row, Totals
 from memory_stage.explanation.text import as_text
 from memory_stage.explanation.verdicts import Verdict
 
-#: The name and version of what ``to_json`` gives; ``report.schema.json`` describes it.
+#: The name and version of the format of ``to_json``, which ``report.schema.json`` describes.
 SCHEMA = "explain/1"
+
+MOST_ROWS = 1000  # the totals also count the rows after these
 
 FEW = 3  # rows that are read at a glance
 
 
 @dataclass
 class Report:
-    """What the in-place operations of a program did. Print it, show it in a notebook, or ask for ``to_json()``.
+    """A report of a program's in-place operations. Print it, show it in a notebook, or call ``to_json()``.
 
     Attributes:
         rows: one for each in-place operation and for an error, in the order in which they happened.
-        totals: sums.
-        left_out: how many rows were left out of a long program; the totals count them.
-        cut_short: why the report ends before the program did, or has nothing to say of it; "" when neither is so.
-        error: with ``catch=True``, the error that ended the program, without its traceback; else None.
+        totals: sums over all rows.
+        left_out: the number of rows of a long program that are not in ``rows``; the totals count them.
+        cut_short: the reason if the report ends before the program did or cannot report it; otherwise "".
+        error: with ``catch=True``, the error that ended the program, without its traceback; otherwise None.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -35,24 +37,35 @@ class Report:
     cut_short: str = ""
     error: BaseException | None = None
 
+    def add(self, row: Row) -> bool:
+        """Number a row and add it to the totals. Return True if it is shown, too: the first :data:`MOST_ROWS` are."""
+        row.number = len(self.rows) + self.left_out + 1
+        self.totals.add(row)
+        if len(self.rows) < MOST_ROWS:
+            self.rows.append(row)
+            return True
+        self.left_out += 1
+        return False
+
     def folded(self) -> list[tuple[Row, Row, int]]:
-        """The rows without repetitions, as a loop makes them: the first, the last, and how many are alike."""
+        """Return the rows without the repetitions of a loop: the first, the last, and the number of equal rows."""
         alike: dict[tuple[Any, ...], list[Any]] = {}
         for row in self.rows:
             harmless = row.by and not row.stale
-            key: tuple[Any, ...] = (row.by, row.where.file, row.where.line, harmless) if harmless else _as_told(row)
+            key: tuple[Any, ...] = (row.by, row.where.file, row.where.line, harmless) if harmless else _as_shown(row)
             group = alike.setdefault(key, [row, row, 0])
             group[1] = row
             group[2] += 1
         return [(first, last, number) for first, last, number in alike.values()]
 
     def dangerous(self) -> list[Row]:
-        """What to look at first, where it is easily overlooked.
+        """Return the rows to read first because they are easily overlooked.
 
-        That is a write that makes gradients wrong, then, of more than a few rows, one that a backward raised for.
+        These are the writes that make gradients wrong and, if there are more than a few rows, those that made a
+        backward raise.
         """
         asked = {row.cause for row in self.rows} if len(self.rows) > FEW else set()
-        once = [first for first, _, _ in self.folded()]  # a loop makes the same row in every turn
+        once = [first for first, _, _ in self.folded()]  # a loop makes the same row in every iteration
         wrong = [row for row in once[1:] if row.verdict is Verdict.UNNOTICED]
         return wrong + [row for row in self.rows if row.number in asked and row not in wrong]
 
@@ -62,11 +75,11 @@ class Report:
     __repr__ = __str__
 
     def to_json(self, indent: int | None = None) -> str:
-        """The report for tools, as ``report.schema.json`` in this folder describes it."""
+        """Return the report as JSON for tools; ``report.schema.json`` in this folder describes it."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=indent)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as dicts, lists, texts, numbers and None."""
+        """Return the same data as dicts, lists, strings, numbers and None."""
         return {
             "schema": SCHEMA,
             "verdicts": {verdict.word: verdict.meaning for verdict in Verdict},
@@ -77,8 +90,8 @@ class Report:
         }
 
 
-def _as_told(row: Row) -> tuple[Any, ...]:
-    """What rows have in common that a loop makes."""
+def _as_shown(row: Row) -> tuple[Any, ...]:
+    """Return the part of a row that is the same in every iteration of a loop."""
     return row.op, row.where.line, row.where.text, row.verdicts, str(row.tensor), row.happened, row.error
 
 

@@ -1,10 +1,10 @@
-"""A statement that writes in place as the one that makes a new tensor, in PyTorch's names."""
+"""Rewrite a statement that writes in place into one that makes a new tensor, with PyTorch's names."""
 
 from __future__ import annotations
 
 import ast
 
-#: In place of these, a new tensor that has the numbers.
+#: For each of these operations, an expression that makes a new tensor with the same numbers.
 _FILLS = {
     "zero_": "torch.zeros_like({x})",
     "fill_": "torch.full_like({x}, {args})",
@@ -20,9 +20,10 @@ _SIGNS: dict[type[ast.operator], str] = {
 
 
 def out_of_place(text: str, masks: bool = False) -> str:
-    """The statement with a new tensor in place of the write; empty where it is none of the known kinds.
+    """Return the statement with a new tensor in place of the write, or "" if it is of no known kind.
 
-    ``masks``: whether the index of an item assignment is known to be a mask.
+    Args:
+        masks: True if the index of an item assignment is known to be a mask.
     """
     try:
         (statement,) = ast.parse(text).body
@@ -53,7 +54,7 @@ def _operand(value: ast.expr) -> str:
 
 
 def _is_mask(index: ast.expr) -> bool:
-    """Whether an index seems to be a mask: a comparison, or a name that says so."""
+    """True if an index seems to be a mask: a comparison, an inversion, or a name with ``mask`` in it."""
     if isinstance(index, ast.Compare):
         return True
     if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
@@ -62,7 +63,7 @@ def _is_mask(index: ast.expr) -> bool:
 
 
 def _written(call: ast.Call) -> str:
-    """The name that a call writes: of ``x.mul_(2).add_(1)``, ``torch.relu_(x)``, ``F.relu(x, inplace=True)``."""
+    """Return the name of the tensor that a call writes: ``x`` in ``x.mul_(2).add_(1)`` and in ``torch.relu_(x)``."""
     target = call.args[0] if _is_function(call) and call.args else getattr(call.func, "value", None)
     if isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
         return _written(target)
@@ -70,17 +71,17 @@ def _written(call: ast.Call) -> str:
 
 
 def _path(target: ast.expr | None) -> str:
-    """``x`` or ``self.x``; empty for whatever cannot be given another tensor."""
+    """Return ``x`` or ``self.x``, or "" if the target cannot be bound to another tensor."""
     owner = target
     while isinstance(owner, ast.Attribute):
-        if owner.attr in ("data", "grad", "real", "imag"):  # what is given to these is written
+        if owner.attr in ("data", "grad", "real", "imag"):  # an assignment to these writes the tensor
             return ""
         owner = owner.value
     return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) and isinstance(owner, ast.Name) else ""
 
 
 def _is_function(call: ast.Call) -> bool:
-    """Whether it is a function of a package, and no method of a tensor."""
+    """True for a function of a package, False for a method of a tensor."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return True
@@ -89,7 +90,7 @@ def _is_function(call: ast.Call) -> bool:
 
 
 def _call(value: ast.expr) -> str:
-    """A call that writes in place as the one that does not; empty for any other expression."""
+    """Rewrite a call that writes in place into one that does not; return "" for any other expression."""
     if not isinstance(value, ast.Call):
         return ""
     named = [each for each in value.keywords if each.arg != "inplace"]
@@ -103,6 +104,6 @@ def _call(value: ast.expr) -> str:
     if name in _FILLS:
         return _FILLS[name].format(x=x, args=given)
     before = value.func.value
-    before = ast.parse(_call(before) or ast.unparse(before), mode="eval").body  # the write before, in a chain
+    before = ast.parse(_call(before) or ast.unparse(before), mode="eval").body  # the previous write of a chain
     plain = ast.Attribute(before, name.removesuffix("_"), ast.Load())
     return ast.unparse(ast.Call(plain, value.args, value.keywords))

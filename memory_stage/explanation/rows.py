@@ -1,4 +1,4 @@
-"""The rows of a report and their sums: what is known of each in-place operation, in plain texts and numbers."""
+"""The rows of a report and their totals, as plain texts and numbers."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from memory_stage.explanation.verdicts import Verdict
 
 
 @dataclass
-class Spot:
-    """A line of the program; ``file`` is None for code typed in."""
+class SourceLine:
+    """A line of the program; ``file`` is None if the code was typed into a notebook or a prompt."""
 
     file: str | None
     line: int
     text: str
 
     @classmethod
-    def of(cls, place: Any) -> Spot:
-        """The same, as plain data."""
+    def of(cls, place: Any) -> SourceLine:
+        """Copy the file, line and text of ``place``, so that nothing refers to code or frames."""
         return cls(place.file, place.line, place.text)
 
     def __str__(self) -> str:
@@ -27,12 +27,12 @@ class Spot:
 
 
 @dataclass
-class Look:
+class TensorView:
     """The tensor that an operation writes.
 
     Attributes:
-        name: what the program calls it; "" when that is not known.
-        view_of: what it is a view or a detached alias of, in words; "" when it is neither.
+        name: the program's name for it, or "" if that is not known.
+        view_of: a phrase naming the tensor that it is a view or a detached alias of, or "".
         nbytes: bytes of its elements.
     """
 
@@ -49,17 +49,17 @@ class Look:
 
 @dataclass
 class SavedTensor:
-    """A tensor that an operation saved, and that a later write concerned.
+    """A tensor that an operation saved for backward and that a later write affected.
 
     Attributes:
         op: the operation that saved it, and ``where`` it was called.
-        what: which of its tensors: ``input``, ``output``, ``inputs x and y`` when they are one.
-        lost: whether bytes of it were overwritten; if not, only the version of its storage has moved.
-        asked_for: whether a backward has asked for it since, and raised.
+        what: its role in the operation: ``input``, ``output``, or ``inputs x and y`` if one tensor is both.
+        lost: True if bytes of it were overwritten; otherwise only the version of its storage has changed.
+        asked_for: True if a backward has read it since, and raised.
     """
 
     op: str
-    where: Spot
+    where: SourceLine
     what: str
     shape: list[int]
     nbytes: int
@@ -67,7 +67,7 @@ class SavedTensor:
     asked_for: bool = False
 
     def __str__(self) -> str:
-        place = Spot(self.where.file, self.where.line, f"`{self.where.text}`" if self.where.text else "")
+        place = SourceLine(self.where.file, self.where.line, f"`{self.where.text}`" if self.where.text else "")
         return f"the {self.what} {self.shape} of `{self.op}` ({place})"
 
 
@@ -76,29 +76,29 @@ class Row:
     """One in-place operation, or an error.
 
     Attributes:
-        number: from 1, in the order of the program.
+        number: the position in the program's order, from 1.
         op: the operation.
         where: the line that called it.
-        tensor: what it wrote; None for an error that is no operation's.
+        tensor: the tensor that it wrote; None for an error that no operation raised.
         before, after: the version of the storage.
         policy: the in-place policy in force.
-        recorded: whether the history knows of it.
-        verdict: the first of ``verdicts``, which are all that are true of it.
-        rules, needs, why: the rules of its gradients, what they need, and why that is so.
-        happened, instead: sentences: what was done, and what would be cheaper or safer.
+        recorded: True if the history contains the operation.
+        verdict: the first of ``verdicts``, which are all that apply.
+        rules, needs, why: the rules of its gradients, the tensors that these need, and the reason.
+        happened, instead: sentences about the effect, and about a cheaper or safer way.
         copied, marked, indexed: bytes that its own backward keeps: copies, marks, an index.
-        preserved: bytes kept for others, and ``preserved_for`` whom.
+        preserved: bytes kept for other operations, which ``preserved_for`` lists.
         stale: the saved tensors that became stale.
-        error: the error's text; "" when there was none.
-        cause: the number of the row whose write made backward raise; None when there is none, or it is not known.
-        by: "a layer" or "an optimizer", where that called the operation for the line; else "".
+        error: the error's text, or "".
+        cause: the number of the row whose write made backward raise; None if there is none or it is not known.
+        by: "a layer" or "an optimizer" if one of these called the operation for the line; otherwise "".
     """
 
     number: int
     op: str
-    where: Spot
+    where: SourceLine
     policy: str
-    tensor: Look | None = None
+    tensor: TensorView | None = None
     before: int | None = None
     after: int | None = None
     recorded: bool = False
@@ -120,7 +120,7 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict that decides."""
+        """The most serious verdict."""
         return self.verdicts[0]
 
     @property
@@ -144,7 +144,7 @@ class Totals:
     refused: int = 0
 
     def add(self, row: Row) -> None:
-        """One row more."""
+        """Add one row, unless it is an error that no operation raised."""
         if row.verdict is Verdict.RAISES:
             return
         self.operations += 1

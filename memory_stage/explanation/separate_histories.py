@@ -1,6 +1,6 @@
-"""Tensors on one memory with a history each: those whose histories do not know of a write.
+"""Find the tensors that share memory with a written tensor and whose own history lacks the write.
 
-Where a framework tells views from their base there are none; in Paddle every view is one.
+PyTorch records a view in the history of its base, so it has none; in Paddle every view is one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from memory_stage.model.finished_step import Done
 
 
 def package_of(done: Done) -> str:
-    """Whose tensors the program has; empty while that is not known."""
+    """Return the package of the program's tensors, ``paddle`` or ``torch``; "" while that is not known."""
     for entry in done.ledger.tensors.values():
         x = entry.ref()
         package = "" if x is None else type(x).__module__.partition(".")[0]
@@ -23,7 +23,7 @@ def package_of(done: Done) -> str:
 
 
 def histories_apart(fact: Wrote) -> list[TensorEntry]:
-    """The others with a name on the memory that was written, in whose histories the write does not appear."""
+    """Return the other named tensors on the written memory whose histories lack the write."""
     if fact.node is None or not fact.cover.count:
         return []
     found = []
@@ -37,8 +37,8 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
     return found
 
 
-def of_histories(apart: TensorEntry) -> str:
-    """What becomes of gradients through such a tensor."""
+def sentence_about(apart: TensorEntry) -> str:
+    """Say what gradients through such a tensor are worth."""
     name = f"`{apart.short_name}`"
     if apart.look["stop_gradient"]:
         return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."
@@ -49,5 +49,5 @@ def of_histories(apart: TensorEntry) -> str:
 
 
 def size_of(tensor: TensorEntry) -> int:
-    """In elements."""
+    """Return the number of elements."""
     return math.prod(tensor.look["shape"])

@@ -1,4 +1,4 @@
-"""A report as text for a terminal of 120 columns."""
+"""Format a report as text for a terminal of 120 columns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from memory_stage.trace.amounts import bytes_text
 
 WIDTH = 110
 _PLACE, _TENSOR = 38, 30  # columns at most
-MOST_FIRST = 3  # rows that are told before all others
+MOST_FIRST = 3  # rows that are shown before all others
 _INDENT = " " * 14
 
 
 def as_text(
     folded: list[tuple[Row, Row, int]], totals: Totals, left_out: int, cut_short: str, first: Sequence[Row] = ()
 ) -> str:
-    """Every row, its reasons below it: what a :class:`~memory_stage.explanation.report.Report` prints."""
+    """Return the text of a report: every row with its reasons below it, after the rows to read ``first``."""
     parts = [textwrap.fill(summary(totals), WIDTH)]
     for row in first[:MOST_FIRST]:
-        told = f"Look first at row {row.number}, {row.where}. {row.happened}"
-        parts += ["", textwrap.fill(told, WIDTH, break_long_words=False)]
+        sentence = f"Look first at row {row.number}, {row.where}. {row.happened}"
+        parts += ["", textwrap.fill(sentence, WIDTH, break_long_words=False)]
     widths = [max(map(len, column)) for column in zip(*(_cells(row) for row, _, _ in folded), strict=True)]
     for row, last, number in folded:
         line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
@@ -36,7 +36,7 @@ def as_text(
 
 
 def summary(totals: Totals) -> str:
-    """One or two lines of sums."""
+    """Return the totals as one or two lines."""
     number = totals.operations
     if number == 0:
         return "No in-place operation."
@@ -46,7 +46,7 @@ def summary(totals: Totals) -> str:
 
 
 def sums(totals: Totals) -> list[str]:
-    """What there is to say of the totals, in words."""
+    """Return a phrase for each total, or "" if that total is zero."""
     return [
         f"{bytes_text(totals.copied)} copied" if totals.copied else "",
         f"{bytes_text(totals.marked + totals.indexed)} of marks" if totals.marked + totals.indexed else "",
@@ -59,14 +59,14 @@ def sums(totals: Totals) -> list[str]:
 
 
 def versions(row: Row) -> str:
-    """``0 -> 1``."""
+    """Return the versions before and after the operation: ``0 -> 1``, or ``1`` if it stayed the same."""
     if row.after is None:
         return ""
     return f"{row.before} -> {row.after}" if row.after != row.before else f"{row.after}"
 
 
 def verdict(row: Row) -> str:
-    """The verdict and its bytes: ``copies 12 bytes``."""
+    """Return the verdict and its bytes: ``copies 12 bytes``."""
     nbytes = {
         Verdict.COPIES: row.copied,
         Verdict.MARKS: row.marked + row.indexed,
@@ -76,7 +76,7 @@ def verdict(row: Row) -> str:
 
 
 def needs(row: Row) -> str:
-    """What its backward needs, the rules and the reason."""
+    """Return the tensors that the operation's backward needs, with the rules and the reason."""
     if not row.rules and not row.needs:
         return row.why
     what = ", ".join(row.needs) or "nothing"
@@ -85,13 +85,13 @@ def needs(row: Row) -> str:
 
 
 def details(row: Row, last: Row, number: int) -> list[tuple[str, str]]:
-    """The reasons, each with its heading. ``number`` rows are alike, from ``row`` to ``last``."""
+    """Return the reasons, each with its heading. ``number`` rows are equal, from ``row`` to ``last``."""
     repeated = f"{number:,} times, the last time as row {last.number:,}." if number > 1 else ""
-    told = [
+    sections = [
         *(("needs", needs(row)), ("happened", row.happened), ("repeated", repeated)),
         *(("error", row.error), ("instead", row.instead)),
     ]
-    return [(heading, text) for heading, text in told if text]
+    return [(heading, text) for heading, text in sections if text]
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -105,9 +105,9 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _wrapped(told: list[tuple[str, str]]) -> list[str]:
+def _wrapped(sections: list[tuple[str, str]]) -> list[str]:
     lines = []
-    for heading, text in told:
+    for heading, text in sections:
         first = f"     {heading:<9}"
         for paragraph in text.splitlines():
             lines += textwrap.wrap(

@@ -1,4 +1,4 @@
-"""The verdicts on an in-place operation: one small vocabulary, decided in one place."""
+"""The verdicts on an in-place operation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """What an operation did to memory and to the history over it.
+    """The effect of an operation on memory and on the history.
 
-    ``word`` is what a table shows, ``meaning`` one sentence that explains it. Where several are true of one
-    operation, the one that comes first here is its verdict.
+    A table shows its ``word``; its ``meaning`` explains it in a sentence. If several apply to one operation, the one
+    that is first in this list is the operation's verdict.
     """
 
     UNNOTICED = (
@@ -41,6 +41,6 @@ class Verdict(Enum):
 
 
 def in_order(true: Iterable[Verdict]) -> tuple[Verdict, ...]:
-    """The verdicts that are true of an operation, the one that decides first; ``free`` when there is none."""
+    """Return the verdicts that apply to an operation, the most serious first; ``free`` if there is none."""
     found = set(true)
     return tuple(verdict for verdict in Verdict if verdict in found) or (Verdict.FREE,)

@@ -49,6 +49,10 @@ class Watched:
         # Bits, so that a NaN is what it was; taken by numpy's own allocator, which no meter counts.
         self._copies[self._engine.key(storage)] = self._engine.weak(storage, _ignore), which, flat[which].copy()
 
+    def is_watched(self, storage: Storage) -> bool:
+        """Return True if ``storage`` has been copied, so that a write of the engine's own must be noted."""
+        return self._engine.key(storage) in self._copies
+
     def storages(self) -> list[Storage]:
         """Those that are shared now, and once more those that were: an array may have come and gone in one line."""
         there = self._engine.shared_storages()

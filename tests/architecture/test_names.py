@@ -35,7 +35,6 @@ REPEATED_CLASSES = {
     "Counters",
     "Ear",
     "Entry",
-    "Extent",
     "Function",
     "Group",
     "Hooked",
@@ -43,11 +42,9 @@ REPEATED_CLASSES = {
     "Kept",
     "Layout",
     "Library",
-    "Look",
     "Memory",
     "Meter",
     "Options",
-    "Outside",
     "Patch",
     "Place",
     "Preserved",
@@ -104,7 +101,6 @@ SAME_THING = {
 
 #: Other names of files that repeat. To be renamed: no entry is added.
 REPEATED_FILES = {
-    "advice.py",
     "arguments.py",
     "cells.py",
     "changes.py",
@@ -155,7 +151,6 @@ CHAINS = {
     ("Hooked", "Module"),
     ("Lineage", "Ledger"),
     ("Lines", "Running"),
-    ("Listener", "Ending"),
     ("Memory", "Aliases"),
     ("Running", "Steps"),
     ("Savings", "Lineage"),

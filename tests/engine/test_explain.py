@@ -12,7 +12,7 @@ import pytest
 
 import minitensor as mt
 from memory_stage.explanation.minitensor import Report, Row, Verdict
-from memory_stage.explanation.minitensor.listening import Listener
+from memory_stage.explanation.minitensor.listener import Listener
 from minitensor import torch
 from minitensor.engine.events import listening, watch
 from minitensor.engine.operations import FUNCTIONS
@@ -486,7 +486,7 @@ def test_a_loop_is_told_once_in_text_and_row_by_row_in_data():
 
 
 def test_a_long_program_keeps_its_sums(monkeypatch):
-    monkeypatch.setattr("memory_stage.explanation.minitensor.listening.MOST_ROWS", 3)
+    monkeypatch.setattr("memory_stage.explanation.report.MOST_ROWS", 3)
 
     def program():
         x = leaf() * 1
@@ -675,7 +675,7 @@ def test_a_mistake_in_the_report_does_not_reach_the_program(monkeypatch):
     def broken(*_: Any) -> None:
         raise LookupError("broken")
 
-    monkeypatch.setattr("memory_stage.explanation.minitensor.listening.needs_of", broken)
+    monkeypatch.setattr("memory_stage.explanation.minitensor.listener.needs_of", broken)
     done = []
 
     def program():

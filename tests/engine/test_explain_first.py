@@ -9,7 +9,7 @@ import pytest
 
 import minitensor as mt
 from memory_stage.explanation.minitensor import Report, Verdict
-from memory_stage.explanation.minitensor.pytorchs import SAVES
+from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
 from tests.vocabulary.test_overwritten import RECORD, told
 

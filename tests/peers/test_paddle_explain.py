@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_stage.api import run_and_let_go
-from memory_stage.explanation.listener import Explaining
+from memory_stage.api import run_and_release
 from memory_stage.explanation.paddle_spelling import respelled
+from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.verdicts import Verdict
 from tests.peers.paddle_classics import FAILING, SILENT, START, fixed, source
 
@@ -24,8 +24,8 @@ def names(start: list[float]) -> dict[str, Any]:
 
 
 def reported(program: str) -> tuple[Any, Any, dict[str, Any]]:
-    explaining, found = Explaining(), names(START)
-    done = run_and_let_go(program, found, told=explaining.take)
+    explaining, found = StepReporter(), names(START)
+    done = run_and_release(program, found, told=explaining.on_step)
     return explaining.report(done.variant), done, found
 
 

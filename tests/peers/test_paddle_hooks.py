@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory_stage.api import run_and_let_go
-from memory_stage.explanation.listener import Explaining
+from memory_stage.api import run_and_release
+from memory_stage.explanation.step_reporter import StepReporter
 from tests.peers.test_paddle_record import events, recorded, said_by
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
@@ -137,8 +137,8 @@ def test_a_write_to_what_it_saved_is_told_as_a_wrong_gradient_for_paddle_compare
     said = said_by(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
     assert "`backward` through `Cube` (line 12) will use the new numbers and not notice" in write
-    explaining, names = Explaining(), {"paddle": paddle}
-    done = run_and_let_go(source, names, told=explaining.take)
+    explaining, names = StepReporter(), {"paddle": paddle}
+    done = run_and_release(source, names, told=explaining.on_step)
     (row,) = [row for row in explaining.report(done.variant).rows if row.where.line == 13]
     assert row.verdict.word == "unnoticed" and "`a`, which `Cube` in line 12 saved at version 0" in row.happened
     right = 3 * np.array([1.0, 2.0]) ** 2
@@ -147,7 +147,7 @@ def test_a_write_to_what_it_saved_is_told_as_a_wrong_gradient_for_paddle_compare
 
 def test_the_same_without_the_write_is_right():
     names = {"paddle": paddle}
-    run_and_let_go(CUBE + "a = a * 10.0\ny.sum().backward()\n", names)
+    run_and_release(CUBE + "a = a * 10.0\ny.sum().backward()\n", names)
     assert names["w"].grad.tolist() == [3, 12]
 
 
@@ -192,7 +192,7 @@ def test_a_program_with_both_does_what_it_does_alone(ends):
     plain, watched = {"paddle": paddle}, {"paddle": paddle}
     with contextlib.suppress(ValueError):
         exec(source, plain)
-    run_and_let_go(source, watched)
+    run_and_release(source, watched)
     assert watched["seen"] == plain["seen"]
     for name in ("w", "a", "y"):
         ours, theirs = watched[name], plain[name]
@@ -204,6 +204,6 @@ def test_a_program_with_both_does_what_it_does_alone(ends):
 
 def test_a_hook_and_a_function_go_on_when_the_recording_is_over():
     names = {"paddle": paddle, "seen": []}
-    run_and_let_go(CUBE + "h = a.register_hook(lambda g: seen.append(1) or g * 2)\n", names)
+    run_and_release(CUBE + "h = a.register_hook(lambda g: seen.append(1) or g * 2)\n", names)
     names["y"].sum().backward()
     assert names["seen"] == [1] and names["w"].grad.tolist() == [6, 24]

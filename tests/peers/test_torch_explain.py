@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from memory_stage.api import run_and_let_go  # noqa: E402
-from memory_stage.explanation.listener import Explaining, explain  # noqa: E402
+from memory_stage.api import explain, run_and_release  # noqa: E402
+from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
 from memory_stage.explanation.verdicts import Verdict  # noqa: E402
 from tests.peers.classics import CLASSICS, fixed  # noqa: E402
 
@@ -23,9 +23,9 @@ BAD = (Verdict.UNNOTICED, Verdict.REFUSED, Verdict.STALE)
 
 
 def reported(program: str):
-    explaining = Explaining()
+    explaining = StepReporter()
     torch.manual_seed(0)
-    done = run_and_let_go(program, dict(NAMES), told=explaining.take)
+    done = run_and_release(program, dict(NAMES), told=explaining.on_step)
     return explaining.report(done.variant), done
 
 

@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from memory_stage.api import run_and_let_go  # noqa: E402
-from memory_stage.explanation.listener import Explaining  # noqa: E402
+from memory_stage.api import run_and_release  # noqa: E402
+from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -102,8 +102,8 @@ TRAININGS = {
 
 
 def reported(source: str):
-    explaining = Explaining()
-    done = run_and_let_go(source, {"__name__": "__main__"}, told=explaining.take)
+    explaining = StepReporter()
+    done = run_and_release(source, {"__name__": "__main__"}, told=explaining.on_step)
     return explaining.report(done.variant), done
 
 

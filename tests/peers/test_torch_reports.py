@@ -12,16 +12,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np  # noqa: E402
 
-from memory_stage.api import run_and_let_go  # noqa: E402
-from memory_stage.explanation.listener import Explaining  # noqa: E402
+from memory_stage.api import run_and_release  # noqa: E402
+from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
 from memory_stage.explanation.verdicts import Verdict  # noqa: E402
 
 
 def reported(program: str):
-    explaining = Explaining()
+    explaining = StepReporter()
     torch.manual_seed(0)
     names = {"torch": torch, "nn": torch.nn, "np": np}
-    done = run_and_let_go(program, names, told=explaining.take)
+    done = run_and_release(program, names, told=explaining.on_step)
     return explaining.report(done.variant), done
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import minitensor as mt
 from book_kit.tables import refusals_table as tables
-from memory_stage.explanation.minitensor.pytorchs import SAVES
+from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
 from tests.vocabulary import learners, test_overwritten
 from tests.vocabulary.test_overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, is_missing, told

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.engines.minitensor import numpy_writes as outside
 from memory_stage.engines.protocol import Block, Copied, Fate, Layout, Look, Role, Saved
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
@@ -357,9 +356,10 @@ class MinitensorEngine:
 
     def bits(self, storage: Storage) -> np.ndarray | None:
         """So that a NaN is what it was."""
-        if gpu_of(storage.buffer) is not None or not storage.buffer.size:
+        buffer = storage.buffer
+        if gpu_of(buffer) is not None or not buffer.size:
             return None
-        return outside.bits(storage)
+        return restrided(buffer, (buffer.size,), (buffer.itemsize,)).view(f"u{buffer.itemsize}")
 
 
 #: It has no state: what it answers is all in what it is asked of.

@@ -1,4 +1,4 @@
-"""What the in-place operations of a program do, told one by one: ``minitensor.explain``.
+"""Explain each in-place operation of a program of minitensor: ``minitensor.explain``.
 
     >>> def program():
     ...     x = mt.to_tensor([1.0, 2.0], stop_gradient=False) * 1
@@ -7,11 +7,9 @@
     ...
     >>> print(mt.explain(program))
 
-Each row says what the operation's backward needs and why (it quotes the derivative table), what happened to memory,
-which saved tensors became stale, and what would be cheaper or safer. Its verdict is one of a fixed few:
-:class:`Verdict`. Nothing else decides whether an operation is free, copies, is refused or makes something stale.
-
-May import: all that stands below ``explaining``.
+Each row says which tensors the operation's backward needs and why (it quotes the derivative table), how memory
+changed, which saved tensors became stale, and which way would be cheaper or safer. Its verdict is one of a fixed set,
+:class:`Verdict`: whether the operation is free, copies, is refused or makes a saved tensor stale.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from memory_stage.explanation.minitensor.listening import Listener
+from memory_stage.explanation.minitensor.listener import Listener
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.rows import Row
 from memory_stage.explanation.verdicts import Verdict
@@ -29,7 +27,7 @@ from minitensor.memory.reachable_names import in_reach, others_in_reach
 
 watching.add(__name__)
 
-#: Of a program whose tensors are none of this package's.
+#: For a program that uses another framework's tensors and none of minitensor's.
 ELSEWHERE = (
     "The program is one of {0}, and this report hears minitensor's own operations only: "
     "`memory_stage.explain(function, ...)`, called alike, reports of those of {0}."
@@ -41,17 +39,17 @@ __all__ = ["Listener", "Report", "Row", "Verdict", "explain"]
 def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
     """Call ``function(*args, **kwargs)`` and report each of its in-place operations, in order.
 
-    Of a program of PyTorch or Paddle it says that ``memory_stage.explain``, called alike, reports of that.
+    For a program of PyTorch or Paddle the report refers to ``memory_stage.explain``, which takes the same arguments.
 
-    The program runs as it would unwatched: the same values, versions, lifetimes, bytes and peak. What it returns is
-    let go; the report keeps no tensor alive.
+    The program runs as it would unobserved: the same values, versions, lifetimes, bytes and peak. Its result is
+    discarded, and the report keeps no tensor alive.
 
     Args:
-        catch: return the report when the program raises an error, which is in ``report.error`` without its traceback.
+        catch: if the program raises an error, return the report with the error in ``report.error``, without traceback.
 
     Raises:
-        whatever the program raises, unless ``catch`` is True. The report is then in the error's attribute
-        ``explained``. Either way the error is told in the report, at the operation that raised it.
+        Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report. Either way
+        the report has a row for the error, at the operation that raised it.
     """
     listener = Listener(in_reach(function, args, kwargs))
     try:
@@ -71,7 +69,7 @@ def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **
 
 
 def _without_traceback(error: Exception) -> Exception:
-    """The error; its frames, which would keep the program's tensors alive, are let go."""
+    """Return the error without its frames, which would keep the program's tensors alive."""
     each: BaseException | None = error
     while each is not None:
         each.__traceback__ = None

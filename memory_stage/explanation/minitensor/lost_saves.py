@@ -1,4 +1,4 @@
-"""What a write took of what other operations had saved, and what it made stale."""
+"""The saved tensors whose bytes a write overwrote or preserved, and those that it made stale."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.explanation.rows import SavedTensor, Spot
+from memory_stage.explanation.rows import SavedTensor, SourceLine
 from minitensor.engine.autograd.context import GUARD
 from minitensor.engine.core.history import Node, Saved
 from minitensor.engine.core.regions import address
@@ -21,19 +21,19 @@ from minitensor.engine.saved.saved import FREED, Lost, is_right, version_saved
 from minitensor.memory.backward_needs import row_of
 from minitensor.memory.source_lines import Site
 
-#: A saved tensor that became stale: its node, the names it is saved by, and how a row tells it.
+#: A saved tensor that became stale: its node, its names in the derivative rule, and its entry in a row.
 Stale = tuple["weakref.ref[Node]", list[str], SavedTensor]
 
 
 @dataclass
 class Taken:
-    """What a write took of what others had saved.
+    """The saved tensors whose bytes one write overwrote.
 
     Attributes:
-        patches: the bytes that were preserved, by the identity of the storage that holds them.
-        preserved_for: the savers.
-        stale: those that lost bytes and were right before.
-        cells: where the bytes of those lie.
+        patches: the number of preserved bytes, by the id of the storage that holds them.
+        preserved_for: the saved tensors that can still be read.
+        stale: those that cannot, and could before this write.
+        cells: the cells of the stale ones.
     """
 
     patches: dict[int, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Taken:
     cells: list[Cells] = field(default_factory=list)
 
     def add(self, storage: Storage, savers: list[tuple[Node, int]], patch: Patch | None) -> None:
-        """The write took bytes that ``savers`` had saved; ``patch`` preserves them, unless it is None."""
+        """Add the bytes of ``savers`` that the write overwrote; ``patch`` preserves them, unless it is None."""
         if patch is not None:
             self.patches[id(patch.storages[0])] = patch.nbytes
         kept, lost = [], []
@@ -55,17 +55,17 @@ class Taken:
             elif _was_right(storage, version_saved(saved)):
                 lost.append((node, k))
                 self.cells.append(Cells.of(saved[0]))
-        self.preserved_for += [told for _, _, told in _saved_tensors(kept, lost=False)]
-        self.stale += [(weakref.ref(node), names, told) for node, names, told in _saved_tensors(lost, lost=True)]
+        self.preserved_for += [saved for _, _, saved in _saved_tensors(kept, lost=False)]
+        self.stale += [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(lost, lost=True)]
 
     def preserved(self, besides: Iterable[int]) -> int:
-        """Bytes that were preserved, where no storage in ``besides``, which an operation keeps itself, has them."""
+        """Return the number of preserved bytes outside the storages ``besides``, which the operation keeps itself."""
         own = set(besides)
         return sum(nbytes for storage, nbytes in self.patches.items() if storage not in own)
 
 
 def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[tuple[Node, list[str], SavedTensor]]:
-    """How to tell what each node saved; what it saved twice (as in ``x * x``) once."""
+    """Return an entry for each saved tensor; one that a node saved twice (as in ``x * x``) has one entry."""
     groups: dict[tuple[Any, ...], tuple[Node, list[int]]] = {}
     for node, k in savers:
         array = node.saved[k][0]
@@ -73,15 +73,15 @@ def _saved_tensors(savers: Iterable[tuple[Node, int]], lost: bool) -> Iterator[t
         groups.setdefault(key, (node, []))[1].append(k)
     for node, positions in groups.values():
         array = node.saved[positions[0]][0]
-        spot = Spot.of(Site(node.code, node.instruction, {}).place)
+        line = SourceLine.of(Site(node.code, node.instruction, {}).place)
         saved_names = node.op.saved_names
         names = [saved_names[k] for k in positions if k < len(saved_names)]
         what = _what(node.op.name, names)
-        yield node, names, SavedTensor(node.op.name, spot, what, list(array.shape), array.nbytes, lost)
+        yield node, names, SavedTensor(node.op.name, line, what, list(array.shape), array.nbytes, lost)
 
 
 def _what(op: str, names: list[str]) -> str:
-    """``input``, ``output``, ``inputs x and y``."""
+    """Return the role of a saved tensor: ``input``, ``output``, ``inputs x and y``."""
     row = row_of(op) or row_of(op + "_")
     if names == ["out"]:
         return "output"
@@ -93,13 +93,13 @@ def _what(op: str, names: list[str]) -> str:
 
 
 def _was_right(storage: Storage, version: int) -> bool:
-    """Whether what was saved at ``version`` was right just before the last write."""
+    """Return True if a tensor saved at ``version`` could be read until the last write."""
     first, last = getattr(storage, "preserving", (0, -1))
     return version == storage.version - 1 or (last == storage.version - 1 and first <= version)
 
 
 def _saved_of(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
-    """What living nodes have saved of ``storage``: the node, the position in its ``saved``, and the entry there."""
+    """Yield what living nodes have saved of ``storage``: node, position in its ``saved``, and the entry there."""
     for link in storage.savers or ():
         node = link()
         if node is None or node.saved is FREED or node.op is GUARD:
@@ -110,38 +110,36 @@ def _saved_of(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
 
 
 def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
-    """What was saved of cells that were written while the version of their storage stayed: it is held to be right."""
+    """Return the saved tensors in ``written`` cells that backward will read although the bytes have changed.
+
+    The write did not change the version of their storage, so backward considers them unchanged.
+    """
     found = [
         (node, k)
         for node, k, saved in _saved_of(storage)
-        if is_right(saved) and getattr(saved[2], "noted", None) is None and _meet(Cells.of(saved[0]), written)
+        if is_right(saved) and getattr(saved[2], "noted", None) is None and Cells.of(saved[0]).overlaps(written)
     ]
-    return [told for _, _, told in _saved_tensors(found, lost=True)]
-
-
-def _meet(a: Cells, b: Cells) -> bool:
-    begin, end = max(a.begin, b.begin), min(a.end, b.end)
-    return begin < end and bool((a.marked(begin, end) & b.marked(begin, end)).any())
+    return [saved for _, _, saved in _saved_tensors(found, lost=True)]
 
 
 def moved(storage: Storage) -> list[Stale]:
-    """What became stale by the last write although none of its bytes were taken: only the version has moved."""
+    """Return the saved tensors that the last write made stale by the version alone: none of their bytes changed."""
     found = [
         (node, k)
         for node, k, saved in _saved_of(storage)
         if type(saved[2]) is not Lost and not is_right(saved) and _was_right(storage, version_saved(saved))
     ]
-    return [(weakref.ref(node), names, told) for node, names, told in _saved_tensors(found, lost=False)]
+    return [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(found, lost=False)]
 
 
 def written_cells(x: Tensor, where: Any) -> Cells:
-    """The part of ``x`` that a write covered."""
+    """Return the cells of ``x`` that a write covered; ``where`` is as in the event ``"write"``."""
     array = x._array
     return Cells.picked(array, where) if isinstance(where, tuple) else Cells.of(array if where is None else where)
 
 
 def preservable(x: Tensor, where: Any, cells: list[Cells]) -> int:
-    """Bytes that lie in the written part of ``x`` and in one of ``cells``."""
+    """Return the number of bytes in the written part of ``x`` that also belong to one of ``cells``."""
     array, written = x._array, written_cells(x, where)
     needed = np.zeros(written.extent, np.bool_)
     for each in cells:

@@ -1,23 +1,20 @@
-"""What the in-place operations of a program of PyTorch or Paddle did: a report made of what the stage's recorder saw.
+"""Report the in-place operations of a program of PyTorch or Paddle from the steps of its recording.
 
     >>> import torch
     >>> print(stage.explain(program, x))
 
-It has the rows, words and looks of ``minitensor.explain``, which hears this package's own operations. A row names the
-line that wrote, what was saved of those bytes by which line, and what to write instead.
+The report has the format of ``minitensor.explain``, which listens to minitensor's own operations. A row names the line
+that wrote, the lines that had saved those bytes, and a statement to write instead.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from memory_stage.api import run_and_let_go
 from memory_stage.explanation import advice
-from memory_stage.explanation.report import Report
-from memory_stage.explanation.report_words import (
+from memory_stage.explanation.entry_phrases import (
     called,
     has_history,
     is_leaf,
@@ -30,33 +27,32 @@ from memory_stage.explanation.report_words import (
     what_became_stale,
     who_wrote,
 )
-from memory_stage.explanation.rows import Look, Row, Spot, Totals
-from memory_stage.explanation.separate_histories import histories_apart, of_histories, package_of, size_of
+from memory_stage.explanation.report import Report
+from memory_stage.explanation.rows import Row, SourceLine, TensorView
+from memory_stage.explanation.separate_histories import histories_apart, package_of, sentence_about, size_of
 from memory_stage.explanation.verdicts import Verdict, in_order
 from memory_stage.model.changes import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import SaveEntry, TensorEntry
 from memory_stage.model.finished_step import Done
 
-MOST_ROWS = 1000  # the totals count what happens after them
-
 NOT_KNOWN = "The history does not know of it."
 
 
-class Explaining:
-    """Takes the steps of a recording as they end. ``report`` makes rows of them when it is over."""
+class StepReporter:
+    """Collect rows while a program is recorded: the recorder calls ``on_step``, and ``report`` completes the rows."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
-        self._causes: dict[SaveEntry, Row] = {}  # by what it made stale
-        self._about: dict[int, advice.About] = {}  # by the numbers of rows
-        self._in_forward: dict[int, TensorEntry] = {}  # by the numbers of rows, what a `forward` wrote
+        self._causes: dict[SaveEntry, Row] = {}  # the row of the write that made a saved tensor stale
+        self._about: dict[int, advice.About] = {}  # by the number of the row
+        self._in_forward: dict[int, TensorEntry] = {}  # the tensor that a `forward` wrote, by the number of the row
         self._report = Report()
         self._package = ""
-        #: Tensors on memory that was written, in whose histories the write does not appear; through which, and its row.
+        #: A tensor whose history lacks a write to its memory, the tensor that was written, and the row of the write.
         self._apart: list[tuple[TensorEntry, TensorEntry, Row]] = []
 
-    def take(self, done: Done) -> None:
-        """A step is over."""
+    def on_step(self, done: Done) -> None:
+        """Add the rows of a finished step."""
         self._package = self._package or package_of(done)
         for fact in done.facts:
             self._use(fact)
@@ -82,7 +78,7 @@ class Explaining:
             self._add(self._failed(done))
 
     def _marked_dirty(self, fact: Wrote) -> None:
-        """A function written by hand tells torch of its write by a version more: the history knows of that write."""
+        """Correct the last row if a user-defined function raised the version: the history then has its write."""
         last = self._rows[-1] if self._rows else None
         if last is None or fact.op != UNTOLD or self._in_forward.get(last.number) is not fact.tensor:
             return
@@ -91,7 +87,7 @@ class Explaining:
             last.happened = "" if last.happened == NOT_KNOWN else last.happened
 
     def report(self, variant: dict[str, Any]) -> Report:
-        """All of it; ``variant``: the trace."""
+        """Complete the rows and return the report; ``variant`` is the trace of the recording."""
         code = variant["code"]
         self._report.cut_short = variant["truncated"] or ""
         for row in self._rows:
@@ -101,16 +97,13 @@ class Explaining:
             row.by = who_wrote(row)
             about = self._about.get(row.number, advice.NOTHING)
             row.instead = advice.instead(row, code, replace(about, package=self._package or about.package))
-        self._tell_unasked()
-        self._report.totals = Totals()
+        self._note_unread()
         for row in self._rows:
-            self._report.totals.add(row)
-        self._report.rows = self._rows[:MOST_ROWS]
-        self._report.left_out = len(self._rows) - len(self._report.rows)
+            self._report.add(row)
         return self._report
 
-    def _tell_unasked(self) -> None:
-        """A program that came to its end without an error was asked for nothing that is stale."""
+    def _note_unread(self) -> None:
+        """If the program ended without an error, say of each stale tensor that no backward has read it."""
         if any(row.error for row in self._rows):
             return
         for row in self._rows:
@@ -131,7 +124,7 @@ class Explaining:
         self._rows.append(row)
 
     def _use(self, fact: Any) -> None:
-        """Where a value goes on whose history does not know of a write, gradients through it will be wrong."""
+        """Correct the row of a write if a tensor whose history lacks it is used: gradients through it are wrong."""
         used = [*getattr(fact, "inputs", ()), *getattr(fact, "reads", ())]
         used += [fact.base] if isinstance(fact, Viewed) and fact.base is not None else []
         for apart, written, row in [each for each in self._apart if each[0] in used]:
@@ -139,18 +132,18 @@ class Explaining:
             if Verdict.UNRECORDED in row.verdicts or row.stale:
                 continue
             row.verdicts = in_order({*row.verdicts, Verdict.UNRECORDED} - {Verdict.FREE})
-            row.happened = of_histories(apart)
+            row.happened = sentence_about(apart)
             about = self._about.get(row.number, advice.NOTHING)
             name = apart.short_name
             self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
 
     def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
-        look = None
+        view = None
         if tensor is not None:
             shape = tensor.look.get("elements", tensor.look)["shape"]
             size = math.prod(tensor.look["shape"]) * tensor.storage.event["itemsize"]
-            look = Look(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
-        return Row(0, op, Spot(None, done.line, ""), "by versions", look, verdicts=in_order(verdicts))
+            view = TensorView(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
+        return Row(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
 
     def _wrote(self, done: Done, fact: Wrote) -> Row:
         verdicts = []
@@ -170,11 +163,11 @@ class Explaining:
             self._causes[save] = row
         row.happened = what_became_stale(fact.victims) or (NOT_KNOWN if verdicts else "")
         if fact.taken:
-            told = (
+            unnoticed = (
                 f"It overwrites {the_saved(fact.taken)}. No version of that is compared: backward will use the new "
                 f"numbers, and its gradients will be wrong."
             )
-            row.happened = f"{told} {what_became_stale(fact.victims)}".strip()
+            row.happened = f"{unnoticed} {what_became_stale(fact.victims)}".strip()
         if fact.victims:
             row.happened += other_names(fact.tensor)
         return row
@@ -227,13 +220,13 @@ class Explaining:
         return row
 
     def _asked_for(self, error: str) -> list[SaveEntry]:
-        """What an error that came from the program's own code in backward asks for, where only one thing fits."""
+        """Return the saved tensor that an error raised in the program's own backward is about, if only one fits."""
         shape, now, saved = versions_in(error)
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
     def _fitting(self, error: Row) -> None:
-        """Lead an error to the write that fits what it says, where nobody is known to have saved the tensor."""
+        """Find the write that fits an error if the operation that saved the tensor is not known."""
         shape, now, saved = versions_in(error.error)
         fit = [
             row
@@ -255,28 +248,3 @@ class Explaining:
             f"`checkpoint` keeps what it is given. Row {by.number}, in line {by.where.line}, is the last write that "
             f"fits."
         )
-
-
-def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
-    """Call ``function(*args, **kwargs)``, record it, and report what its in-place operations did.
-
-    For programs of PyTorch or Paddle; ``minitensor.explain`` reports those of this package, and costs less.
-
-    Args:
-        catch: return the report when the program raises an error, which is in ``report.error``.
-
-    Raises:
-        whatever the program raises, unless ``catch`` is True. The report is then in the error's attribute
-        ``explained``.
-    """
-    explaining = Explaining()
-    names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
-    done = run_and_let_go("function(*args, **kwargs)", names, functions=(function,), limit=10_000, told=explaining.take)
-    report = explaining.report(done.variant)
-    if done.error is None:
-        return report
-    if not (catch and isinstance(done.error, Exception)):
-        done.error.explained = report  # type: ignore[attr-defined]  # a tool finds the report there
-        raise done.error
-    report.error = done.error
-    return report

@@ -1,9 +1,8 @@
-"""Listens to a program and writes a row for each of its in-place operations.
+"""Write a row for each in-place operation of minitensor, from the engine's events.
 
-* It hears the engine's events only, and hands each to whoever listened before.
-* It keeps identities, weak references, texts and numbers: values, versions, lifetimes, allocated bytes and peak are
-  those of the unwatched run.
-* What goes wrong in here ends the report, not the program.
+* The listener keeps ids, weak references, texts and numbers only. So values, versions, lifetimes, allocated bytes and
+  the peak are the same as in an unobserved run.
+* An error of the listener ends the report, and the program continues.
 """
 
 from __future__ import annotations
@@ -14,19 +13,22 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from memory_stage.engines.minitensor.numpy_writes import Outside
-from memory_stage.explanation.minitensor import advice
+from memory_stage.engines.minitensor.engine import MINITENSOR
+from memory_stage.explanation.minitensor import alternatives
 from memory_stage.explanation.minitensor.lost_saves import Taken, moved, preservable, unnoticed, written_cells
-from memory_stage.explanation.minitensor.phrases import REBOUND, what_happened
-from memory_stage.explanation.minitensor.pytorchs import Pytorchs
+from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
+from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_happened
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.rows import Look, Row, SavedTensor, Spot
+from memory_stage.explanation.rows import Row, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdicts import Verdict, in_order
+from memory_stage.model.outside import Watched
 from memory_stage.recorder.stack_headroom import Room
 from minitensor.engine.core.history import Leaf, Node, Saved, peek
+from minitensor.engine.core.regions import address
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.events import Subscription
+from minitensor.engine.events import Subscription, watch
 from minitensor.engine.modes import modes
+from minitensor.engine.saved.cells import Cells
 from minitensor.memory.backward_needs import (
     Needs,
     NewSaves,
@@ -41,23 +43,28 @@ from minitensor.memory.source_lines import Site, Sources, caller_in_package, is_
 
 Listening = TypeVar("Listening", bound="Listener")
 
-MOST_ROWS = 1000  # the totals count what happens after them
-
 
 class Listener(Subscription):
-    """A context manager: inside, in-place operations get their rows. ``report`` has them."""
+    """A context manager that adds a row to ``report`` for each in-place operation.
 
-    def __init__(self, known: Iterable[tuple[str, Tensor]] = ()) -> None:
+    Args:
+        known: tensors that exist already, each with its name.
+        while_recorded: if True, the listener closes when the recorder that opened after it has closed, so that the
+            rest of a long program runs at full speed.
+    """
+
+    def __init__(self, known: Iterable[tuple[str, Tensor]] = (), *, while_recorded: bool = False) -> None:
         self.report = Report()
+        self._while_recorded = while_recorded
+        self._is_below_recorder = False
         self._sources = Sources()
         self._sharing = Sharing()
-        self._outside = Outside()
-        self._pytorchs = Pytorchs()
+        self._outside = Watched(MINITENSOR)
+        self._pytorch = PytorchRefusals()
         self._taken: Taken | None = None
-        #: (id of a node, name of what it saved) -> the node, the row that made it stale, and how that row tells it.
+        #: (id of a node, name of a saved tensor) -> the node, the number of the row that made it stale, and its entry.
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
-        self._told = 0, ""  # the identity and text of the last error that has a row
-        self._number = 0
+        self._last_error = 0, ""  # the id and text of the last error that has a row
         for name, x in known:
             self._sharing.register(x, name)
 
@@ -66,6 +73,8 @@ class Listener(Subscription):
     def __enter__(self: Listening) -> Listening:
         self.open()
         self._outside.open()
+        for storage in self._outside.storages():
+            self._outside.note(storage)
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -76,10 +85,16 @@ class Listener(Subscription):
             self.close()
             self._outside.close()
             self._sources, self._sharing, self._stale = Sources(), Sharing(), {}
-            self._pytorchs = Pytorchs()
+            self._pytorch = PytorchRefusals()
 
     def on_event(self, kind: str, *arguments: Any) -> None:
-        """The engine tells what has happened."""
+        """Add a row for an event, or note it for a later row."""
+        if self._while_recorded:
+            if watch.listener != self._receive:
+                self._is_below_recorder = True
+            elif self._is_below_recorder:
+                self.close()
+                return
         with Room():
             try:
                 self._note(kind, sys._getframe(1), *arguments)
@@ -94,52 +109,51 @@ class Listener(Subscription):
         if kind in ("make", "view", "start"):
             self._look_outside(frame)
         if kind == "make":
-            self._pytorchs.made(frame, *arguments)
+            self._pytorch.made(frame, *arguments)
         elif kind == "write":
-            self._wrote(Site.of(frame), caller_in_package(frame), *arguments)
+            self._on_write(Site.of(frame), caller_in_package(frame), *arguments)
         elif kind == "taken":
             self._taken = self._taken or Taken()
             self._taken.add(*arguments)
         elif kind == "view":
             view, op, (base,) = arguments
             self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
-            self._pytorchs.viewed(view, op, base)
+            self._pytorch.viewed(view, op, base)
         elif kind == "free":
             self._sharing.on_freed(*arguments)
-            self._pytorchs.gone(*arguments)
+            self._pytorch.on_freed(*arguments)
         elif kind == "meta":
-            self._reshaped(Site.of(frame), *arguments)
+            self._on_meta(Site.of(frame), *arguments)
         elif kind == "refused":
-            self._refused(Site.of(frame), *arguments)
+            self._on_refused(Site.of(frame), *arguments)
         elif kind == "stale":
-            self._raised(Site.of(frame), *arguments)
+            self._on_stale(Site.of(frame), *arguments)
 
-    def _row(self, site: Site, op: str, look: Look | None, **told: Any) -> Row:
-        """A row more."""
-        self._number += 1
-        row = Row(self._number, op, Spot.of(site.place), modes.policy, look, **told)
-        self.report.totals.add(row)
-        if len(self.report.rows) < MOST_ROWS:
-            self.report.rows.append(row)
-        else:
-            self.report.left_out += 1
+    def _add(self, site: Site, op: str, view: TensorView | None, **fields: Any) -> Row:
+        """Add a row to the report and return it."""
+        row = Row(0, op, SourceLine.of(site.place), modes.policy, view, **fields)
+        self.report.add(row)
         return row
 
-    def _look(self, site: Site, op: str, x: Tensor) -> Look:
-        """``x``, which ``op`` writes; the name that it has there is noted."""
+    def _view(self, site: Site, op: str, x: Tensor) -> TensorView:
+        """Describe ``x``, which ``op`` writes, and note its name there."""
         self._sharing.register(x, self._sources.written(site, op))
         name, view_of, array = self._sharing.name_of(x), self._sharing.base_of(x), x._array
-        return Look(name, list(array.shape), array.dtype.name, array.nbytes, view_of)
+        return TensorView(name, list(array.shape), array.dtype.name, array.nbytes, view_of)
 
     # ---------- writes ----------
 
     def _look_outside(self, frame: FrameType) -> None:
-        """A row for what numpy or another library has written, where a backward needs what was there."""
-        for storage, cells in self._outside.changed():
-            stale = unnoticed(storage, cells)
+        """Add a row if numpy or another library has overwritten bytes that a backward needs."""
+        for storage in self._outside.storages():
+            changed = self._outside.changed(storage, set())
+            if not changed.size:
+                continue
+            size = storage.buffer.itemsize
+            stale = unnoticed(storage, Cells.at(changed + address(storage.buffer) // size, size))
             if not stale:
                 continue
-            row = self._row(
+            row = self._add(
                 Site.of(frame),
                 "numpy",
                 None,
@@ -151,11 +165,11 @@ class Listener(Subscription):
             )
             row.happened = f"Before this line, numpy or another library wrote. {what_happened(row, '', '', False)}"
 
-    def _wrote(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+    def _on_write(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
-            return  # a gradient was added to, and nobody needed what it was
+            return  # backward accumulated into a gradient that no operation had saved
         taken, self._taken = self._taken or Taken(), None
-        look = self._look(site, op, x)
+        view = self._view(site, op, x)
         recorded = modes.grad and x._node is not None and type(x._node) is not Leaf
         needs, kept = Needs(), NewSaves()
         if recorded and (node := node_of_write(x)) is not None:
@@ -163,12 +177,13 @@ class Listener(Subscription):
         in_layer = not recorded and modes.layer != ""
         unrecorded, whose = ("", "") if in_layer else self._unrecorded(x, recorded)
         below = memory_of(x)
-        self._outside.wrote(below)
+        if self._outside.is_watched(below):
+            self._outside.wrote(below, MINITENSOR.written(x, where))
         unseen = [] if below is x._storage else unnoticed(below, written_cells(x, where))
         if by == "a layer" and unrecorded == "leaf" and below.savers is None:
             unrecorded = "init"
         gone = taken.stale + ([] if modes.policy == "copy_on_write" else moved(x._storage))
-        stale = [told for _, _, told in gone] + unseen
+        stale = [saved for _, _, saved in gone] + unseen
         preserved = taken.preserved(besides=kept.storages)
         verdicts = in_order(
             verdict
@@ -182,7 +197,7 @@ class Listener(Subscription):
             )
             if true
         )
-        facts = advice.Facts(
+        facts = alternatives.Facts(
             op,
             x._array.nbytes,
             x._array.size,
@@ -191,13 +206,13 @@ class Listener(Subscription):
             kept.marked,
             preserved,
             preservable(x, where, taken.cells) if stale else 0,
-            [told.lost for _, _, told in gone],
+            [saved.lost for _, _, saved in gone],
             by,
         )
-        row = self._row(
+        row = self._add(
             site,
             op,
-            look,
+            view,
             before=x._storage.version - 1,
             after=x._storage.version,
             recorded=recorded,
@@ -213,17 +228,17 @@ class Listener(Subscription):
             stale=stale,
             by=by,
         )
-        refused = "" if gone else self._pytorchs.refuses(site, x, op, inputs, where, kept.copied, recorded)
+        refused = "" if gone else self._pytorch.refuses(site, x, op, inputs, where, kept.copied, recorded)
         row.happened = f"{what_happened(row, unrecorded, whose, in_layer)} {refused}".strip()
         is_update = unrecorded and not (unrecorded == "leaf" and stale)
-        row.instead = advice.in_all(facts, unrecorded if is_update else "", whose, refused)
-        if row in self.report.rows[-1:]:
-            for link, names, told in gone:
+        row.instead = alternatives.in_all(facts, unrecorded if is_update else "", whose, refused)
+        if not self.report.left_out:
+            for link, names, saved in gone:
                 for what in names:
-                    self._stale[id(link()), what] = link, row.number, told
+                    self._stale[id(link()), what] = link, row.number, saved
 
     def _unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
-        """Why the history does not know of a write through ``x`` (a key of ``advice.UNRECORDED``), and whose."""
+        """Return why a history lacks a write through ``x`` (a key of ``alternatives.UNRECORDED``), and its tensor."""
         node = peek(x)
         if not recorded and node is not None:
             if type(node) is Leaf:
@@ -234,58 +249,57 @@ class Listener(Subscription):
                 return ("detached" if other._storage is x._storage else "data"), self._sharing.called(other)
         return "", ""
 
-    def _reshaped(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def _on_meta(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         version = x._storage.version
         recorded = modes.grad and peek(x) is not None
         happened = REBOUND.get(op, "Only shape and strides have changed.")
-        self._row(
+        self._add(
             site,
             op,
-            self._look(site, op, x),
+            self._view(site, op, x),
             before=version - 1 if op == "cast_" else version,
             after=version,
             recorded=recorded,
             verdicts=(Verdict.METADATA,),
-            happened=f"{happened} {self._pytorchs.refuses_view(x, recorded)}".rstrip(),
+            happened=f"{happened} {self._pytorch.refuses_view(x, recorded)}".rstrip(),
         )
 
     # ---------- errors ----------
 
-    def _refused(self, site: Site, error: Exception, reason: str, op: str, x: Tensor, *rest: Any) -> None:
-        """In-place ``op`` on ``x`` is about to raise; the ``rest`` is what the maker of the error was given."""
+    def _on_refused(self, site: Site, error: Exception, reason: str, op: str, x: Tensor, *rest: Any) -> None:
+        """Add a row for the in-place ``op`` on ``x``, which is about to raise; ``rest`` depends on the reason."""
         needs = needs_of(op, wanted_by(op, rest)) if reason == "needs_own_input" else Needs()
         version, array = x._storage.version, x._array
-        self._row(
+        self._add(
             site,
             op,
-            self._look(site, op, x),
+            self._view(site, op, x),
             before=version,
             after=version,
             verdicts=(Verdict.REFUSED,),
             rules=needs.rules,
             needs=needs.what,
             why=needs.why,
-            error=self._tell(error),
+            error=self._text_of(error),
             happened="Nothing was written.",
-            instead=advice.for_refusal(reason, advice.Facts(op, array.nbytes, array.size, needs)),
+            instead=alternatives.for_refusal(reason, alternatives.Facts(op, array.nbytes, array.size, needs)),
         )
 
-    def _raised(self, site: Site, error: Exception, reason: str, node: Node, what: str, saved: Saved) -> None:
-        """A backward found that what ``node`` saved is stale."""
-        link, cause, told = self._stale.get((id(node), what), (None, None, None))
+    def _on_stale(self, site: Site, error: Exception, reason: str, node: Node, what: str, saved: Saved) -> None:
+        """Add a row for a backward that is about to raise because a tensor saved by ``node`` is stale."""
+        link, cause, entry = self._stale.get((id(node), what), (None, None, None))
         if link is not None and link() is not node:
-            cause = told = None
+            cause = entry = None
         happened = "Backward needs a saved tensor that a write has made stale."
-        if told is not None:
-            told.asked_for = True
-            happened = f"Backward needs {told}; row {cause} made it stale."
-        self._row(
-            site, "backward", None, verdicts=(Verdict.RAISES,), error=self._tell(error), happened=happened, cause=cause
-        )
+        if entry is not None:
+            entry.asked_for = True
+            happened = f"Backward needs {entry}; row {cause} made it stale."
+        text = self._text_of(error)
+        self._add(site, "backward", None, verdicts=(Verdict.RAISES,), error=text, happened=happened, cause=cause)
 
     def ended(self, error: BaseException) -> None:
-        """The program has ended with ``error``."""
-        if not self._open or self._told == (id(error), str(error)):
+        """Add a row for the ``error`` that ended the program, unless the operation that raised it has one."""
+        if not self._open or self._last_error == (id(error), str(error)):
             return
         user, traceback = None, error.__traceback__
         while traceback is not None:
@@ -295,8 +309,9 @@ class Listener(Subscription):
             traceback = traceback.tb_next
         if user is None:
             user = Site.of(sys._getframe(2))
-        self._row(user, "", None, verdicts=(Verdict.RAISES,), error=self._tell(error), happened="The program ended.")
+        text = self._text_of(error)
+        self._add(user, "", None, verdicts=(Verdict.RAISES,), error=text, happened="The program ended.")
 
-    def _tell(self, error: BaseException) -> str:
-        self._told = id(error), str(error)
+    def _text_of(self, error: BaseException) -> str:
+        self._last_error = id(error), str(error)
         return f"{type(error).__name__}: {error}"

@@ -1,8 +1,8 @@
-"""Writes that PyTorch refuses because they read a part of what they write.
+"""Find the writes that PyTorch refuses because they read a part of the memory that they write.
 
-It compares where tensors begin and end, of those whose elements lie without gaps only. What two of them have in common
-may be all of their cells, in the same order; a write by index and a scatter do not take that either. The rules are
-held against ``facts/learners.json``, group "a part of itself", by ``tests/vocabulary/test_refusals_table.py``.
+PyTorch compares the first and last addresses of two tensors, and only if the elements of both have no gaps. It accepts
+two tensors with the same cells in the same order, except in a write by index and in a scatter.
+``tests/vocabulary/test_refusals_table.py`` compares these rules with ``facts/learners.json``, group "a part of itself".
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import numpy as np
 from minitensor.engine.core.regions import span
 from minitensor.engine.core.tensor import Tensor
 
-#: Writes that take a number from a tensor, or what they take one after the other: these are not looked at.
+#: Writes that read a single number or read elements one after another. PyTorch does not check these.
 _UNCHECKED = frozenset({"fill_", "masked_fill_", "index_fill_", "masked_scatter_"})
 
 
 @dataclass(frozen=True)
-class Extent:
-    """Where an array lies.
+class ArrayExtent:
+    """The memory of an array.
 
     Attributes:
         begin, end: addresses.
         strides: in bytes.
-        dense: whether its elements fill that without gaps.
+        dense: True if its elements have no gaps between them.
     """
 
     begin: int
@@ -36,31 +36,31 @@ class Extent:
     dense: bool
 
     @classmethod
-    def of(cls, array: Any) -> Extent:
-        """That of ``array``."""
+    def of(cls, array: Any) -> ArrayExtent:
+        """Return the extent of ``array``."""
         begin, count = span(array)
         return cls(begin, begin + count * array.itemsize, array.strides, array.size == count > 0)
 
-    def meets(self, other: Extent) -> bool:
-        """Whether PyTorch finds a cell in both."""
+    def meets(self, other: ArrayExtent) -> bool:
+        """True if PyTorch finds that the two overlap."""
         return self.dense and other.dense and self.begin < other.end and other.begin < self.end
 
-    def is_the_same(self, other: Extent) -> bool:
-        """Whether PyTorch takes the two for one: it does not compare what lies between their ends."""
+    def is_the_same(self, other: ArrayExtent) -> bool:
+        """True if PyTorch considers the two equal; it compares their ends and strides only."""
         return (self.begin, self.end, self.strides) == (other.begin, other.end, other.strides)
 
 
-def extents(inputs: Iterable[Any]) -> list[Extent]:
-    """Where the tensors among ``inputs`` lie. A number lies nowhere."""
+def extents(inputs: Iterable[Any]) -> list[ArrayExtent]:
+    """Return the extents of the tensors among ``inputs``. A number has none."""
     arrays = [each._array for each in inputs if isinstance(each, Tensor)]
-    return [Extent.of(array) for array in arrays if not isinstance(array, np.generic)]
+    return [ArrayExtent.of(array) for array in arrays if not isinstance(array, np.generic)]
 
 
-def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: list[Extent]) -> bool:
-    """Whether PyTorch refuses ``op``, which wrote the cells ``where`` of ``x``, for what it reads.
+def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: list[ArrayExtent]) -> bool:
+    """Return True if PyTorch refuses ``op``, which wrote the cells ``where`` of ``x``, because of its operands.
 
     Args:
-        read: what the same call has read before it wrote.
+        read: the arrays that the same call has read before it wrote.
     """
     others = [each for each in inputs[1:] if isinstance(each, Tensor)]
     if op in _UNCHECKED:
@@ -68,9 +68,9 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
     by_index = isinstance(where, tuple)
     if op == "setitem":
         values = [each for each in others if not _is_spread(each, x, where)]
-        target = Extent.of(_sliced(x._array, where) if by_index else where)
+        target = ArrayExtent.of(_sliced(x._array, where) if by_index else where)
     else:
-        values, target = others, Extent.of(x._array)
+        values, target = others, ArrayExtent.of(x._array)
     known = extents(values)
     if by_index:
         return any(target.meets(each) for each in known)
@@ -78,7 +78,7 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
 
 
 def _is_spread(value: Tensor, x: Tensor, where: Any) -> bool:
-    """Whether an assignment spreads one number, or a smaller value, over what it writes: it looks for no overlap."""
+    """True if an assignment broadcasts its value, in which case PyTorch does not look for an overlap."""
     if not isinstance(where, tuple):
         return value._array.size == 1 or _without_ones(value._array.shape) != _without_ones(where.shape)
     mask = where[0] if len(where) == 1 else None
@@ -86,13 +86,13 @@ def _is_spread(value: Tensor, x: Tensor, where: Any) -> bool:
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape without leading dimensions of length 1."""
+    """Return the shape without leading dimensions of length 1."""
     while shape and shape[0] == 1:
         shape = shape[1:]
     return shape
 
 
 def _sliced(array: Any, where: tuple[Any, ...]) -> Any:
-    """The part of an array that an index by arrays picks from: numbers and slices come first."""
+    """Return the part of an array that remains after the numbers and slices of an advanced index."""
     basic = tuple(each if not np.ndim(each) or isinstance(each, slice) else slice(None) for each in where)
     return array[tuple(int(each) if isinstance(each, (np.ndarray, np.integer)) else each for each in basic)]

@@ -1,6 +1,7 @@
-"""Where this engine answers and PyTorch refuses: what PyTorch's functions save and these do not, and overlaps.
+"""Find the writes that minitensor accepts and PyTorch refuses, or after which PyTorch's backward raises.
 
-Recorded from PyTorch 2.13.0: ``facts/learners.json``, with which ``tests/vocabulary/test_overwritten.py`` compares.
+PyTorch's functions save some tensors that minitensor's do not, and PyTorch refuses some overlaps. Both were recorded
+from PyTorch 2.13.0 in ``facts/learners.json``; ``tests/vocabulary/test_overwritten.py`` compares.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-from memory_stage.explanation.minitensor.pytorchs_overlaps import Extent, extents, reads_a_part
-from memory_stage.explanation.minitensor.pytorchs_views import Origins
-from memory_stage.explanation.rows import Spot
+from memory_stage.explanation.minitensor.pytorch_origins import Origins
+from memory_stage.explanation.minitensor.pytorch_overlaps import ArrayExtent, extents, reads_a_part
+from memory_stage.explanation.rows import SourceLine
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
@@ -24,15 +25,15 @@ from minitensor.memory.source_lines import Site, is_engines
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What PyTorch's function saves for backward and this engine's does not.
+class SavedInPyTorch:
+    """The tensors that a function of PyTorch saves for backward and minitensor's function does not.
 
     Attributes:
-        call: the call, for a reader.
-        kept: what is saved: the "input", the "result".
-        asked: what facts/learners.json calls the function.
-        name: PyTorch's name of it.
-        inner: whether other functions are made of it here: then only the program's own call counts.
+        call: an example of a call, for a reader.
+        kept: the saved tensors: "input", "result".
+        asked: the function's name in facts/learners.json.
+        name: the function's name in PyTorch.
+        inner: True if minitensor builds other functions on this one: then only the program's own call counts.
     """
 
     call: str
@@ -42,23 +43,23 @@ class Kept:
     inner: bool = False
 
 
-#: By the name of the function in this engine.
+#: By the name of the function in minitensor.
 SAVES = {
-    "cumprod": Kept("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
-    "take_along_axis": Kept("x.gather(0, index)", ("input",), "gather", "gather", inner=True),
-    "gelu": Kept("F.gelu(x)", ("input",), "gelu", "gelu"),
-    "layer_norm": Kept("F.layer_norm(x, shape)", ("input",), "layer_norm", "layer_norm"),
-    "log_softmax": Kept("x.log_softmax(0)", ("result",), "log_softmax", "log_softmax"),
-    "logsumexp": Kept("x.logsumexp(0)", ("input", "result"), "logsumexp", "logsumexp"),
-    "mse_loss": Kept("F.mse_loss(x, target)", ("input",), "mse_loss", "mse_loss"),
-    "nll_loss": Kept("F.nll_loss(x, target)", ("input",), "nll_loss", "nll_loss"),
-    "norm": Kept("x.norm()", ("result",), "norm", "norm"),
-    "reflected_pow": Kept("2 ** x", ("input",), "pow(2, x)", "pow"),
-    "prod": Kept("x.prod()", ("result",), "prod", "prod"),
-    "smooth_l1_loss": Kept("F.smooth_l1_loss(x, target)", ("input",), "smooth_l1", "smooth_l1_loss"),
-    "softplus": Kept("F.softplus(x)", ("input",), "softplus", "softplus"),
-    "std": Kept("x.std()", ("input", "result"), "std", "std"),
-    "var": Kept("x.var()", ("input",), "var", "var"),
+    "cumprod": SavedInPyTorch("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
+    "take_along_axis": SavedInPyTorch("x.gather(0, index)", ("input",), "gather", "gather", inner=True),
+    "gelu": SavedInPyTorch("F.gelu(x)", ("input",), "gelu", "gelu"),
+    "layer_norm": SavedInPyTorch("F.layer_norm(x, shape)", ("input",), "layer_norm", "layer_norm"),
+    "log_softmax": SavedInPyTorch("x.log_softmax(0)", ("result",), "log_softmax", "log_softmax"),
+    "logsumexp": SavedInPyTorch("x.logsumexp(0)", ("input", "result"), "logsumexp", "logsumexp"),
+    "mse_loss": SavedInPyTorch("F.mse_loss(x, target)", ("input",), "mse_loss", "mse_loss"),
+    "nll_loss": SavedInPyTorch("F.nll_loss(x, target)", ("input",), "nll_loss", "nll_loss"),
+    "norm": SavedInPyTorch("x.norm()", ("result",), "norm", "norm"),
+    "reflected_pow": SavedInPyTorch("2 ** x", ("input",), "pow(2, x)", "pow"),
+    "prod": SavedInPyTorch("x.prod()", ("result",), "prod", "prod"),
+    "smooth_l1_loss": SavedInPyTorch("F.smooth_l1_loss(x, target)", ("input",), "smooth_l1", "smooth_l1_loss"),
+    "softplus": SavedInPyTorch("F.softplus(x)", ("input",), "softplus", "softplus"),
+    "std": SavedInPyTorch("x.std()", ("input", "result"), "std", "std"),
+    "var": SavedInPyTorch("x.var()", ("input",), "var", "var"),
 }
 
 REFUSED = "PyTorch would refuse here:"
@@ -66,27 +67,28 @@ REFUSED = "PyTorch would refuse here:"
 
 @dataclass
 class _Entry:
-    """What PyTorch would have saved: as long as the node that ``needed_by`` leads to has not had its backward."""
+    """A tensor that PyTorch would have saved. It would be released when the node ``needed_by`` releases its own."""
 
     needed_by: weakref.ref[Node]
     name: str
     what: str
-    spot: Spot
+    line: SourceLine
 
 
-class Pytorchs:
-    """What PyTorch would have saved of a program in its vocabulary, by the identity of the storage."""
+class PytorchRefusals:
+    """The tensors that PyTorch would have saved in a program that uses its names, by the id of their storage."""
 
     def __init__(self) -> None:
         self._saved: dict[int, list[_Entry]] = {}
-        self._early: dict[tuple[str, CodeType, int], list[_Entry]] = {}  # of a call, until a node of it keeps something
-        self._last: dict[str, weakref.ref[Node]] = {}  # of each function, what it made last that keeps something
+        #: The entries of a call, until one of its nodes saves a tensor.
+        self._early: dict[tuple[str, CodeType, int], list[_Entry]] = {}
+        self._last: dict[str, weakref.ref[Node]] = {}  # for each function, its last node that saves a tensor
         self._origins = Origins()
-        self._call: tuple[CodeType, int] | None = None  # of the program, the last that made something
-        self._read: list[Extent] = []  # what it has read so far
+        self._call: tuple[CodeType, int] | None = None  # the program's last call that made a tensor
+        self._read: list[ArrayExtent] = []  # the arrays that this call has read so far
 
     def made(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
-        """``frame`` has made ``x``, by itself or for a function that is made of several operations."""
+        """Note that an operation called from ``frame`` made ``x``, perhaps as one of several of a larger function."""
         if not any(_is_pytorchs(each) for each in (x, *inputs)):
             return
         self._origins.made(x)
@@ -112,47 +114,47 @@ class Pytorchs:
         for what in SAVES[name].kept:
             for given in (x,) if what == "result" else inputs:
                 if isinstance(given, Tensor):
-                    entry = _Entry(link, name, what, Spot.of(site.place))
+                    entry = _Entry(link, name, what, SourceLine.of(site.place))
                     self._saved.setdefault(id(memory_of(given)), []).append(entry)
                     if not node.saved:
                         self._early.setdefault(call, []).append(entry)
 
     def _note_read(self, frame: FrameType, inputs: tuple[Any, ...]) -> None:
-        """A call of the program reads ``inputs``: it may write afterwards, as ``x.clamp_(x[0], x[1])`` does."""
+        """Note that a call reads ``inputs``, because it may write afterwards, as ``x.clamp_(x[0], x[1])`` does."""
         site = Site.of(frame)
         call = site.code, site.instruction
         if call != self._call:
             self._call, self._read = call, []
         self._read += extents(inputs)
 
-    def _read_by(self, site: Site) -> list[Extent]:
-        """What the call that writes has read."""
+    def _read_by(self, site: Site) -> list[ArrayExtent]:
+        """Return the arrays that the call at ``site``, which writes, has read."""
         return self._read if (site.code, site.instruction) == self._call else []
 
-    def gone(self, storage: Storage) -> None:
-        """``storage`` is on its way out."""
+    def on_freed(self, storage: Storage) -> None:
+        """Forget ``storage``, which is being freed."""
         self._saved.pop(id(storage), None)
 
     def viewed(self, x: Tensor, op: str, base: Tensor) -> None:
-        """``x`` is a view of ``base``."""
+        """Note that ``x`` is a view of ``base``."""
         if _is_pytorchs(base):
             self._origins.viewed(x, op, base)
 
     def refuses_view(self, x: Tensor, recorded: bool, saved: Sequence[Tensor] = ()) -> str:
-        """Why PyTorch would not change ``x`` in place, its numbers or its shape, for how it was made."""
+        """Return why PyTorch would not change ``x`` or its shape in place because of the way it was made, or ""."""
         why = self._origins.refuses(x, recorded, saved) if _is_pytorchs(x) else ""
         return f"{REFUSED} {why}" if why else ""
 
     def refuses(
         self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, copied: int, recorded: bool
     ) -> str:
-        """Why PyTorch would refuse ``op``, which wrote ``x`` here, or the backward after it; else an empty text.
+        """Return why PyTorch would refuse ``op``, which wrote ``x``, or the backward after it; otherwise "".
 
         Args:
-            site: where it was written.
-            where: the cells, as the engine tells them.
-            copied: the bytes of what it overwrote that were copied for its own backward.
-            recorded: whether it was recorded.
+            site: the call that wrote.
+            where: the cells, as in the event ``"write"``.
+            copied: the number of overwritten bytes that were copied for the operation's own backward.
+            recorded: True if the write was recorded.
         """
         if not _is_pytorchs(x):
             return ""
@@ -167,11 +169,11 @@ class Pytorchs:
         if copied and any(memory_of(each) is memory_of(x) for each in others):
             return f"{REFUSED} it saves the operand that this overwrites, and backward raises."
         if memory_of(x) is not x._storage:
-            return ""  # a write through `.data` is not noticed there, either
+            return ""  # PyTorch does not notice a write through `.data` either
         for entry in self._saved.get(id(memory_of(x)), ()):
             node = entry.needed_by()
             if node is not None and node.saved is not FREED:
-                called = f"`{SAVES[entry.name].name}` (line {entry.spot.line})"
+                called = f"`{SAVES[entry.name].name}` (line {entry.line.line})"
                 return f"{REFUSED} its {called} saves its {entry.what}, and backward raises."
         return ""
 
@@ -181,7 +183,7 @@ def _is_pytorchs(x: Tensor) -> bool:
 
 
 def _saved_of(x: Tensor, others: list[Tensor]) -> list[Tensor]:
-    """The operands that the node of the write, which was recorded, keeps."""
+    """Return the operands that the recorded node of the write keeps."""
     node = node_of_write(x)
     if node is None or node.saved is FREED or not node.saved:
         return []

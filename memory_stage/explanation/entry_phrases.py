@@ -1,19 +1,19 @@
-"""What rows of a report say of a tensor, of what was saved of it, and of what became of that."""
+"""Phrases of a row about a tensor of PyTorch or Paddle, and about the saved tensors that a write affected."""
 
 from __future__ import annotations
 
 import math
 import re
 
-from memory_stage.explanation.rows import Row, SavedTensor, Spot
+from memory_stage.explanation.rows import Row, SavedTensor, SourceLine
 from memory_stage.model.entries import SaveEntry, TensorEntry
 
-#: What torch's error says of the tensor: its shape, the version that it is at, and the version that was saved.
+#: The part of torch's error that names the tensor's shape, its current version and the saved version.
 _VERSIONS = re.compile(r"Tensor \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+)")
 
 
 def versions_in(error: str) -> tuple[list[int], int, int]:
-    """The shape of the tensor that an error of torch's is about, its version now and when it was saved; else -1."""
+    """Return the shape of the tensor in an error of torch, its version now, and its version when saved; -1 if none."""
     found = _VERSIONS.search(error)
     if found is None:
         return [], -1, -1
@@ -21,23 +21,23 @@ def versions_in(error: str) -> tuple[list[int], int, int]:
 
 
 def has_history(entry: TensorEntry) -> bool:
-    """Whether operations made the value of a tensor that wants a gradient."""
+    """True if the tensor wants a gradient and was made by an operation."""
     return not entry.look["stop_gradient"] and not entry.look["leaf"]
 
 
 def is_leaf(tensor: TensorEntry) -> bool:
-    """Whether it is a leaf that wants a gradient."""
+    """True if the tensor is a leaf that wants a gradient."""
     return bool(tensor.look["leaf"]) and not tensor.look["stop_gradient"]
 
 
 def other_names(tensor: TensorEntry) -> str:
-    """What else the program calls the very tensor: writes through one name are those of the other."""
+    """Return a sentence that names the other variables bound to this tensor, or "" if there are none."""
     first, *others = dict.fromkeys(each for each in tensor.names if " in " not in each) or [""]
     return f" `{first}` and {' and '.join(f'`{each}`' for each in others[:2])} are one tensor." if others else ""
 
 
 def who_wrote(row: Row) -> str:
-    """Who wrote for the line, where that is not the line itself: a step of an optimizer, or a layer in its making."""
+    """Return "an optimizer" or "a layer" if the line called one and that wrote; otherwise ""."""
     text = row.where.text
     if ".step(" in text:
         return "an optimizer"
@@ -46,52 +46,52 @@ def who_wrote(row: Row) -> str:
 
 
 def called(save: SaveEntry) -> str:
-    """What the program calls what was saved, also where it had no name yet when it was drawn; else what made it."""
+    """Return the program's name for a saved tensor, even if it got that name later; otherwise the operation's name."""
     named = save.state.group.label if save.state is not None else ""
     return named or save.name
 
 
 def kept_by_hand(saves: list[SaveEntry]) -> str:
-    """The attribute, as ``ctx.x``, in which a function written by hand keeps one of these; else empty."""
+    """Return the attribute, such as ``ctx.x``, in which a user-defined function keeps one of these, or ""."""
     return next((save.what for save in saves if save.what.startswith("ctx.")), "")
 
 
 def row_of_saved(save: SaveEntry) -> SavedTensor:
-    """What a row tells of it."""
+    """Return the entry of a row for a saved tensor."""
     shape = save.event["shape"]
     size = math.prod(shape) * save.storage.root.event["itemsize"]
     return SavedTensor(
-        save.node.called, Spot(None, save.node.line, ""), f"`{called(save)}`", shape, size, save.stale == "lost"
+        save.node.called, SourceLine(None, save.node.line, ""), f"`{called(save)}`", shape, size, save.stale == "lost"
     )
 
 
 def the_saved(saves: list[SaveEntry]) -> str:
-    """```h`, which `mul` in line 4 saved at version 0``; of several, the first two."""
-    told = dict.fromkeys(
+    """Return ```h`, which `mul` in line 4 saved at version 0``; of several, name the first two."""
+    phrases = dict.fromkeys(
         f"`{called(save)}`, which `{save.node.called}` in line {save.node.line} saved at version {save.version}"
         for save in saves
     )
-    more = f", and {len(told) - 2} more" if len(told) > 2 else ""
-    return " and ".join(list(told)[:2]) + more
+    more = f", and {len(phrases) - 2} more" if len(phrases) > 2 else ""
+    return " and ".join(list(phrases)[:2]) + more
 
 
 def what_became_stale(victims: list[SaveEntry]) -> str:
-    """What a write took, and of what it only moved the version; empty where it did neither."""
+    """Say which saved tensors a write overwrote and which are stale by the version alone; "" if there are none."""
     lost = [save for save in victims if save.stale == "lost"]
     moved = [save for save in victims if save.stale == "moved"]
-    told = []
+    sentences = []
     if lost:
-        told.append(f"It overwrites {the_saved(lost)}: a backward through it raises.")
+        sentences.append(f"It overwrites {the_saved(lost)}: a backward through it raises.")
     if moved:
-        told.append(
+        sentences.append(
             f"It writes other cells of the memory of {the_saved(moved)}. No byte of that is lost; but only the "
             f"version of the whole memory is compared, so a backward through it raises all the same."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def view_of(tensor: TensorEntry) -> str:
-    """``a view of b``; empty for what shows all of its memory."""
+    """Return a phrase such as ``a view of b``, or "" if the tensor shows all of its memory."""
     others = [each for each in tensor.group.members.values() if each is not tensor and each.name]
     whole = next((each for each in others if math.prod(each.look["shape"]) == tensor.storage.length), None)
     if whole is None or math.prod(tensor.look["shape"]) == tensor.storage.length:

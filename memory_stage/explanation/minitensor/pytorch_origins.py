@@ -1,7 +1,8 @@
-"""Tensors that PyTorch does not let be written in place: for how they were made, not for what somebody saved.
+"""Find the tensors that PyTorch does not write in place because of the way they were made.
 
-One of several views that one function made, while gradients are recorded; a view that was made while none were; what
-was made in inference mode. Recorded in ``facts/learners.json``, group "in place on what wants a gradient".
+These are: while gradients are recorded, one of several views that one function made; a view that was made while none
+were recorded; a tensor made in inference mode. Recorded in ``facts/learners.json``, group "in place on what wants a
+gradient".
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from minitensor.engine.core.history import peek
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.modes import modes
 
-#: The functions whose several results PyTorch takes for one: none may be written.
+#: Functions that return several views, none of which PyTorch allows to be written.
 _SEVERAL = frozenset({"split", "chunk", "unbind"})
-#: What it takes for no view.
+#: Operations whose result PyTorch does not consider a view.
 _NO_VIEW = frozenset({"detach", "data"})
 
 
 @dataclass(frozen=True)
 class _Origin:
-    """How a tensor was made.
+    """The way a tensor was made.
 
     Attributes:
-        several: the function that made it beside others; empty for none.
-        unrecorded: whether it is a view of what wants a gradient, made while nothing was recorded.
-        inference: whether it was made in inference mode.
+        several: the function that made it together with others, or "".
+        unrecorded: True if it is a view of a tensor that wants a gradient, made while nothing was recorded.
+        inference: True if it was made in inference mode.
     """
 
     tensor: weakref.ref[Tensor]
@@ -37,19 +38,19 @@ class _Origin:
 
 
 class Origins:
-    """How the tensors of a program were made, where PyTorch asks for it, by their identity."""
+    """The origins of the tensors that PyTorch may refuse to write, by their ids."""
 
     def __init__(self) -> None:
         self._of: dict[int, _Origin] = {}
 
     def made(self, x: Tensor) -> None:
-        """A function made ``x``."""
+        """Note that a function made ``x``."""
         self._of.pop(id(x), None)
         if modes.inference:
             self._of[id(x)] = _Origin(weakref.ref(x), inference=True)
 
     def viewed(self, x: Tensor, op: str, base: Tensor) -> None:
-        """``x`` is a view of ``base``."""
+        """Note that ``x`` is a view of ``base``."""
         before = self.known(base)
         inference = before is not None and before.inference
         several, unrecorded = "", False
@@ -61,16 +62,16 @@ class Origins:
             self._of[id(x)] = _Origin(weakref.ref(x), several, unrecorded, inference)
 
     def known(self, x: Tensor) -> _Origin | None:
-        """What is known of ``x``, if anything is."""
+        """Return the origin of ``x``, or None if that does not matter."""
         origin = self._of.get(id(x))
         return origin if origin is not None and origin.tensor() is x else None
 
     def refuses(self, x: Tensor, recorded: bool, saved: Sequence[Tensor]) -> str:
-        """Why PyTorch would not write ``x`` in place; else an empty text.
+        """Return why PyTorch would not write ``x`` in place, or "".
 
         Args:
-            recorded: whether the write was recorded here.
-            saved: the operands that its backward needs.
+            recorded: True if minitensor recorded the write.
+            saved: the operands that the write's backward needs.
         """
         origin = self.known(x)
         if origin is not None and origin.inference and not modes.inference:

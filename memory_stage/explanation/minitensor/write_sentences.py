@@ -1,18 +1,17 @@
-"""What happened, in sentences."""
+"""The sentences of a row about an in-place write of minitensor."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory_stage.explanation.minitensor.advice import UNRECORDED
+from memory_stage.explanation.minitensor.alternatives import UNRECORDED
 from memory_stage.explanation.rows import Row, SavedTensor
 from memory_stage.explanation.verdicts import Verdict
 from memory_stage.trace.amounts import bytes_text
 
 MOST_NAMED = 3  # savers that a sentence names
 
-
-#: The operations that change what a tensor looks at, and not only how.
+#: The operations that give a tensor another storage or dtype, and not only another shape.
 REBOUND = {
     "cast_": "It has another dtype now, on a new storage; the old storage is as it was.",
     "resize_": "It has another number of elements now; what was saved of the old ones is as it was.",
@@ -21,12 +20,12 @@ REBOUND = {
 
 
 def what_happened(row: Row, unrecorded: str, whose: str, in_layer: bool) -> str:
-    """One or more sentences on a write.
+    """Describe the effects of a write in one or more sentences.
 
     Args:
-        unrecorded: a key of ``advice.UNRECORDED``, or empty.
-        whose: history does not know of it.
-        in_layer: whether it was done by the forward of a user-defined operation.
+        unrecorded: a key of ``alternatives.UNRECORDED``, or "".
+        whose: the tensor whose history lacks the write.
+        in_layer: True if the forward of a user-defined operation wrote.
     """
     parts = []
     if Verdict.UNNOTICED in row.verdicts:

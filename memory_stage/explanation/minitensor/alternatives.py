@@ -1,4 +1,4 @@
-"""What would be cheaper or safer than an in-place operation as it was written. Worked out from what happened."""
+"""Advise a cheaper or safer way to write an in-place operation, from what the operation did."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from minitensor.memory.backward_needs import Needs, normal_twin, row_of
 
 @dataclass(frozen=True)
 class Facts:
-    """What advice is worked out from. Sizes are bytes.
+    """The facts about an operation that determine the advice. Sizes are in bytes.
 
     Attributes:
         op: the in-place operation.
-        size, elements: of the tensor that was written, or would have been.
-        needs: what the operation's backward needs.
-        copied, marked, preserved: what was kept, and by whom it was asked for.
-        preservable: what "copy_on_write" would have preserved of what became stale.
-        lost: for each saved tensor that became stale, whether bytes of it were overwritten.
-        by: who called the operation for the line, as in :class:`~memory_stage.explanation.rows.Row`.
+        size, elements: size of the tensor that was written, or would have been.
+        needs: the tensors that the operation's backward needs.
+        copied, marked: kept for the operation's own backward.
+        preserved: kept for other operations.
+        preservable: bytes of the stale tensors that "copy_on_write" would have preserved.
+        lost: for each saved tensor that became stale, True if bytes of it were overwritten.
+        by: the caller of the operation, as in :class:`~memory_stage.explanation.rows.Row`.
     """
 
     op: str
@@ -36,20 +37,19 @@ class Facts:
 
     @property
     def size_of_result(self) -> int:
-        """Bytes of what the normal operation would make."""
+        """Bytes of the result of the normal operation."""
         row = row_of(self.op)
-        return (
-            self.elements if row is not None and row.not_differentiable else self.size
-        )  # a truth value takes one byte
+        is_bool = row is not None and row.not_differentiable  # one byte an element
+        return self.elements if is_bool else self.size
 
     @property
     def size_of_marks(self) -> int:
-        """Bytes of the marks that the operation's backward needs."""
+        """Bytes of the masks that the operation's backward needs."""
         return self.needs.marks * -(-self.elements // 8)
 
 
 def for_write(facts: Facts) -> str:
-    """Advice for a write that has happened."""
+    """Return advice for a write that has happened."""
     if facts.lost and facts.by == "an optimizer":
         return (
             "Run every backward that needs these numbers before this line, or compute the forward again after it. "
@@ -63,20 +63,20 @@ def for_write(facts: Facts) -> str:
 
 
 def in_all(facts: Facts, unrecorded: str, whose: str, refused: str) -> str:
-    """All advice for a write: as it happened, as a history does not know it, and as PyTorch ``refused`` it."""
+    """Return all advice for a write: for its effect, for a history that lacks it, and for PyTorch's refusal."""
     parts = [for_write(facts), for_unrecorded(unrecorded, whose) if unrecorded else ""]
     parts.append(for_pytorch(facts) if refused.endswith("backward raises.") else "")
     return " ".join(part for part in parts if part)
 
 
 def for_pytorch(facts: Facts) -> str:
-    """Advice for a write after which PyTorch's backward would raise, and this engine's does not."""
+    """Return advice for a write after which PyTorch's backward would raise, and minitensor's does not."""
     normal = _normal(facts)
     return f"For PyTorch, too: run backward before this line{f', or use {normal}' if normal else ''}."
 
 
 def _normal(facts: Facts) -> str:
-    """The normal operation and what it costs; "" where there is none."""
+    """Name the normal operation and the size of its result; "" if there is none."""
     twin = normal_twin(facts.op)
     return f"`{twin}`, whose result takes {bytes_text(facts.size_of_result)}" if twin else ""
 
@@ -118,15 +118,15 @@ def _for_preserved(facts: Facts) -> str:
     return f"{first} `{twin}` would take {bytes_text(facts.size_of_result)} for its result, {compared}."
 
 
-# ---------- writes that the history does not know ----------
+# ---------- writes that a history lacks ----------
 
 
 def for_unrecorded(why: str, whose: str) -> str:
-    """Advice for a write that ``whose`` history does not know; ``why`` is a key of :data:`UNRECORDED`."""
+    """Return advice for a write that the history of ``whose`` lacks; ``why`` is a key of :data:`UNRECORDED`."""
     return UNRECORDED[why][1].format(whose=whose)
 
 
-#: Why a write was not recorded: what is said of it, and the advice.
+#: For each reason why a write was not recorded: a sentence about it, and the advice.
 UNRECORDED = {
     "leaf": (
         "Written under `no_grad`: the leaf has new values and stays a leaf, as after an optimizer's step.",
@@ -158,7 +158,7 @@ UNRECORDED = {
 
 
 def for_refusal(reason: str, facts: Facts) -> str:
-    """Advice for an operation that was refused, by the name of the function in ``errors`` that made its error."""
+    """Return advice for a refused operation; ``reason`` is the function of ``core.errors`` that made the error."""
     normal = _normal(facts)
     if reason == "leaf_written":
         ways = ["Update the leaf under `no_grad()`", f"use {normal}" if normal else ""]
@@ -171,5 +171,5 @@ def for_refusal(reason: str, facts: Facts) -> str:
         return f"Write into a `clone()`, which takes {bytes_text(facts.size)}."
     if reason == "leaf_reshaped":
         return f"`{facts.op[:-1]}` gives a view, which takes no memory."
-    twin = normal_twin(facts.op)  # its result may have another shape or dtype: nothing is said of its size
+    twin = normal_twin(facts.op)  # its result may have another shape or dtype, so its size is not known
     return f"Use `{twin}`." if twin else ""

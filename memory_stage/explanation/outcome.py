@@ -1,0 +1,46 @@
+"""Sum up a recorded run in a few words, from the report of its in-place operations."""
+
+from __future__ import annotations
+
+from memory_stage.explanation.report import Report
+from memory_stage.explanation.verdicts import Verdict
+from memory_stage.trace.amounts import bytes_text
+
+#: The recorder's words for a run whose names share no memory.
+NOTHING = "shares nothing"
+
+
+def outcome(report: Report, failed: bool, shared: str | None) -> str | None:
+    """Return the verdict on a whole run, or None if there is nothing to say.
+
+    An operation whose gradient is not needed is always free, so the report says little of it. If the names of the run
+    share memory, that is then the answer.
+
+    Args:
+        report: the in-place operations of the run.
+        failed: True if an error ended the run.
+        shared: which names share memory, in the recorder's words.
+    """
+    rows, totals = report.rows, report.totals
+    errors = [row for row in rows if row.verdict is Verdict.RAISES]
+    if totals.refused:
+        return Verdict.REFUSED.word
+    if totals.stale:
+        asked = any(row.op == "backward" for row in errors)
+        return f"{Verdict.STALE.word}, backward raises" if asked else Verdict.STALE.word
+    if errors or failed:
+        return Verdict.RAISES.word
+    kept = {
+        Verdict.COPIES: totals.copied,
+        Verdict.MARKS: totals.marked + totals.indexed,
+        Verdict.PRESERVES: totals.preserved,
+    }
+    costs = [f"{verdict.word} {bytes_text(nbytes)}" for verdict, nbytes in kept.items() if nbytes]
+    if costs:
+        return ", ".join(costs)
+    free = [row for row in rows if row.verdict is Verdict.FREE]
+    if any(row.recorded for row in free):
+        return Verdict.FREE.word
+    if totals.unrecorded:
+        return Verdict.UNRECORDED.word
+    return Verdict.FREE.word if free and shared in (None, NOTHING) else shared
