@@ -33,7 +33,7 @@ class Spelling:
         keywords: the parameters after it.
         prologue: the first statements; ``{_}`` is the underscore of the in-place operation.
         renamed: PyTorch's names of the row's operands and arguments.
-        out: if the normal function has ``out=``.
+        out: True if the normal function has ``out=``.
         found: the namespaces that have it: ``Tensor`` and ``Tensor_`` as a method, normal and in place; ``torch`` and
             ``torch_`` as a function of the module; ``F`` and ``F_`` in nn.functional, where the normal one has
             ``inplace=`` unless the word is ``f``. Instead of ``torch_``, single names may be listed.
