@@ -55,7 +55,9 @@ onmessage = async ({ data: { program, keys, began } }) => {
   note('Python ready');
   const described = await (await fetch('live.json')).json();
   const extractDir = python.runPython('import sysconfig; sysconfig.get_path("purelib")');
-  for (const key of keys) python.unpackArchive(await (await fetch(described[key])).arrayBuffer(), 'zip', { extractDir });
+  for (const key of keys) {
+    python.unpackArchive(await (await fetch(described[key])).arrayBuffer(), 'zip', { extractDir });
+  }
   note('wheels unpacked');
   python.runPython(program);
   note('first answer');

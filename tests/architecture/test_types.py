@@ -37,4 +37,4 @@ def test_every_silenced_complaint_has_its_code_and_its_reason():
 
 def test_programs_that_import_the_package_are_told_that_it_has_types():
     assert (ROOT / "minitensor" / "py.typed").exists()
-    assert '"minitensor" = ["py.typed"]' in (ROOT / "minitensor" / "pyproject.toml").read_text()
+    assert '"minitensor" = ["py.typed", "*.pyi"]' in (ROOT / "minitensor" / "pyproject.toml").read_text()

@@ -31,7 +31,11 @@ SPACES = {
 def functions_of(space: Any) -> Iterator[tuple[str, Any]]:
     for name in dir(space):
         value = None if name.startswith("_") else getattr(space, name, None)
-        if callable(value) and not isinstance(value, type) and value.__module__.startswith(("minitensor", "memory_stage")):
+        if (
+            callable(value)
+            and not isinstance(value, type)
+            and value.__module__.startswith(("minitensor", "memory_stage"))
+        ):
             yield name, value
 
 
