@@ -749,6 +749,15 @@ def test_an_index_out_of_range_is_a_refused_write():
     assert (row.op, row.verdict, row.tensor.name) == ("setitem", Verdict.REFUSED, "x") and "IndexError" in row.error
 
 
+def test_a_write_through_the_mask_of_a_single_number_is_explained():
+    def program():
+        x = torch.tensor(2.5)
+        x[x > 1] = torch.tensor(0.0)
+
+    report = mt.explain(program)
+    assert report.cut_short == "" and [row.verdict for row in report.rows] == [Verdict.FREE]
+
+
 def test_the_same_is_told_of_what_is_refused_in_pytorchs_vocabulary():
     def program():
         w = torch.ones(3, requires_grad=True)
