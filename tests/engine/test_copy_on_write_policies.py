@@ -12,7 +12,7 @@ import minitensor as mt
 from minitensor.engine.modes import POLICIES
 from tests.engine.memory import allocated, four, gradient
 
-UNHARMED = "None of the bytes that it saved were overwritten"
+UNHARMED = "None of the saved bytes were overwritten"
 
 
 def line() -> int:

@@ -17,7 +17,7 @@ from minitensor.engine.saved.saved import Lost, Preserved, is_right, recovered
 from tests.engine.memory import allocated
 
 SEED = int(os.environ.get("MINITENSOR_SEED", "0"))
-UNHARMED = "None of the bytes that it saved were overwritten"
+UNHARMED = "None of the saved bytes were overwritten"
 
 
 @dataclass

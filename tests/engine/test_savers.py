@@ -94,7 +94,7 @@ def test_a_write_of_what_an_operation_saved_is_told_with_both_names(given: Saves
         mt.grad(result, leaves, allow_unused=True, create_graph=create_graph)
     text = str(raised.value)
     assert CASES[given][0] in text and "overwritten: by fill_" in text
-    assert "None of the bytes" not in text
+    assert "None of the saved bytes" not in text
 
 
 # ---------- many savers, and savers of parts ----------
@@ -146,7 +146,7 @@ def test_a_write_beside_what_was_saved_has_taken_none_of_it(part, index):
     x = w * 1.0
     result = x[part] * x[part]
     x[index] = 7.0
-    with pytest.raises(RuntimeError, match="None of the bytes that it saved were overwritten"):
+    with pytest.raises(RuntimeError, match="None of the saved bytes were overwritten"):
         mt.grad(result, w)
 
 

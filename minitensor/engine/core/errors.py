@@ -132,9 +132,8 @@ def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     lines = [
         f"A tensor of shape {list(array.shape)} that backward needs has been modified by an inplace operation."
         if by
-        else f"A tensor of shape {list(array.shape)} that backward needs lies in memory that has been modified by an "
-        f"inplace operation. None of the bytes that it saved were overwritten: only the version of their storage has "
-        f"moved.",
+        else f"A tensor of shape {list(array.shape)} that backward needs is in memory that has been modified by an "
+        f"inplace operation. None of the saved bytes were overwritten: only the version of their storage has changed.",
         f"  saved:       {node.op.name} saved its {which} at version {version} ({node.place})",
     ]
     now = storage.version

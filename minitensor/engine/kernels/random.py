@@ -82,7 +82,7 @@ def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tu
 
 
 def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
-    """Uniform from ``min`` to ``max``."""
+    """Fill ``out`` with uniform numbers from ``min`` to ``max``."""
     _writable(out)
     return _stretched(_drawn(_generator(seed).random, out), max - min, min)
 
@@ -110,13 +110,13 @@ def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
 
 
 def normal(a: Array, mean: float, std: float, out: Array) -> Array:
-    """Normally distributed."""
+    """Fill ``out`` with numbers from the normal distribution."""
     _writable(out)
     return _stretched(_drawn(_generator().standard_normal, out), std, mean)
 
 
 def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
-    """e to the power of normally distributed numbers."""
+    """Fill ``out`` with e to the power of numbers from the normal distribution."""
     normal(a, mean, std, out)
     with np.errstate(all="ignore"):
         return np.exp(out, out=out)
@@ -128,7 +128,7 @@ def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
 
 
 def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
-    """Cauchy distributed: the tangent of a uniform angle."""
+    """Fill ``out`` with numbers from the Cauchy distribution: the tangents of uniform angles."""
     _writable(out)
     _stretched(_drawn(_generator().random, out), math.pi, -math.pi / 2)
     with np.errstate(all="ignore"):
@@ -142,7 +142,7 @@ def exponential_arguments(lam: Any) -> tuple[Any, ...]:
 
 
 def exponential(a: Array, lam: float, out: Array) -> Array:
-    """Exponentially distributed, with rate ``lam``."""
+    """Fill ``out`` with numbers from the exponential distribution of rate ``lam``."""
     _writable(out)
     return np.divide(_drawn(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
 
@@ -174,7 +174,7 @@ def bernoulli_arguments(p: Any, op: str = "bernoulli_") -> tuple[Any, ...]:
 
 
 def bernoulli(a: Array, p: Any, out: Array) -> Array:
-    """1 with probability ``p``, else 0."""
+    """Fill ``out`` with 1 with probability ``p``, else 0."""
     _writable(out, only_floats=False)
     _probability_fits("p", p, out)
     if type(out) is np.ndarray and out.dtype in FLOATS:
@@ -189,7 +189,7 @@ def geometric_arguments(probs: Any) -> tuple[Any, ...]:
 
 
 def geometric(a: Array, probs: Any, out: Array) -> Array:
-    """The number of trials until one of probability ``probs`` succeeds: 1, 2, ..."""
+    """Fill ``out`` with the number of trials until one of probability ``probs`` succeeds: 1, 2, ..."""
     _writable(out, only_floats=False)
     if out.dtype == np.bool_:
         raise TypeError("numbers of trials are not of dtype bool")

@@ -69,8 +69,8 @@ class Form:
         in_place: true for the in-place form of the row.
         signature: its parameters, as source text.
         is_strict: true if parameters after ``*`` are refused by position. Otherwise, the signature shows them as
-            keyword-only, but they are accepted by position, too, because CPython takes 10 ns of 300 longer to call a
-            function with keyword-only parameters.
+            keyword-only, but they are accepted by position, too: CPython would take 10 ns longer, of 300, to call a
+            function that really has keyword-only parameters.
         prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name of its node, if that differs from ``name``.

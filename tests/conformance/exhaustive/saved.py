@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .reference import Tensor
 
 #: The engine's error says so when it refused by version although nothing that it needs was lost.
-UNHARMED = "None of the bytes that it saved were overwritten"
+UNHARMED = "None of the saved bytes were overwritten"
 
 
 @dataclass(frozen=True)
