@@ -67,6 +67,8 @@ def end(looking: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
     for step, process in looking.items():
         output, _ = process.communicate()
         outcome = "failed" if process.returncode else "well"
+        if output.startswith("skipped: "):
+            outcome = output.strip()
         print(f"{step}: {outcome} after {time.perf_counter() - began:.0f} s", flush=True)
         if process.returncode:
             print(output, flush=True)

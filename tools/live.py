@@ -2,8 +2,8 @@
 
     python tools/live.py [--numpy FILE] [--from ADDRESS] [--to FOLDER]
 
-* Pyodide (CPython for the browser) and CodeMirror (the editor) come from npm: `book/live/package-lock.json` pins their
-  versions and hashes, and `npm ci` checks them. esbuild bundles the editor into one file.
+* Pyodide (CPython for the browser) and CodeMirror (the editor) come from npm: `package-lock.json` pins their versions
+  and hashes, and `npm ci` checks them. esbuild bundles the editor into one file.
 * numpy's wheel for the browser comes from the Pyodide distribution, with the name and the sha256 in the
   `pyodide-lock.json` of that npm package. `--from` (or the variable MINITENSOR_LIVE_FROM) names another host of it.
   `--numpy` (or MINITENSOR_LIVE_NUMPY) names a local wheel; if its hash differs, a warning and `live.json` report it.
@@ -24,7 +24,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -36,7 +35,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PINS = ROOT / "book" / "live"  # package.json, package-lock.json, and the editor's source
+sys.path.insert(0, str(ROOT))
+
+from tools import npm  # noqa: E402
+from tools.npm import MissingError, cache  # noqa: E402
+
+EDITOR = ROOT / "book" / "live" / "editor.js"
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 PATIENCE = 60  # seconds without an answer after which a host counts as unreachable
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
@@ -47,10 +51,6 @@ NOT_IN_A_PAGE = ("memory_stage/engines/torch", "memory_stage/engines/paddle", "m
 NOT_IN_A_PAGE += ("memory_stage/web/css", "book_kit/magics", "book_kit/tables", "book_kit/web")
 ENGINE = ROOT / "chapters" / "small_engine"  # the exercises of chapter 16 judge it
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the time of every file in the wheel: the same sources give the same bytes
-
-
-class MissingError(Exception):
-    """A part cannot be fetched; the message names it, the reason and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,7 @@ def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
     Raises:
         MissingError: if node, npm or a host is missing, or if the bytes are not the right ones.
     """
-    digest = hashlib.sha256(b"".join((PINS / name).read_bytes() for name in ("package-lock.json", "editor.js")))
-    folder = cache() / f"npm-{digest.hexdigest()[:16]}"
-    if not folder.exists():
-        _install(folder)
-    modules = folder / "node_modules"
+    modules = npm.modules()
     entry = _json(modules / "pyodide" / "pyodide-lock.json")["packages"]["numpy"]
     given = numpy or (Path(found) if (found := os.environ.get("MINITENSOR_LIVE_NUMPY")) else None)
     if given:
@@ -90,46 +86,20 @@ def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
         version = _json(modules / "pyodide" / "package.json")["version"]
         host = host or os.environ.get("MINITENSOR_LIVE_FROM") or DISTRIBUTION.format(version=version)
         wheel = _distributed_numpy(entry, host)
-    return Brought(modules, folder / "editor.js", wheel, _sha256(wheel) == entry["sha256"])
+    return Brought(modules, _bundled_editor(modules), wheel, _sha256(wheel) == entry["sha256"])
 
 
-def cache() -> Path:
-    """Return the folder in which fetched parts are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "in-place-live"
-
-
-def _install(folder: Path) -> None:
-    """Let npm fetch its packages into `folder` and bundle the editor there: all of it or nothing."""
-    npm = shutil.which("npm")
-    if not npm or not shutil.which("node"):
-        lacking = "npm" if shutil.which("node") else "node"
-        raise MissingError(f"Python in the page needs {lacking} to be built: install Node.js 18 or newer, with npm.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="npm-") as made:
-        for name in ("package.json", "package-lock.json", "editor.js"):
-            shutil.copyfile(PINS / name, Path(made) / name)
-        _call(
-            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"],
-            made,
-            "npm could not fetch its packages",
-        )
-        bundle = ["--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none"]
-        esbuild = shutil.which("esbuild", path=str(Path(made) / "node_modules" / ".bin")) or "esbuild"
-        command = [esbuild, "editor.js", *bundle, "--outfile=editor.js", "--allow-overwrite"]
-        _call(command, made, "esbuild could not bundle the editor")
-        try:
-            os.rename(made, folder)
-            os.mkdir(made)  # `with` deletes it
-        except OSError:
-            if not folder.exists():  # otherwise another process was faster
-                raise
-
-
-def _call(command: list[str], folder: str, otherwise: str) -> None:
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace")
-    if ended.returncode:
-        said = [line for line in (ended.stderr + ended.stdout).splitlines() if "warn" not in line and line.strip()]
-        raise MissingError("\n".join([f"{otherwise}:", *said[:12]]))
+def _bundled_editor(modules: Path) -> Path:
+    """Return the editor as one file, bundled by esbuild if the cache does not have it."""
+    bundle = modules.parent / f"editor-{_sha256(EDITOR)[:16]}.js"
+    if not bundle.exists():
+        options = ["--bundle", "--format=esm", "--target=es2022", "--minify", "--legal-comments=none"]
+        with tempfile.TemporaryDirectory(dir=modules.parent) as folder:
+            made = Path(folder) / "editor.js"
+            command = [str(modules / ".bin" / "esbuild"), str(EDITOR), *options, f"--outfile={made}"]
+            npm.call(command, ROOT, "esbuild could not bundle the editor", NODE_PATH=str(modules))
+            made.replace(bundle)
+    return bundle
 
 
 def _given_numpy(wheel: Path, entry: dict[str, Any]) -> Path:
@@ -273,7 +243,7 @@ def licences(brought: Brought) -> str:
 
 def _bundled() -> list[str]:
     """Return the npm packages in the editor: all but Pyodide, the bundler, and the packages that these two need."""
-    lock = _json(PINS / "package-lock.json")["packages"]
+    lock = _json(ROOT / "package-lock.json")["packages"]
     found, left = set(), [name for name in lock[""]["dependencies"] if name != "pyodide"]
     while left:
         name = left.pop()

@@ -27,7 +27,7 @@ MARKS = {
     "<memory-figure": ("figures.js",),
     "<predict-first": ("quiz.js",),
     "<exercise-box": ("exercise.js", "asking.css"),
-    "<error-door": ("messages.js", "finder.js", "error-door.js", "asking.css"),
+    "<error-door": ("messages.js", "error-door.js", "asking.css"),
     'class="mt-note': ("quiz.css",),
     'class="mt-note mt-report': ("explain.css",),
 }
@@ -36,12 +36,11 @@ MARKS = {
 # of live widgets, inline settings), which is not used.
 STYLE = "page.css"
 SCRIPT = "page.js"
-MARKED = "marks.js"  # marks the words of a search on the page that was found
-OWN_SCRIPTS = {SCRIPT, "mode.js", "quiz.js", "tables.js", mathematics.SETTINGS}  # the stage's are already small
-OWN_SCRIPTS |= {"finder.js", "error-door.js", "search.js", MARKED, "exercise.js", "names.js", "live.js"}
+MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search, on the page that was found
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Files that other files of `_static` load, or that a page names only if the book's address is known.
-NAMED_ELSEWHERE = ("card.png", "stage-legend.js", "fonts/*", "mathjax/**/*")
+NAMED_ELSEWHERE = ("card.png", "mark-words.js", "stage-legend.js", "fonts/*", "mathjax/**/*")
+BUNDLES = Path(__file__).parent / "theme" / "built"  # of the scripts in theme/js, made by tools/bundle.js
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
 
@@ -53,9 +52,10 @@ def offer_package_assets(app: Sphinx) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in {**page_scripts(), "figures.js": element.script_source()}.items():
         (folder / name).write_text(source, encoding="utf-8")
-    for name in ("quiz.js", "quiz.css", "explain.css"):
+    (folder / "quiz.js").write_text(lighten(asset("quiz.js", "book_kit.web")), encoding="utf-8")
+    for name in ("quiz.css", "explain.css"):
         (folder / name).write_text(asset(name, "book_kit.web"), encoding="utf-8")
-    app.config.html_static_path.append(str(folder))
+    app.config.html_static_path += [str(BUNDLES), str(folder)]
 
 
 def choose_page_assets(
@@ -81,7 +81,7 @@ def choose_page_assets(
 
 
 def lighten_assets(app: Sphinx, exception: Exception | None) -> None:
-    """Delete the files that no page names, and minify the others."""
+    """Delete the files that no page names, and minify the style sheets."""
     if exception or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -96,8 +96,6 @@ def lighten_assets(app: Sphinx, exception: Exception | None) -> None:
             folder.rmdir()
     for path in static.glob("*.css"):
         path.write_text(_light_style(path.read_text(encoding="utf-8")), encoding="utf-8")
-    for name in OWN_SCRIPTS & named:
-        (static / name).write_text(lighten((static / name).read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _light_style(sheet: str) -> str:

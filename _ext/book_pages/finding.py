@@ -5,8 +5,8 @@
     frame of the page. Tables are separate, so that an excerpt shows prose. The file also has the terms of the glossary.
 
 Both are scripts that set variables, because a page that is opened from the disk may not fetch a data file.
-``finder.js`` searches them. Sphinx's search would find no error message, because it drops words such as "being" and
-then requires every word; it also shows code and menus as excerpts.
+``theme/js/finder`` searches them. Sphinx's search would find no error message, because it drops words such as "being"
+and then requires every word; it also shows code and menus as excerpts.
 """
 
 from __future__ import annotations

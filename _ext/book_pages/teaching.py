@@ -24,6 +24,8 @@ from bs4 import BeautifulSoup, Tag
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from .assets import BUNDLES
+
 PLAN = "book/class.json"
 FOLDER = "slides"  # in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
@@ -106,8 +108,8 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     for name in REVEAL:
         source = Path(str(package.locate_file("sphinx_revealjs/_static/revealjs"))) / name
         shutil.copyfile(source, folder / f"reveal{Path(name).suffix or '.LICENSE'}")
-    for name in ("deck.css", "deck.js"):
-        shutil.copyfile(TEMPLATES / name, folder / name)
+    for source in (TEMPLATES / "deck.css", BUNDLES / "deck.js"):
+        shutil.copyfile(source, folder / source.name)
     _write(folder / "index.html", "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book)))
     _write(folder / "questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
 

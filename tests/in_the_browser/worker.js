@@ -3,10 +3,19 @@
 import { loadPyodide } from './pyodide.mjs';
 
 const began = performance.now();
-const python = await loadPyodide({ indexURL: './', stdout: line => postMessage({ line }), stderr: line => postMessage({ line }) });
+const python = await loadPyodide({
+  indexURL: './',
+  stdout: line => postMessage({ line }),
+  stderr: line => postMessage({ line }),
+});
 const live = await (await fetch('live.json')).json();
 const packages = python.runPython('import sysconfig; sysconfig.get_path("purelib")');
-const archives = { [live.numpy]: packages, [live.minitensor]: packages, 'pytest.zip': packages, 'checkout.zip': '/checkout' };
+const archives = {
+  [live.numpy]: packages,
+  [live.minitensor]: packages,
+  'pytest.zip': packages,
+  'checkout.zip': '/checkout',
+};
 for (const [name, extractDir] of Object.entries(archives)) {
   python.unpackArchive(await (await fetch(name)).arrayBuffer(), 'zip', { extractDir });
 }

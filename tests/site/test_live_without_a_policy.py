@@ -97,7 +97,7 @@ NEVER |= {"urllib", "a browser", "a shell"}
 #: Worker -> what stands in `worker.js`, and what stands there instead.
 LEAST_PYTHON = {
     ", jsglobals: {}": "",
-    """for (const name of ["js", "pyodide_js"])""": "for (const name of [])",
+    "for (const name of ['js', 'pyodide_js'])": "for (const name of [])",
     "  page.forget_javascript();\n": "",
 }
 WORKERS = {"worker.js": {}, "open-python.js": LEAST_PYTHON, "open.js": {**LEAST_PYTHON, "\n  shut();\n": "\n"}}

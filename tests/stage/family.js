@@ -1,17 +1,39 @@
 // What the tests ask of a page with figures. Each probe answers with plain data.
 const figure = (n = 0) => document.querySelectorAll('memory-figure')[n];
 const within = (selector, n = 0) => figure(n).shadowRoot.querySelector(selector);
-const openWords = n => figure(n).shadowRoot.querySelectorAll('details').forEach(box => { box.open = true; });
+const openWords = n =>
+  figure(n)
+    .shadowRoot.querySelectorAll('details')
+    .forEach(box => {
+      box.open = true;
+    });
 
-/** Faults of pictures (see probes.js) for several choices at several widths. A line under the plate that a text stands on does not cross it. */
+/** Return faults of pictures (see probes.js). A line below the plate behind a text does not cross the text. */
 function faultsOfFigure([data, choices, widths]) {
-  const found = [], box = document.createElement('div');
+  const found = [];
+  const box = document.createElement('div');
   document.body.append(box);
-  for (const chosen of choices) for (const width of widths) {
-    box.innerHTML = memoryFigures.picture(data, { ...chosen, width });
-    const plated = [...box.querySelectorAll('rect + text')].filter(t => (t.previousSibling.getAttribute('style') ?? '').startsWith('fill:var(--paper') && !t.previousSibling.getAttribute('style').includes('stroke'));
-    const crossed = plated.map(t => `a line runs through "${[...t.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('')}"`);
-    found.push(...faultsOf(box.firstChild).filter(fault => !crossed.includes(fault)).map(fault => `${JSON.stringify(chosen)} at ${width}px: ${fault}`));
+  for (const chosen of choices) {
+    for (const width of widths) {
+      box.innerHTML = memoryFigures.picture(data, { ...chosen, width });
+      const plated = [...box.querySelectorAll('rect + text')].filter(
+        t =>
+          (t.previousSibling.getAttribute('style') ?? '').startsWith('fill:var(--paper') &&
+          !t.previousSibling.getAttribute('style').includes('stroke'),
+      );
+      const crossed = plated.map(
+        t =>
+          `a line runs through "${[...t.childNodes]
+            .filter(n => n.nodeType === 3)
+            .map(n => n.data)
+            .join('')}"`,
+      );
+      found.push(
+        ...faultsOf(box.firstChild)
+          .filter(fault => !crossed.includes(fault))
+          .map(fault => `${JSON.stringify(chosen)} at ${width}px: ${fault}`),
+      );
+    }
   }
   box.remove();
   return found;
@@ -20,9 +42,29 @@ function faultsOfFigure([data, choices, widths]) {
 /** Elements of any figure that are wider than their place, with all words open; those that scroll may be. */
 function figuresTooWide() {
   const roots = [...document.querySelectorAll('memory-figure')].map(el => el.shadowRoot);
-  for (const root of roots) root.querySelectorAll('details').forEach(box => { box.open = true; });
-  return new Promise(done => requestAnimationFrame(() => setTimeout(() => done([document.documentElement, ...roots.flatMap(root => [...root.querySelectorAll('*:not(svg *)')])]
-    .filter(el => el.clientWidth && el.scrollWidth > el.clientWidth + 1 && !el.matches('.sr, input, select, svg, .scroll, .scroll *')).map(el => `${el.tagName}.${el.className}`)), 50)));
+  for (const root of roots) {
+    root.querySelectorAll('details').forEach(box => {
+      box.open = true;
+    });
+  }
+  return new Promise(done =>
+    requestAnimationFrame(() =>
+      setTimeout(
+        () =>
+          done(
+            [document.documentElement, ...roots.flatMap(root => [...root.querySelectorAll('*:not(svg *)')])]
+              .filter(
+                el =>
+                  el.clientWidth &&
+                  el.scrollWidth > el.clientWidth + 1 &&
+                  !el.matches('.sr, input, select, svg, .scroll, .scroll *'),
+              )
+              .map(el => `${el.tagName}.${el.className}`),
+          ),
+        50,
+      ),
+    ),
+  );
 }
 
 /** The picture on the page, and `svg` as the same browser would write it down. */
@@ -33,7 +75,12 @@ function figureDrawnAnd([n, svg]) {
 }
 
 const controls = n => [...figure(n).shadowRoot.querySelectorAll('button, input, select, summary')];
-const controlsWithoutName = n => controls(n).filter(el => !(el.getAttribute('aria-label') || el.closest('label')?.textContent || el.textContent).trim()).map(el => el.outerHTML);
+const controlsWithoutName = n =>
+  controls(n)
+    .filter(el => !(el.getAttribute('aria-label') || el.closest('label')?.textContent || el.textContent).trim())
+    .map(el => el.outerHTML);
 const keepsKeys = n => figure(n).hasAttribute('data-lm-suppress-shortcuts');
-const markup = n => figure(n).shadowRoot.querySelectorAll('img, b:not(label b), script').length + figure(n).querySelectorAll('img').length;
+const markup = n =>
+  figure(n).shadowRoot.querySelectorAll('img, b:not(label b), script').length +
+  figure(n).querySelectorAll('img').length;
 const inFocus = () => figure().shadowRoot.activeElement;

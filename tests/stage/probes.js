@@ -1,91 +1,142 @@
-// What the tests ask of a page. Each probe answers with plain data.
+// Functions that tests call in a page. They return plain data.
 const host = () => document.querySelector('memory-stage');
 const inside = selector => host().shadowRoot.querySelector(selector);
 const everything = () => [...host().shadowRoot.querySelectorAll('*')];
-const openAll = () => host().shadowRoot.querySelectorAll('details').forEach(box => { box.open = true; });
+const openAll = () =>
+  host()
+    .shadowRoot.querySelectorAll('details')
+    .forEach(box => {
+      box.open = true;
+    });
 
-/** Overlapping and clipped texts, lines through texts and shapes over them, in pictures of every step at every width. */
+/** Return overlapping and clipped texts, lines through texts and shapes over them, of pictures at several widths. */
 function faultsOfPictures([trace, widths]) {
-  const steps = ({ steps: { length: n } }) => Array.from({ length: n }, (_, i) => n - 1 - i).filter((_, i) => i % Math.ceil(n / 10) === 0);   // of a long program ten steps, the last among them
-  return trace.variants.flatMap((v, variant) => faultsOfSteps([trace, steps(v).flatMap(step => widths.map(width => [step, width])), variant]));
+  // of a long program ten steps, also the last
+  const steps = ({ steps: { length: n } }) =>
+    Array.from({ length: n }, (_, i) => n - 1 - i).filter((_, i) => i % Math.ceil(n / 10) === 0);
+  return trace.variants.flatMap((v, variant) =>
+    faultsOfSteps([trace, steps(v).flatMap(step => widths.map(width => [step, width])), variant]),
+  );
 }
 
 function faultsOfSteps([trace, looks, variant = 0]) {
-  const found = [], box = document.createElement('div');
+  const found = [];
+  const box = document.createElement('div');
   document.body.append(box);
   for (const [step, width] of looks) {
     box.innerHTML = memoryStage.picture(trace, { variant, step, width });
-    found.push(...faultsOf(box.firstChild).map(fault => `${trace.variants[variant].id} step ${step + 1} at ${width}px: ${fault}`));
+    found.push(
+      ...faultsOf(box.firstChild).map(
+        fault => `${trace.variants[variant].id} step ${step + 1} at ${width}px: ${fault}`,
+      ),
+    );
   }
   box.remove();
   return found;
 }
 
 function faultsOf(svg) {
-  const found = [], page = svg.getBoundingClientRect(), drawn = [...svg.querySelectorAll('rect, path, circle')].filter(el => !el.closest('defs'));
-  const texts = [...svg.querySelectorAll('text')].filter(el => el.textContent.trim()).map(el => {
-    const b = el.getBoundingClientRect(), size = parseFloat(getComputedStyle(el).fontSize);
-    const said = [...el.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('');
-    const spare = (b.height - size * .95) / 2;         // a font's line is higher than what is drawn in it
-    return { el, said, size, left: b.left, right: b.right, top: b.top + spare, bottom: b.bottom - spare };
-  });
-  const meet = (a, b, by) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > by && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > by;
-  const within = (b, slack) => b.left > page.left - slack && b.right < page.right + slack && b.top > page.top - slack && b.bottom < page.bottom + slack;
+  const found = [];
+  const page = svg.getBoundingClientRect();
+  const drawn = [...svg.querySelectorAll('rect, path, circle')].filter(el => !el.closest('defs'));
+  const texts = [...svg.querySelectorAll('text')]
+    .filter(el => el.textContent.trim())
+    .map(el => {
+      const b = el.getBoundingClientRect();
+      const size = parseFloat(getComputedStyle(el).fontSize);
+      const said = [...el.childNodes]
+        .filter(n => n.nodeType === 3)
+        .map(n => n.data)
+        .join('');
+      const spare = (b.height - size * 0.95) / 2; // a font's line is higher than what is drawn in it
+      return { el, said, size, left: b.left, right: b.right, top: b.top + spare, bottom: b.bottom - spare };
+    });
+  const meet = (a, b, by) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > by &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > by;
+  const within = (b, slack) =>
+    b.left > page.left - slack &&
+    b.right < page.right + slack &&
+    b.top > page.top - slack &&
+    b.bottom < page.bottom + slack;
   texts.forEach((t, i) => {
     if (t.size < 12) found.push(`"${t.said}" is ${t.size}px`);
     if (!within(t, 1)) found.push(`"${t.said}" is cut off`);
-    for (const other of texts.slice(i + 1)) if (meet(t, other, 2)) found.push(`"${t.said}" and "${other.said}" overlap`);
+    for (const other of texts.slice(i + 1)) {
+      if (meet(t, other, 2)) found.push(`"${t.said}" and "${other.said}" overlap`);
+    }
   });
   for (const el of drawn) {
     const b = el.getBoundingClientRect();
     if (!within(b, 2)) found.push(`a ${el.tagName} is cut off`);
-    const covered = el.style.fill !== 'none' && texts.find(t => meet(t, b, 3) && t.el.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING);
+    const covered =
+      el.style.fill !== 'none' &&
+      texts.find(t => meet(t, b, 3) && t.el.compareDocumentPosition(el) & Node.DOCUMENT_POSITION_FOLLOWING);
     if (covered) found.push(`a ${el.tagName} covers "${covered.said}"`);
     if (el.tagName !== 'path' || el.style.fill !== 'none') continue;
-    const near = texts.filter(t => meet(t, { left: b.left - 1, right: b.right + 1, top: b.top - 1, bottom: b.bottom + 1 }, 0));
+    const near = texts.filter(t =>
+      meet(t, { left: b.left - 1, right: b.right + 1, top: b.top - 1, bottom: b.bottom + 1 }, 0),
+    );
     if (!near.length) continue;
-    const length = el.getTotalLength(), matrix = el.getScreenCTM();
+    const length = el.getTotalLength();
+    const matrix = el.getScreenCTM();
     for (let l = 0; l <= length; l += 4) {
       const p = el.getPointAtLength(l).matrixTransform(matrix);
       const hit = near.find(t => p.x > t.left + 2 && p.x < t.right - 2 && p.y > t.top + 2 && p.y < t.bottom - 2);
-      if (hit) { found.push(`a line runs through "${hit.said}"`); break; }
+      if (hit) {
+        found.push(`a line runs through "${hit.said}"`);
+        break;
+      }
     }
   }
   return found;
 }
 
-/** Spoils every picture: a text over another, one cut off, a line through a text, a shape over one. */
+/** Add faults to every picture: a text over another, one cut off, a line through a text, a shape over one. */
 function spoilPictures() {
-  const draw = memoryStage.picture, faults = '<text x="2" y="12">names</text><text x="2000" y="9">far</text><path d="M0 8H300" style="fill:none"/><rect width="90" height="30"/>';
-  memoryStage.picture = (...args) => draw(...args).replace('</svg>', `${faults}</svg>`);
+  const draw = memoryStage.picture;
+  const faults =
+    '<text x="2" y="12">names</text><text x="2000" y="9">far</text>' +
+    '<path d="M0 8H300" style="fill:none"/><rect width="90" height="30"/>';
+  const picture = (...args) => draw(...args).replace('</svg>', `${faults}</svg>`);
+  globalThis.memoryStage = { ...memoryStage, picture };
 }
 
 /** Elements that are wider than their place, at the first, the middle and the last step. */
 function tooWide() {
-  const steps = +inside('input[type=range]').max, found = [];
+  const steps = +inside('input[type=range]').max;
+  const found = [];
   openAll();
   for (const k of new Set([0, steps >> 1, steps - 1])) {
     host().go(k);
     for (const el of [document.documentElement, ...host().shadowRoot.querySelectorAll('*:not(svg *)')]) {
-      if (el.clientWidth && el.scrollWidth > el.clientWidth + 1 && !el.matches('.sr, input, svg')) found.push(`${el.tagName}.${el.className} at step ${k + 1}`);
+      if (el.clientWidth && el.scrollWidth > el.clientWidth + 1 && !el.matches('.sr, input, svg')) {
+        found.push(`${el.tagName}.${el.className} at step ${k + 1}`);
+      }
     }
   }
   return found;
 }
 
 /** Where every element of the stage stands and how it looks. */
-const looksInside = () => everything().map(el => {
-  const b = el.getBoundingClientRect(), top = host().getBoundingClientRect(), s = getComputedStyle(el);
-  return [el.tagName, b.x - top.x, b.y - top.y, b.width, b.height].map(v => v.toFixed?.(0) ?? v).concat(s.color, s.backgroundColor, s.fontSize, s.letterSpacing);
-});
+const looksInside = () =>
+  everything().map(el => {
+    const b = el.getBoundingClientRect();
+    const top = host().getBoundingClientRect();
+    const s = getComputedStyle(el);
+    return [el.tagName, b.x - top.x, b.y - top.y, b.width, b.height]
+      .map(v => v.toFixed?.(0) ?? v)
+      .concat(s.color, s.backgroundColor, s.fontSize, s.letterSpacing);
+  });
 
 /** How everything around the stage looks. */
-const looksOutside = () => [...document.querySelectorAll('main > :not(memory-stage), main > :not(memory-stage) *')].map(el => {
-  const s = getComputedStyle(el);
-  return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill];
-});
+const looksOutside = () =>
+  [...document.querySelectorAll('main > :not(memory-stage), main > :not(memory-stage) *')].map(el => {
+    const s = getComputedStyle(el);
+    return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill];
+  });
 
-/** The picture on the page, and `svg` as the same browser would write it down, less its style sheet: the stage has that already. */
+/** Return the picture on the page, and `svg` as the same browser writes it, without the style sheet of the stage. */
 function drawnAnd(svg) {
   const box = document.createElement('div');
   box.innerHTML = svg;
@@ -100,36 +151,82 @@ function placeOf(selector) {
 }
 
 /** What the picture rings: the captions and names inside of it, and the ids of its groups. */
-const ringed = () => [...host().shadowRoot.querySelectorAll('.pic [data-storage], .pic [data-tensor], .pic [data-saved], .pic [data-node]')]
-  .filter(el => [...el.children].some(x => x.tagName === 'rect' && x.style.stroke.includes('--focus')) || [...el.querySelectorAll(':scope > g:not([data-storage], [data-tensor], [data-saved], [data-node]) > rect')].some(x => x.style.stroke.includes('--focus')))
-  .map(el => el.dataset.storage ?? el.dataset.tensor ?? el.dataset.saved ?? el.dataset.node);
+const ringed = () =>
+  [
+    ...host().shadowRoot.querySelectorAll(
+      '.pic [data-storage], .pic [data-tensor], .pic [data-saved], .pic [data-node]',
+    ),
+  ]
+    .filter(
+      el =>
+        [...el.children].some(x => x.tagName === 'rect' && x.style.stroke.includes('--focus')) ||
+        [
+          ...el.querySelectorAll(':scope > g:not([data-storage], [data-tensor], [data-saved], [data-node]) > rect'),
+        ].some(x => x.style.stroke.includes('--focus')),
+    )
+    .map(el => el.dataset.storage ?? el.dataset.tensor ?? el.dataset.saved ?? el.dataset.node);
 
 /** What the legend shows, row by row, and whether each row has something drawn. */
-const legend = () => [...host().shadowRoot.querySelectorAll('.legend li')].map(li => [li.textContent, li.querySelector('svg :is(path, rect, text, circle)') !== null]);
+const legend = () =>
+  [...host().shadowRoot.querySelectorAll('.legend li')].map(li => [
+    li.textContent,
+    li.querySelector('svg :is(path, rect, text, circle)') !== null,
+  ]);
 
-const nameOf = el => el.getAttribute('aria-label') || el.closest('label')?.textContent || el.querySelector('caption, summary')?.textContent || el.textContent;
+const nameOf = el =>
+  el.getAttribute('aria-label') ||
+  el.closest('label')?.textContent ||
+  el.querySelector('caption, summary')?.textContent ||
+  el.textContent;
 /** Whether a notebook that listens on the document, as JupyterLab does, finds each key kept from it: [key, kept]. */
 const noteKeys = () => {
   globalThis.noted = [];
-  document.addEventListener('keydown', e => noted.push([`${e.ctrlKey ? 'Ctrl+' : ''}${e.key}`, e.target.closest('[data-lm-suppress-shortcuts]') !== null]), true);
+  document.addEventListener(
+    'keydown',
+    e => noted.push([`${e.ctrlKey ? 'Ctrl+' : ''}${e.key}`, e.target.closest('[data-lm-suppress-shortcuts]') !== null]),
+    true,
+  );
 };
 const focused = () => host().shadowRoot.activeElement;
-const colours = () => [getComputedStyle(inside('.stage')).backgroundColor, getComputedStyle(inside('.pic svg text')).fill];
+const colours = () => [
+  getComputedStyle(inside('.stage')).backgroundColor,
+  getComputedStyle(inside('.pic svg text')).fill,
+];
 
 /** What an anywidget's model is to its front end. */
 function modelOf(first) {
   let now = first;
   const listeners = {};
-  return { listeners, get: () => now, on(name, f) { listeners[name] = f; }, off(name) { delete listeners[name]; }, set(trace) { now = trace; listeners['change:trace']?.(); } };
+  return {
+    listeners,
+    get: () => now,
+    on(name, f) {
+      listeners[name] = f;
+    },
+    off(name) {
+      delete listeners[name];
+    },
+    set(trace) {
+      now = trace;
+      listeners['change:trace']?.();
+    },
+  };
 }
 
 /** Steps whose picture differs from a fresh one's when they are looked at backward, and in leaps, on one trace. */
 function differOutOfOrder(trace) {
-  const draw = (t, variant, step) => memoryStage.picture(t, { variant, step, width: 500 }), found = [];
+  const draw = (t, variant, step) => memoryStage.picture(t, { variant, step, width: 500 });
+  const found = [];
   trace.variants.forEach((v, variant) => {
-    const n = v.steps.length, orders = [v.steps.map((_, k) => n - 1 - k), v.steps.map((_, k) => k * 7 % n), v.steps.map((_, k) => k)];
-    const fresh = new Map(), once = k => fresh.get(k) ?? fresh.set(k, draw(structuredClone(trace), variant, k)).get(k);
-    for (const order of orders) for (const k of order.filter((_, i) => n < 20 || i % 5 === 0)) if (draw(trace, variant, k) !== once(k)) found.push(`${v.id} step ${k + 1}`);
+    const n = v.steps.length;
+    const orders = [v.steps.map((_, k) => n - 1 - k), v.steps.map((_, k) => (k * 7) % n), v.steps.map((_, k) => k)];
+    const fresh = new Map();
+    const once = k => fresh.get(k) ?? fresh.set(k, draw(structuredClone(trace), variant, k)).get(k);
+    for (const order of orders) {
+      for (const k of order.filter((_, i) => n < 20 || i % 5 === 0)) {
+        if (draw(trace, variant, k) !== once(k)) found.push(`${v.id} step ${k + 1}`);
+      }
+    }
   });
   return found;
 }

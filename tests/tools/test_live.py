@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import live, serve
+from tools import live, npm, serve
 
 NAME = "numpy-2.2.5-cp313-cp313-pyodide_2025_0_wasm32.whl"
 
@@ -50,9 +50,13 @@ def npm_brings(monkeypatch):
         lock = {"info": {"python": "3.13.2"}, "packages": {"numpy": numpy}}
         for name in live.INTERPRETER:
             (folder / "node_modules" / "pyodide" / name).write_text(json.dumps(lock))
-        (folder / "editor.js").write_text("export function makeEditor() {}")
 
-    monkeypatch.setattr(live, "_install", install)
+    def bundled_editor(modules: Path) -> Path:
+        (modules.parent / "editor.js").write_text("export function makeEditor() {}")
+        return modules.parent / "editor.js"
+
+    monkeypatch.setattr(npm, "_install", install)
+    monkeypatch.setattr(live, "_bundled_editor", bundled_editor)
 
 
 @pytest.fixture
@@ -199,7 +203,7 @@ def test_what_lies_beside_the_pages_is_named_with_its_bytes_and_licences(tmp_pat
     names = [package["name"] for package in told["packages"]]
     assert names[:4] == ["minitensor", "Pyodide", "CPython", "NumPy"]
     assert {"@codemirror/view", "@lezer/python"} < set(names)
-    assert not {"esbuild", "ws"} & set(names)
+    assert not {"esbuild", "eslint", "typescript", "ws"} & set(names)
     licences = (folder / "licences.txt").read_text()
     for name in ("numpy", "@codemirror/view", "w3c-keyname"):
         assert f"The licence of {name}" in licences
@@ -207,8 +211,8 @@ def test_what_lies_beside_the_pages_is_named_with_its_bytes_and_licences(tmp_pat
 
 
 def test_versions_and_hashes_of_all_packages_are_pinned():
-    lock = json.loads((live.PINS / "package-lock.json").read_text())["packages"]
-    asked = json.loads((live.PINS / "package.json").read_text())
+    lock = json.loads((live.ROOT / "package-lock.json").read_text())["packages"]
+    asked = json.loads((live.ROOT / "package.json").read_text())
     assert lock[""]["dependencies"] == asked["dependencies"]
     assert all(version[0].isdigit() for version in {**asked["dependencies"], **asked["devDependencies"]}.values())
     assert all(entry["integrity"].startswith("sha512-") for name, entry in lock.items() if name)

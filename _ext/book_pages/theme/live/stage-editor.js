@@ -1,12 +1,12 @@
-// The editor of a stage's program: the reader changes it, runs it in the page, and sees the recording on the same stage.
+/** The editor of a stage's program: the reader changes it, runs it in the page, and sees the new trace on the stage. */
 
-import { problemOf } from "./check.js";
-import { makeEditor } from "./editor.js";
-import { DEVICES, POLICIES, button, choice, isDark, loading, make, worded } from "./kit.js";
-import { ask, stop } from "./python.js";
-import { linkTo } from "./link.js";
+import { problemOf } from './validate-trace.js';
+import { makeEditor } from './editor.js';
+import { DEVICES, POLICIES, button, choice, isDark, loading, make, messageOf } from './dom.js';
+import { ask, stop } from './python.js';
+import { linkTo } from './program-link.js';
 
-/** Open the editor of a stage, with the programs of a link if there are some. `size` is the size of Python, as text. */
+/** Open the editor of a stage, with the programs of a link if there are any. `size` says how many bytes Python has. */
 export function edit(stage, size, given) {
   stage.wake?.();
   stage.editing ??= new Editing(stage, size);
@@ -14,47 +14,83 @@ export function edit(stage, size, given) {
 }
 
 class Editing {
+  /** @type {ReturnType<typeof makeEditor> | undefined} */
+  editor;
+
   constructor(stage, size) {
-    Object.assign(this, { stage, size, book: stage.data, shown: 0 });
+    this.stage = stage;
+    this.size = size;
+    this.book = stage.data;
+    this.shown = 0; // index of the variant in the editor
     this.restore();
-    this.place = make("div", { className: "live-editor" });
-    this.run = button("Run", () => this.record());
-    this.stop = button("Stop", () => stop());
+    this.place = make('div', { className: 'live-editor' });
+    this.run = button('Run', () => this.record());
+    this.stop = button('Stop', () => stop());
     this.stop.hidden = true;
-    this.told = make("span", { className: "live-told" });
-    this.told.setAttribute("role", "status");
-    this.bar = make("progress", { max: 1, hidden: true });
-    this.bar.setAttribute("aria-label", "Loading Python");
-    this.variant = choice("Variant", this.programs.map(({ label }) => label ?? ""), (index) => this.show(index));
-    this.policy = choice("Policy", Object.values(POLICIES), (index) => { this.programs[this.shown].policy = Object.keys(POLICIES)[index]; });
-    this.device = choice("Device", Object.values(DEVICES), (index) => { this.on = Object.keys(DEVICES)[index]; });
+    this.status = make('span', { className: 'live-told' });
+    this.status.setAttribute('role', 'status');
+    this.bar = make('progress', { max: 1, hidden: true });
+    this.bar.setAttribute('aria-label', 'Loading Python');
+    this.variant = choice(
+      'Variant',
+      this.programs.map(({ label }) => label ?? ''),
+      index => this.show(index),
+    );
+    this.policy = choice('Policy', Object.values(POLICIES), index => {
+      this.programs[this.shown].policy = Object.keys(POLICIES)[index];
+    });
+    this.device = choice('Device', Object.values(DEVICES), index => {
+      this.on = Object.keys(DEVICES)[index];
+    });
     this.variant.hidden = this.programs.length < 2;
-    const actions = make("div", { className: "live-actions" }, this.run, this.stop, button("Copy link to this", () => this.copyLink()), button("Reset", () => this.reset()), button("Close", () => this.close()));
-    this.panel = make("div", { className: "live-program", slot: "program" }, this.variant, this.place, actions, make("div", { className: "live-settings" }, this.policy, this.device), this.bar, this.told);
+    const actions = make(
+      'div',
+      { className: 'live-actions' },
+      this.run,
+      this.stop,
+      button('Copy link to this', () => this.copyLink()),
+      button('Reset', () => this.reset()),
+      button('Close', () => this.close()),
+    );
+    this.panel = make(
+      'div',
+      { className: 'live-program', slot: 'program' },
+      this.variant,
+      this.place,
+      actions,
+      make('div', { className: 'live-settings' }, this.policy, this.device),
+      this.bar,
+      this.status,
+    );
     stage.append(this.panel);
   }
 
-  /** Return the programs of the book, each with its policy, and the device. */
+  /** Take the programs, policies and device of the book. */
   restore() {
-    this.programs = this.book.variants.map(({ id, label, code, policy }) => ({ id, label, code: code.join("\n"), policy: policy ?? "2.6" }));
-    this.on = this.book.device === "cpu" ? "cpu" : "gpu:sim";
+    this.programs = this.book.variants.map(({ id, label, code, policy }) => ({
+      id,
+      label,
+      code: code.join('\n'),
+      policy: policy ?? '2.6',
+    }));
+    this.on = this.book.device === 'cpu' ? 'cpu' : 'gpu:sim';
   }
 
   open(given) {
     if (given) this.take(given);
-    this.stage.setAttribute("editing", "");
+    this.stage.setAttribute('editing', '');
     this.panel.hidden = false;
-    this.editor ??= makeEditor(this.place, { label: "Program", dark: isDark(), onRun: () => this.record() });
+    this.editor ??= makeEditor(this.place, { label: 'Program', dark: isDark(), onRun: () => this.record() });
     this.show(this.stage.at?.variant ?? 0);
-    this.say(given ? "This program came with the link. It has not run." : this.size);
+    this.say(given ? 'This program came with the link. It has not run.' : this.size);
     this.editor.focus();
   }
 
-  /** Return the programs of a link: texts of variants that exist. */
+  /** Take the programs of a link whose variants the stage has. */
   take({ programs, device }) {
     for (const program of this.programs) {
       const { code, policy } = programs[program.id] ?? {};
-      if (typeof code === "string") program.code = code;
+      if (typeof code === 'string') program.code = code;
       if (Object.hasOwn(POLICIES, policy)) program.policy = policy;
     }
     if (Object.hasOwn(DEVICES, device)) this.on = device;
@@ -71,15 +107,15 @@ class Editing {
     this.fresh = true;
   }
 
-  /** Store the text of the editor in the visible variant. */
+  /** Store the editor's text in the variant that is shown. */
   keep() {
     if (this.fresh) this.programs[this.shown].code = this.editor.text();
   }
 
   close() {
     this.keep();
-    this.stage.shadowRoot.querySelector(".next").focus({ preventScroll: true }); // before the editor is removed
-    this.stage.removeAttribute("editing");
+    this.stage.shadowRoot.querySelector('.next').focus({ preventScroll: true }); // not in the hidden editor
+    this.stage.removeAttribute('editing');
     this.panel.hidden = true;
   }
 
@@ -95,20 +131,25 @@ class Editing {
 
   async record() {
     this.keep();
-    const { title, ask: question, compare } = this.book, began = this.programs[this.shown].id;
+    const { title, ask: question, compare } = this.book;
+    const began = this.programs[this.shown].id;
     this.running(true);
     try {
-      const answer = await ask({ do: "record", variants: this.programs, device: this.on, title, ask: question, heading: compare }, loading(this));
+      const answer = await ask(
+        { do: 'record', variants: this.programs, device: this.on, title, ask: question, heading: compare },
+        loading(this),
+      );
       if (answer.failed) throw new Error(answer.failed);
-      const { trace } = answer, wrong = await problemOf(trace);
+      const { trace } = answer;
+      const wrong = await problemOf(trace);
       if (wrong) throw new Error(`The recording cannot be shown: ${wrong}.`);
-      trace.opens = began; // at the reader's changes
+      trace.opens = began; // where the reader wrote
       this.stage.trace = trace;
       this.mark(true);
       this.close();
-      this.stage.shadowRoot.querySelector(".live").setAttribute("aria-live", "polite");
+      this.stage.shadowRoot.querySelector('.live').setAttribute('aria-live', 'polite');
     } catch (error) {
-      this.say(worded(error));
+      this.say(messageOf(error));
     } finally {
       this.running(false);
     }
@@ -117,17 +158,17 @@ class Editing {
   running(on) {
     this.run.disabled = on;
     this.stop.hidden = !on;
-    if (on) this.say("Running.");
+    if (on) this.say('Running.');
     else this.bar.hidden = true;
   }
 
-  /** True if the stage shows a program of the reader. */
+  /** Mark whether the stage shows the reader's program. */
   mark(own) {
-    this.stage.toggleAttribute("edited", own);
+    this.stage.toggleAttribute('edited', own);
   }
 
   say(text) {
-    this.told.textContent = text;
+    this.status.textContent = text;
   }
 
   async copyLink() {

@@ -1,0 +1,2 @@
+/* Part of the book In Place. Licence: Apache-2.0. */
+"use strict";(()=>{var d="mode";var c=matchMedia("(prefers-color-scheme: dark)"),o=()=>document.documentElement.dataset.mode??s();function n(t){let e=document.documentElement,a=c.matches?"dark":"light";e.dataset.mode=t,e.dataset.theme=t==="auto"?a:t}function r(){c.addEventListener("change",()=>n(o())),n(o())}function s(){try{return localStorage.getItem(d)||"auto"}catch{return"auto"}}r();})();

@@ -1,0 +1,94 @@
+/**
+ * `<exercise-box>`: a field for the answer to the exercise of its cell, on a page that runs no Python. The text stays
+ * in the reader's browser. Without this script the element says how to run an answer.
+ */
+
+import { make, whenParsed } from './lib/dom.js';
+import { stored, update } from './lib/storage.js';
+
+const KEY = 'in-place.exercises'; // page and number of an exercise -> the reader's text
+
+class ExerciseBox extends HTMLElement {
+  name = ''; // of the stored answer
+  given = ''; // the code to begin with
+  text = make('textarea', { spellcheck: false });
+  status = make('span', { className: 'mt-told' });
+
+  connectedCallback() {
+    whenParsed(() => this.open());
+  }
+
+  open() {
+    this.querySelector('.mt-writing')?.remove();
+    const number = [...document.querySelectorAll('exercise-box')].indexOf(this) + 1;
+    this.name = `${location.pathname.split('/').at(-1)} ${number}`;
+    this.given = (this.closest('.cell')?.querySelector('.cell_input pre')?.textContent ?? '').trimEnd();
+    this.prepareField(number);
+    this.status.setAttribute('role', 'status');
+    const copy = make('button', { type: 'button', onclick: () => this.copy() }, 'Copy');
+    const again = make('button', { type: 'button', onclick: () => this.startAgain() }, 'Start again');
+    const words = `Write your answer to exercise ${number} here. It stays in this browser.`;
+    const label = make('label', { htmlFor: this.text.id }, words);
+    const actions = make('div', { className: 'mt-actions' }, copy, again, this.status);
+    this.prepend(make('div', { className: 'mt-writing' }, label, this.text, actions));
+  }
+
+  /** @param {number} number of the exercise on its page */
+  prepareField(number) {
+    const { text } = this;
+    text.id = `answer-${number}`;
+    text.rows = this.given.split('\n').length + 1;
+    text.value = stored(KEY)[this.name] ?? this.given;
+    text.setAttribute('autocapitalize', 'off');
+    text.setAttribute('autocomplete', 'off');
+    text.addEventListener('input', () => {
+      this.store(text.value === this.given ? undefined : text.value);
+      this.status.textContent = '';
+    });
+    text.addEventListener('keydown', event => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      breakLine(text);
+    });
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(this.text.value);
+      this.status.textContent = 'Copied.';
+    } catch {
+      // a page from the disk may not write to the clipboard
+      this.text.select();
+      this.status.textContent = 'Selected: copy it with the keys of your system.';
+    }
+  }
+
+  startAgain() {
+    this.text.value = this.given;
+    this.store(undefined);
+    this.status.textContent = '';
+    this.text.focus();
+  }
+
+  /** @param {string | undefined} text undefined forgets the answer */
+  store(text) {
+    update(KEY, answers => {
+      if (text === undefined) delete answers[this.name];
+      else answers[this.name] = text;
+    });
+  }
+}
+
+/**
+ * Break the line at the cursor. The new line is indented like this one, and one step further after a colon. Tab is not
+ * used, because it leads to the next field, as everywhere.
+ * @param {HTMLTextAreaElement} text
+ */
+function breakLine(text) {
+  const line = text.value.slice(0, text.selectionStart).split('\n').at(-1) ?? '';
+  const indent = (line.match(/^ */)?.[0] ?? '') + (/:\s*$/.test(line) ? '    ' : '');
+  text.setRangeText(`\n${indent}`, text.selectionStart, text.selectionEnd, 'end');
+  text.dispatchEvent(new Event('input'));
+}
+
+if (!customElements.get('exercise-box')) customElements.define('exercise-box', ExerciseBox);

@@ -1,0 +1,120 @@
+/** Every page: switches the colours, copies code, shows the current section, and starts stages when they are near. */
+
+import { chooseNextMode, currentMode } from './lib/color-mode.js';
+import { whenParsed } from './lib/dom.js';
+import { startWhenNear } from './lib/lazy-elements.js';
+
+const MODE_LABELS = { auto: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' };
+const CODE = '.bd-article .cell_input pre, .bd-article div[class*=highlight-]:not(.cell_input *, .cell_output *) pre';
+
+/** @type {(selector: string) => HTMLElement[]} */
+const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
+
+function offerModes(button) {
+  const name = () => {
+    button.textContent = MODE_LABELS[currentMode()];
+  };
+  button.addEventListener('click', () => {
+    chooseNextMode();
+    name();
+  });
+  name();
+  button.hidden = false;
+}
+
+/** Let Ctrl+K or Command+K lead to the search field, or to the page of the search if the field is hidden. */
+function listenForSearch(field) {
+  document.addEventListener('keydown', event => {
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+    if (event.key.toLowerCase() !== 'k' || !isCommand) return;
+    event.preventDefault();
+    if (field.offsetParent) field.select();
+    else location.href = field.form.action;
+  });
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // no permission, or a page without a secure origin
+    const area = document.body.appendChild(Object.assign(document.createElement('textarea'), { value: text }));
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+  }
+}
+
+function offerCopies() {
+  for (const pre of all(CODE)) {
+    const button = Object.assign(document.createElement('button'), {
+      type: 'button',
+      className: 'copy',
+      textContent: 'Copy',
+    });
+    button.addEventListener('click', async () => {
+      await copy(pre.textContent);
+      button.textContent = 'Copied';
+      setTimeout(() => {
+        button.textContent = 'Copy';
+      }, 2000);
+    });
+    pre.parentElement?.append(button);
+  }
+}
+
+/** Shade the right side of a box that scrolls sideways until its end is in view. */
+function shade(box) {
+  const update = () => {
+    box.classList.toggle('more', box.scrollWidth - box.clientWidth - Math.abs(box.scrollLeft) > 2);
+  };
+  box.addEventListener('scroll', update, { passive: true });
+  new ResizeObserver(update).observe(box);
+}
+
+/** Mark the section at the top of the window in the list of chapters. */
+function markSection() {
+  const toSections = /** @type {HTMLAnchorElement[]} */ (all('.chapters li li a[href^="#"]'));
+  const links = new Map(toSections.map(link => [decodeURIComponent(link.hash.slice(1)), link]));
+  const sections = all('.bd-article section[id]').filter(section => links.has(section.id));
+  if (!sections.length) return;
+  const inView = new Set();
+  const observer = new IntersectionObserver(
+    entries => {
+      for (const { target, isIntersecting } of entries) inView[isIntersecting ? 'add' : 'delete'](target);
+      const first = sections.find(section => inView.has(section));
+      if (!first) return;
+      for (const [id, link] of links) {
+        if (id === first.id) link.setAttribute('aria-current', 'true');
+        else link.removeAttribute('aria-current');
+      }
+    },
+    { rootMargin: '-10% 0px -70%' },
+  );
+  for (const section of sections) observer.observe(section);
+}
+
+/** Close the list of chapters after a choice that leads into this page, if the list lies over the page. */
+function closeAfterChoice(list) {
+  list.addEventListener('click', event => {
+    if (event.target.closest('a') && list.matches(':popover-open')) list.hidePopover();
+  });
+}
+
+/** Show the still picture of a stage whose script is missing or fails, as for readers without scripts. */
+function showStills() {
+  const stills = all(':is(memory-stage, memory-figure):not(:defined) > noscript');
+  for (const still of stills) still.outerHTML = still.textContent ?? '';
+}
+
+whenParsed(() => {
+  all('.mode').forEach(offerModes);
+  const field = document.querySelector('.bd-sidebar-primary .bd-search input');
+  if (field) listenForSearch(field);
+  closeAfterChoice(document.getElementById('chapters'));
+  offerCopies();
+  all('.table-scroll, .cell_output .output pre').forEach(shade);
+  markSection();
+  startWhenNear();
+  addEventListener('load', showStills);
+});
