@@ -32,7 +32,7 @@ from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import apart
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.web import picture
-from memory_stage.web.embed import page_script, whole_page
+from memory_stage.web.embed import page_assets, whole_page
 from memory_stage.web.static_html import as_html, as_text
 
 if has_minitensor():
@@ -114,7 +114,7 @@ class Stage:
         _write(path, self.data)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = page_script("stage.js", picture.script_source) + as_html(self.data)
+        page = page_assets("stage.js", package="memory_stage.web") + as_html(self.data)
         return {"text/plain": as_text(self.data), "text/html": page}
 
 

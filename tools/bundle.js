@@ -12,7 +12,7 @@ import path from 'node:path';
 import { build, transform } from 'esbuild';
 
 const ROOT = path.dirname(import.meta.dirname);
-const FOLDERS = ['_ext/book_pages/theme'];
+const FOLDERS = ['memory_stage/web', 'book_kit/web', '_ext/book_pages/theme'];
 const RECORD = 'tools/bundles.json';
 /** Bundles whose exports Python calls in V8, by the name of the global that holds them. */
 const GLOBALS = {

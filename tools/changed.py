@@ -46,6 +46,8 @@ RULES = {
     "facts/message": ("tests/notebook/test_error_tables.py",),
     "facts/article": ("tests/notebook/test_claim_tables.py",),
     "memory_stage/web/js/": ("tests/stage/test_element.py", "tests/stage/test_picture.py"),
+    "book_kit/web/js/": ("tests/notebook/test_quiz.py",),
+    "_ext/book_pages/theme/js/": ("tests/site/test_page.py", "tests/tools/test_js.py"),
     "pyproject.toml": ("tests/tools/test_check.py", "tests/site/test_tools.py"),
     "requirements": ("tests/site/test_tools.py",),
 }

@@ -74,7 +74,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", downloads.copy_notebooks)
     app.connect("build-finished", recorded.copy_facts)
     app.connect("build-finished", mathematics.copy_mathjax)
-    app.connect("build-finished", assets.lighten_assets)
+    app.connect("build-finished", assets.clean_assets)
     app.connect("build-finished", live.copy_files, priority=900)
     app.connect("build-finished", playground.write_programs, priority=910)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

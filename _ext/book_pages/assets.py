@@ -14,12 +14,15 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from memory_stage.web import element
 from memory_stage.web.embed import asset
-from memory_stage.web.minify import lighten
-from memory_stage.web.picture import page_scripts
 
 from . import mathematics
+
+# Scripts and style sheets that packages bring.
+PACKAGE_ASSETS = {
+    "memory_stage.web": ("stage.js", "figures.js"),
+    "book_kit.web": ("quiz.js", "quiz.css", "explain.css"),
+}
 
 # A page gets these files if its text contains the mark.
 MARKS = {
@@ -39,7 +42,7 @@ SCRIPT = "page.js"
 MARKED = "marks.js"  # loads `mark-words.js`, which marks the words of a search, on the page that was found
 MATHEMATICS = (mathematics.SETTINGS, f"mathjax/{mathematics.SCRIPT}")
 # Files that other files of `_static` load, or that a page names only if the book's address is known.
-NAMED_ELSEWHERE = ("card.png", "mark-words.js", "stage-legend.js", "fonts/*", "mathjax/**/*")
+NAMED_ELSEWHERE = ("card.png", "mark-words.js", "fonts/*", "mathjax/**/*")
 BUNDLES = Path(__file__).parent / "theme" / "built"  # of the scripts in theme/js, made by tools/bundle.js
 NAMED_FILE = re.compile(r"""_static/([^"'?#\s)<>]+)""")
 
@@ -50,11 +53,9 @@ def offer_package_assets(app: Sphinx) -> None:
     app.config.nb_ipywidgets_js = {}
     folder = Path(app.doctreedir) / "page_assets"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, source in {**page_scripts(), "figures.js": element.script_source()}.items():
-        (folder / name).write_text(source, encoding="utf-8")
-    (folder / "quiz.js").write_text(lighten(asset("quiz.js", "book_kit.web")), encoding="utf-8")
-    for name in ("quiz.css", "explain.css"):
-        (folder / name).write_text(asset(name, "book_kit.web"), encoding="utf-8")
+    for package, names in PACKAGE_ASSETS.items():
+        for name in names:
+            (folder / name).write_text(asset(name, package), encoding="utf-8")
     app.config.html_static_path += [str(BUNDLES), str(folder)]
 
 
@@ -80,7 +81,7 @@ def choose_page_assets(
             app.add_js_file(name, loading_method="defer")
 
 
-def lighten_assets(app: Sphinx, exception: Exception | None) -> None:
+def clean_assets(app: Sphinx, exception: Exception | None) -> None:
     """Delete the files that no page names, and minify the style sheets."""
     if exception or app.builder.format != "html":
         return

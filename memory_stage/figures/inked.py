@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import re
 from functools import cache
 
@@ -14,7 +15,7 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from memory_stage.web.embed import asset
+from memory_stage.web.embed import source_module
 
 #: The ground that a page lays under outputs at night is not wanted; on paper it is day.
 _STYLE = """<style>
@@ -31,18 +32,16 @@ html[data-theme="dark"] .bd-content div.cell_output .text_html.text_html:has(> .
 
 @cache
 def colours(scheme: str) -> dict[str, str]:
-    """The colours of the stage by name, of the scheme LIGHT or DARK."""
-    block = re.search(rf"const {scheme} = \{{(.*?)\}};", asset("stage-kit.js"), flags=re.DOTALL)
-    if block is None:
-        raise RuntimeError(f"stage-kit.js must define its colours as `const {scheme} = {{...}}`")
-    return dict(re.findall(r"(\w+): '(#[0-9a-f]{6})'", block[1]))
+    """Return the colours of the stage by name, of the scheme "light" or "dark"."""
+    found: dict[str, str] = json.loads(source_module("shared/colors.json"))[scheme]
+    return found
 
 
 class InkedFigure(Figure):
     """A figure of a size in inches, drawn without a window. Notebooks and pages show it as SVG."""
 
     def __init__(self, width: float, height: float) -> None:
-        super().__init__(figsize=(width, height), layout="constrained", facecolor=colours("LIGHT")["paper"])
+        super().__init__(figsize=(width, height), layout="constrained", facecolor=colours("light")["paper"])
         FigureCanvasAgg(self)
 
     def _repr_html_(self) -> str:
@@ -53,9 +52,9 @@ class InkedFigure(Figure):
             r"<metadata>.*?</metadata>", "", text.getvalue()[text.getvalue().index("<svg") :], flags=re.DOTALL
         )
         drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # several figures of a page would have the same
-        night = colours("DARK")
-        for name, day in colours("LIGHT").items():
+        night = colours("dark")
+        for name, day in colours("light").items():
             drawn = drawn.replace(day, f"light-dark({day}, {night[name]})")
-        style = _STYLE.replace("INK", f"{colours('LIGHT')['ink']}, {night['ink']}")
+        style = _STYLE.replace("INK", f"{colours('light')['ink']}, {night['ink']}")
         said = html.escape("; ".join(axes.get_title(loc="left") for axes in self.axes if axes.get_title(loc="left")))
         return f'<div class="mt-inked" role="img" tabindex="0" aria-label="{said or "figure"}">{style}{drawn}</div>'

@@ -29,7 +29,7 @@ def tokens() -> dict[str, str]:
     """The stage's colours on paper: ``ink``, ``muted``, ``a1`` to ``a4`` (lines), ``t1`` to ``t4`` (surfaces), ..."""
     from memory_stage.figures.inked import colours
 
-    return colours("LIGHT")
+    return colours("light")
 
 
 def blank(width: float, height: float) -> Figure:

@@ -20,27 +20,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from memory_stage.web.embed import as_data, page_script, prose
-from memory_stage.web.minify import one_script
+from memory_stage.web.embed import as_data, asset, page_assets, prose, source_module
 from memory_stage.web.v8 import Script
 
 WIDTH = 760  # pixels of a picture that stands in a page for the script's
 
-# In this order they are one program: later parts use earlier ones. The first is the stage's.
-_FIRST = ("stage-kit.js", "figures-kit.js", "figures-timeline.js", "figures-allocator.js", "figures-strides.js")
-_PARTS = (*_FIRST, "figures-fits.js", "figures-meter.js", "figures.js")
 
-
-@cache
 def script_source() -> str:
-    """The figures as one classic script, style sheet included. Loaded twice, the second copy does nothing."""
-    exports = "picture, sentence, tables, bytesText, render"
-    return one_script("The figures", "memoryFigures", _PARTS, "figures.css", exports)
+    """Return the bundle of the figures, a classic script with its style sheet. A second copy changes nothing."""
+    return asset("figures.js")
 
 
 def widget_source() -> str:
-    """The figures as an ES module for ``anywidget``: its model has the traits ``data`` and ``chosen``."""
-    return script_source() + "export default { render: memoryFigures.render };\n"
+    """Return the figures as an ES module for ``anywidget``; its model has the traits ``data`` and ``chosen``."""
+    return script_source() + source_module("widgets/figures-widget.js")
 
 
 @cache
@@ -164,7 +157,7 @@ class Figure:
         return "".join([*parts, "</div>\n"])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = page_script("figures.js", script_source) + self.as_html()
+        page = page_assets("figures.js", package="memory_stage.web") + self.as_html()
         return {"text/plain": self.as_text(), "text/html": page}
 
 

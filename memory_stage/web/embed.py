@@ -13,7 +13,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
@@ -39,8 +38,8 @@ def _code(span: str) -> str:
 def page_assets(*names: str, package: str) -> str:
     """The `<style>` and `<script>` elements of the named assets, for the front of a cell's HTML output.
 
-    `names` are files of the folders `css` and `js` of `package`, ending in `.css` or `.js`. The answer is empty where
-    nothing is needed: inside the book (environment variable `MINITENSOR_BOOK=1`, whose pages link the same
+    `names` are files of the folders `css` and `built` of `package`, ending in `.css` or `.js`. The answer is empty
+    where nothing is needed: inside the book (environment variable `MINITENSOR_BOOK=1`, whose pages link the same
     files), and in a kernel session that has carried them already. The cell that carried them carries them
     again when it is run again, because its first output is gone then. Colab shows each output in a frame of
     its own, so there every output carries them.
@@ -48,14 +47,15 @@ def page_assets(*names: str, package: str) -> str:
     return "".join(_element(name, package) for name in names if _must_carry(name))
 
 
-def page_script(name: str, source: Callable[[], str]) -> str:
-    """The `<script>` element of a script that is put together when needed, under the same rules as an asset."""
-    return _script(source()) if _must_carry(name) else ""
-
-
 def asset(name: str, package: str = "memory_stage.web") -> str:
-    """Return the text of a script or a style sheet, from the folder `js` or `css` of `package`."""
-    return (files(package) / name.rpartition(".")[2] / name).read_text(encoding="utf-8")
+    """Return the text of a bundled script or a style sheet, from the folder `built` or `css` of `package`."""
+    folder = "css" if name.endswith(".css") else "built"
+    return (files(package) / folder / name).read_text(encoding="utf-8")
+
+
+def source_module(name: str) -> str:
+    """Return the text of a file in the folder `js` that is used without bundling."""
+    return (files("memory_stage.web") / "js" / name).read_text(encoding="utf-8")
 
 
 def _must_carry(name: str) -> bool:

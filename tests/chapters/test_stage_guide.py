@@ -14,8 +14,7 @@ from book_kit.magics.stage_magic import _options
 from memory_stage.__main__ import _options as _command
 from memory_stage.api import Stage
 from memory_stage.recorder.record import LIMIT
-from memory_stage.web.embed import asset
-from memory_stage.web.picture import _PARTS
+from memory_stage.web.picture import script_source
 from tests.chapters.chapter import FOLDER, Chapter
 
 PAGE = Chapter.read("how_to_read_the_stage")
@@ -55,11 +54,11 @@ def run(shell: InteractiveShell, source: str) -> list[dict]:
 def test_every_mark_of_the_legend_occurs_on_the_page(traces):
     py_mini_racer = pytest.importorskip("py_mini_racer")
     with py_mini_racer.MiniRacer() as v8:
-        v8.eval("\n".join(asset(f"stage-{part}.js") for part in _PARTS))
-        marks = set(json.loads(v8.eval("JSON.stringify(legendRows('x').map(([mark]) => mark))"))) - {""}
+        v8.eval(script_source())
+        marks = set(json.loads(v8.eval("JSON.stringify(memoryStage.legendRows('x').map(([mark]) => mark))"))) - {""}
         found: set[str] = set()
         for trace in traces:
-            found |= set(json.loads(v8.eval(f"JSON.stringify([...marksOf({json.dumps(trace)})])")))
+            found |= set(json.loads(v8.eval(f"JSON.stringify([...memoryStage.marksOf({json.dumps(trace)})])")))
     assert len(marks) > 15
     assert marks - found == set()
 

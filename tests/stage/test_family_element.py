@@ -220,12 +220,15 @@ def test_a_file_with_everything_in_it_works_from_the_disk(browser, tmp_path):
 def test_a_live_figure_sends_what_is_chosen_and_takes_new_data(shown):
     figure = family.figures()["fits"]
     page = shown("fits", body="<div></div>")
+    module = element.widget_source().replace("export default", "globalThis.widget =")
+    page.add_script_tag(type="module", content=module)
+    page.wait_for_function("globalThis.widget")
     data = {**figure.data, "live": True}
     sent = page.evaluate(
         """data => {
             const sent = [], set = (name, value) => { sent.push([name, value]); };
             const model = { ...modelOf(data), set, save_changes() {} };
-            memoryFigures.render({ model, el: document.querySelector('div') });
+            widget.render({ model, el: document.querySelector('div') });
             within('[data-set=wish]').value = 37;
             within('[data-set=wish]').dispatchEvent(new Event('input', { bubbles: true }));
             return sent;

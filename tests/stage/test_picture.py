@@ -282,9 +282,8 @@ def test_a_step_or_variant_that_is_not_there_is_refused():
 
 
 def test_the_script_is_light_and_self_contained():
-    scripts = picture.page_scripts()
-    assert len(gzip.compress(scripts["stage.js"].encode(), mtime=0)) < 40_000  # a page waits for no other
-    source = picture.script_source() + "".join(scripts.values())
+    source = picture.script_source()
+    assert len(gzip.compress(source.encode(), mtime=0)) < 39_000  # a page waits for no other
     for word in (
         "import(",
         "import ",

@@ -9,7 +9,7 @@ from tests.stage import pages
 
 def ways(name, variant=0, find=""):
     trace = pages.trace(name) if isinstance(name, str) else name
-    return picture._v8().call("ways", trace, {"variant": variant, "find": find})
+    return picture._v8().call("navigation", trace, {"variant": variant, "find": find})
 
 
 def answer(name, step, variant=0, **asked):

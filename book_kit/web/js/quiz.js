@@ -1,172 +1,223 @@
-// Turns the plain question inside <predict-first data-right="1" data-name="..."> into a form: radio buttons, a Check
-// button, what is mistaken in a wrong choice, and a way into the stage that shows the answer.
-// A classic script without dependencies: it runs from a file, inline, and any number of times on one page.
-(() => {
-  if (customElements.get("predict-first")) return;
+/**
+ * `<predict-first data-right="1" data-name="...">`: turns the plain question inside it into a form with radio buttons, a
+ * Check button, the mistake in a wrong choice, and a way into the stage that shows the answer.
+ */
 
-  const KEPT = "in-place.answers"; // in the reader's browser: the name of a question -> { tried: [options], shown }
-  const FORGET = "in-place:forget";
+import { stored, update } from './lib/storage.js';
 
-  class PredictFirst extends HTMLElement {
-    connectedCallback() {
-      // While the page is being read, the element is there before its content is.
-      if (document.readyState === "loading") {
-        document.addEventListener("DOMContentLoaded", () => this.enhance(), { once: true });
-      } else {
-        this.enhance();
-      }
-    }
+const KEY = 'in-place.answers'; // name of a question -> { tried: [options], shown }
+const FORGET = 'in-place:forget'; // the event after all answers were forgotten
 
-    disconnectedCallback() {
-      document.removeEventListener(FORGET, this.begin);
-    }
+/** @typedef {HTMLElement & {data?: {title: string}, showLine?: (line: number, variant?: string) => void}} Stage */
 
-    enhance() {
-      // A page saved from the browser holds a form already, without its listeners.
-      this.querySelector("form")?.remove();
-      const question = this.querySelector(".mt-question");
-      const list = this.querySelector(".mt-options");
-      const details = this.querySelector("details");
-      this.right = Number(this.dataset.right);
+/**
+ * Return a new element.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, unknown>} properties
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+function make(tag, properties, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}
 
-      this.options = [...list.children].map((item, index) => {
-        const radio = make("input", { type: "radio", name: "choice", value: index });
-        const label = make("label", {}, radio, make("span", { className: "mt-text" }, ...copy(item)));
-        const said = this.querySelector(`[data-option="${index}"]`); // none of the right one: the answer says why
-        return { radio, label, said: make("p", { className: "mt-said", hidden: true }, ...(said ? copy(said) : [])) };
-      });
-      this.check = make("button", { type: "submit" }, "Check");
-      this.look = make("button", { type: "button", className: "mt-look", hidden: true });
-      this.verdict = make("p", { className: "mt-verdict" });
-      this.verdict.setAttribute("role", "status"); // a live region: a screen reader speaks what is put here
-      const [one, all] = [make("button", { type: "button" }, "Forget it"), make("button", { type: "button" }, "Forget all answers")];
-      this.kept = make("p", { className: "mt-kept", hidden: true }, "Your answer is kept in this browser. ", one, " ", all);
+const copyContent = node => [...node.cloneNode(true).childNodes];
+const button = (text, properties = {}) => make('button', { type: 'button', ...properties }, text);
 
-      const form = make(
-        "form",
-        { noValidate: true },
-        make("fieldset", {}, make("legend", {}, ...copy(question)), ...this.options.flatMap(({ label, said }) => [label, said])),
-        make("div", { className: "mt-actions" }, this.check, this.look, this.verdict),
-        this.kept,
-      );
-      for (const control of [this.check, this.look, one, all, ...this.options.map((option) => option.radio)]) {
-        control.dataset.lmSuppressShortcuts = ""; // JupyterLab would take the arrow keys
-      }
+/** Return the title of a stage, which may not have started. */
+function titleOf(stage) {
+  const script = stage.querySelector(':scope > script[type="application/json"]');
+  return stage.data?.title ?? JSON.parse(script?.textContent ?? '{}').title;
+}
 
-      form.addEventListener("change", () => { this.verdict.replaceChildren(); });
-      form.addEventListener("submit", (event) => {
-        event.preventDefault();
-        this.judge();
-      });
-      details.addEventListener("toggle", () => {
-        if (details.open && !this.state.shown) this.keep({ shown: true });
-        if (details.open) this.mark();
-      });
-      this.look.addEventListener("click", () => this.lead());
-      one.addEventListener("click", () => { store((answers) => { delete answers[this.dataset.name]; }); this.begin(); this.check.focus(); });
-      all.addEventListener("click", () => {
-        store((answers) => { for (const name of Object.keys(answers)) delete answers[name]; });
-        document.dispatchEvent(new Event(FORGET));
-        this.check.focus();
-      });
+/**
+ * Return the stage that a proof names, or the next one after the question; null if the page has none that can step.
+ * @param {HTMLElement} question
+ * @param {HTMLElement} proof
+ */
+function stageOf(question, proof) {
+  const stages = /** @type {Stage[]} */ ([...document.querySelectorAll('memory-stage')]);
+  const follows = stage => question.compareDocumentPosition(stage) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const name = proof.dataset.stage;
+  const found = name ? stages.find(stage => titleOf(stage) === name) : stages.find(follows);
+  return found?.showLine ? found : null;
+}
 
-      this.details = details;
-      this.classList.add("mt-asked");
-      list.after(form);
-      this.begin();
-      document.addEventListener(FORGET, this.begin);
-    }
+class PredictFirst extends HTMLElement {
+  check = make('button', { type: 'submit' }, 'Check');
+  toStage = button('', { className: 'mt-look', hidden: true });
+  verdict = make('p', { className: 'mt-verdict' });
+  forgetOne = button('Forget it');
+  forgetAll = button('Forget all answers');
+  keptNote = make(
+    'p',
+    { className: 'mt-kept', hidden: true },
+    'Your answer is kept in this browser. ',
+    this.forgetOne,
+    ' ',
+    this.forgetAll,
+  );
+  /** @type {{radio: HTMLInputElement, label: HTMLElement, mistake: HTMLElement}[]} */
+  options = [];
+  /** @type {{tried: number[], shown: boolean}} */
+  state = { tried: [], shown: false };
 
-    /** As the reader left it, or untouched. */
-    begin = () => {
-      this.state = { tried: [], shown: false, ...stored()[this.dataset.name] };
-      this.details.open = false;
-      this.verdict.replaceChildren();
-      const chosen = this.state.tried.at(-1);
-      this.options.forEach(({ radio }, index) => { radio.checked = index === chosen; });
-      this.mark();
-    };
-
-    judge() {
-      const chosen = this.options.findIndex((option) => option.radio.checked);
-      if (chosen < 0) {
-        this.verdict.textContent = "Choose an answer first.";
-        return;
-      }
-      this.keep({ tried: [...this.state.tried.filter((index) => index !== chosen), chosen] });
-      this.mark();
-      if (chosen === this.right) {
-        this.verdict.textContent = "Right.";
-        this.details.open = true;
-        return;
-      }
-      // What is mistaken stands under the option; a screen reader hears it with the verdict.
-      const heard = make("span", { className: "mt-heard" }, `${this.options[chosen].said.textContent} `);
-      const more = this.state.shown ? "" : "Try again, or open the answer.";
-      this.verdict.replaceChildren("Not this one. ", heard, more);
-    }
-
-    /** Marks what was tried, or every option once the answer was shown. */
-    mark() {
-      const { tried, shown } = this.state;
-      this.querySelectorAll("form .mt-mark").forEach((mark) => mark.remove());
-      this.options.forEach(({ label, said }, index) => {
-        const was = tried.includes(index), isRight = index === this.right, told = isRight ? was || shown : was;
-        if (told) label.append(make("span", { className: isRight ? "mt-mark" : "mt-mark mt-miss" }, isRight ? "✓ right" : "✗ not this one"));
-        said.hidden = isRight || !(was || shown); // why the right one is right stands in the answer
-      });
-      this.kept.hidden = !(tried.length || shown) || !(this.dataset.name in stored());
-      const proof = tried.length || shown ? this.querySelector(".mt-proof") : null;
-      const stage = proof && stageOf(this, proof);
-      this.look.hidden = !stage;
-      if (stage) this.look.textContent = `Step the stage to line ${proof.dataset.line}`;
-    }
-
-    keep(change) {
-      Object.assign(this.state, change);
-      store((answers) => { answers[this.dataset.name] = this.state; });
-    }
-
-    /** Into the stage: the line that proves the guess or breaks it. */
-    lead() {
-      const proof = this.querySelector(".mt-proof"), stage = stageOf(this, proof);
-      stage.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-      stage.showLine(Number(proof.dataset.line), proof.dataset.variant);
+  connectedCallback() {
+    // while the page is parsed, the element has no content yet
+    if (document.readyState === 'loading') {
+      document.addEventListener('DOMContentLoaded', () => this.enhance(), { once: true });
+    } else {
+      this.enhance();
     }
   }
 
-  /** The stage that a proof names, or the next one after the question; null where the page has none that can step. */
-  const stageOf = (question, proof) => {
-    const stages = [...document.querySelectorAll("memory-stage")];
-    const follows = (stage) => question.compareDocumentPosition(stage) & Node.DOCUMENT_POSITION_FOLLOWING;
-    const found = proof.dataset.stage ? stages.find((stage) => titleOf(stage) === proof.dataset.stage) : stages.find(follows);
-    return found?.showLine ? found : null;
-  };
-  const titleOf = (stage) => stage.data?.title ?? JSON.parse(stage.querySelector(':scope > script[type="application/json"]')?.textContent ?? "{}").title;
+  disconnectedCallback() {
+    document.removeEventListener(FORGET, this.restore);
+  }
 
-  // A browser may keep nothing (a private window, a page without a place of its own): then nothing is kept.
-  const stored = () => {
-    try {
-      return JSON.parse(localStorage.getItem(KEPT)) ?? {};
-    } catch {
-      return {};
+  get name() {
+    return this.dataset.name ?? '';
+  }
+
+  get details() {
+    return /** @type {HTMLDetailsElement} */ (this.querySelector('details'));
+  }
+
+  enhance() {
+    this.querySelector('form')?.remove(); // a page saved from the browser has a form without listeners
+    const list = /** @type {Element} */ (this.querySelector('.mt-options'));
+    this.right = Number(this.dataset.right);
+    this.options = [...list.children].map((item, index) => this.makeOption(item, index));
+    this.verdict.setAttribute('role', 'status');
+    const form = this.makeForm();
+    const radios = this.options.map(option => option.radio);
+    for (const control of [this.check, this.toStage, this.forgetOne, this.forgetAll, ...radios]) {
+      control.dataset.lmSuppressShortcuts = ''; // JupyterLab would take the arrow keys
     }
-  };
-  const store = (change) => {
-    const answers = stored();
-    change(answers);
-    try {
-      if (Object.keys(answers).length) localStorage.setItem(KEPT, JSON.stringify(answers));
-      else localStorage.removeItem(KEPT);
-    } catch { /* not kept */ }
+    this.listen(form);
+    this.classList.add('mt-asked');
+    list.after(form);
+    this.restore();
+    document.addEventListener(FORGET, this.restore);
+  }
+
+  makeOption(item, index) {
+    const radio = make('input', { type: 'radio', name: 'choice', value: index });
+    const label = make('label', {}, radio, make('span', { className: 'mt-text' }, ...copyContent(item)));
+    const text = this.querySelector(`[data-option="${index}"]`); // the right option has none: the answer explains it
+    const mistake = make('p', { className: 'mt-said', hidden: true }, ...(text ? copyContent(text) : []));
+    return { radio, label, mistake };
+  }
+
+  makeForm() {
+    const question = copyContent(this.querySelector('.mt-question'));
+    const options = this.options.flatMap(({ label, mistake }) => [label, mistake]);
+    return make(
+      'form',
+      { noValidate: true },
+      make('fieldset', {}, make('legend', {}, ...question), ...options),
+      make('div', { className: 'mt-actions' }, this.check, this.toStage, this.verdict),
+      this.keptNote,
+    );
+  }
+
+  listen(form) {
+    const { details } = this;
+    form.addEventListener('change', () => this.verdict.replaceChildren());
+    form.addEventListener('submit', event => {
+      event.preventDefault();
+      this.judge();
+    });
+    details.addEventListener('toggle', () => {
+      if (details.open && !this.state.shown) this.keep({ shown: true });
+      if (details.open) this.mark();
+    });
+    this.toStage.addEventListener('click', () => this.stepStage());
+    this.forgetOne.addEventListener('click', () => {
+      update(KEY, answers => delete answers[this.name]);
+      this.restore();
+      this.check.focus();
+    });
+    this.forgetAll.addEventListener('click', () => {
+      update(KEY, answers => Object.keys(answers).forEach(name => delete answers[name]));
+      document.dispatchEvent(new Event(FORGET));
+      this.check.focus();
+    });
+  }
+
+  /** Show the question as the reader left it. */
+  restore = () => {
+    this.state = { tried: [], shown: false, ...stored(KEY)[this.name] };
+    this.details.open = false;
+    this.verdict.replaceChildren();
+    const chosen = this.state.tried.at(-1);
+    this.options.forEach(({ radio }, index) => {
+      radio.checked = index === chosen;
+    });
+    this.mark();
   };
 
-  const make = (tag, properties, ...children) => {
-    const node = Object.assign(document.createElement(tag), properties);
-    node.append(...children);
-    return node;
-  };
-  const copy = (node) => [...node.cloneNode(true).childNodes];
+  judge() {
+    const chosen = this.options.findIndex(option => option.radio.checked);
+    if (chosen < 0) {
+      this.verdict.textContent = 'Choose an answer first.';
+      return;
+    }
+    this.keep({ tried: [...this.state.tried.filter(index => index !== chosen), chosen] });
+    this.mark();
+    if (chosen === this.right) {
+      this.verdict.textContent = 'Right.';
+      this.details.open = true;
+      return;
+    }
+    // the mistake is shown below the option; a screen reader reads it with the verdict
+    const mistake = `${this.options[chosen].mistake.textContent} `;
+    const hint = this.state.shown ? '' : 'Try again, or open the answer.';
+    this.verdict.replaceChildren('Not this one. ', make('span', { className: 'mt-heard' }, mistake), hint);
+  }
 
-  customElements.define("predict-first", PredictFirst);
-})();
+  /** Mark the options that were tried, or all of them once the answer was shown. */
+  mark() {
+    const { tried, shown } = this.state;
+    this.querySelectorAll('form .mt-mark').forEach(mark => mark.remove());
+    this.options.forEach(({ label, mistake }, index) => {
+      const wasTried = tried.includes(index);
+      const isRight = index === this.right;
+      if (isRight && (wasTried || shown)) label.append(make('span', { className: 'mt-mark' }, '✓ right'));
+      if (!isRight && wasTried) label.append(make('span', { className: 'mt-mark mt-miss' }, '✗ not this one'));
+      mistake.hidden = isRight || !(wasTried || shown);
+    });
+    const isAnswered = tried.length > 0 || shown;
+    this.keptNote.hidden = !isAnswered || !(this.name in stored(KEY));
+    const { proof } = this;
+    const stage = isAnswered && proof && stageOf(this, proof);
+    this.toStage.hidden = !stage;
+    if (stage) this.toStage.textContent = `Step the stage to line ${proof?.dataset.line}`;
+  }
+
+  /** The element that names the line which proves or breaks the guess. */
+  get proof() {
+    return /** @type {HTMLElement | null} */ (this.querySelector('.mt-proof'));
+  }
+
+  keep(change) {
+    Object.assign(this.state, change);
+    update(KEY, answers => {
+      answers[this.name] = this.state;
+    });
+  }
+
+  stepStage() {
+    const { proof } = this;
+    const stage = proof && stageOf(this, proof);
+    if (!stage) return;
+    const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    stage.scrollIntoView({ block: 'start', behavior: isStill ? 'auto' : 'smooth' });
+    stage.showLine?.(Number(proof.dataset.line), proof.dataset.variant);
+  }
+}
+
+if (!customElements.get('predict-first')) customElements.define('predict-first', PredictFirst);

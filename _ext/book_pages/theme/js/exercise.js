@@ -4,7 +4,7 @@
  */
 
 import { make, whenParsed } from './lib/dom.js';
-import { stored, update } from './lib/storage.js';
+import { stored, update } from '../../../../book_kit/web/js/lib/storage.js';
 
 const KEY = 'in-place.exercises'; // page and number of an exercise -> the reader's text
 

@@ -1,0 +1,426 @@
+import { paint } from '../shared/colors.js';
+import { shorten, widthOf } from '../shared/measure.js';
+import { colorOf, patternDef } from '../shared/patterns.js';
+import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
+import { bytesText, countText } from '../shared/text.js';
+import { areaDef, areaEdge, areaFill, huesOfNames, swatch } from './areas.js';
+import { numbersUnder, stairs } from './axes.js';
+import { figureId, figureSvg, oncePerData } from './figure-svg.js';
+
+const SHELF_GAP = 14;
+
+const BLOCK_H = 34;
+
+const MOST_LINES_TALL = 7;
+
+const CHART_INSET = 8;
+
+/** Segments and blocks after every event. A frame shares what its event did not touch with the frame before. */
+function framesOf(data) {
+  let segments = new Map(data.before.map(s => [s.segment, { ...s, blocks: s.blocks, born: -1 }]));
+  const frames = [];
+  const slots = [];
+  const settle = (id, size, k) => {
+    // a segment's place: the first that is empty, so that none moves
+    let slot = slots.find(s => s.until < k);
+    if (!slot) slots.push((slot = { size: 0, line: slots.length }));
+    slot.until = Infinity;
+    slot.size = Math.max(slot.size, size);
+    return slot;
+  };
+  for (const s of segments.values()) s.slot = settle(s.segment, s.bytes, -1);
+  data.events.forEach((e, k) => {
+    segments = new Map(segments);
+    const s = segments.get(e.segment);
+    if (e.do === 'segment_alloc') {
+      segments.set(e.segment, {
+        segment: e.segment,
+        bytes: e.bytes,
+        pool: e.pool,
+        blocks: [],
+        born: k,
+        slot: settle(e.segment, e.bytes, k),
+      });
+    }
+    if (e.do === 'segment_free') {
+      segments.delete(e.segment);
+      s.slot.until = k;
+    }
+    if (e.do === 'alloc') {
+      segments.set(e.segment, {
+        ...s,
+        blocks: [...s.blocks, { offset: e.offset, bytes: e.bytes, asked: e.asked, name: e.name, at: k }].sort(
+          (a, b) => a.offset - b.offset,
+        ),
+      });
+    }
+    if (e.do === 'free') segments.set(e.segment, { ...s, blocks: s.blocks.filter(b => b.offset !== e.offset) });
+    const all = [...segments.values()];
+    const gaps = all.flatMap(gapsOf);
+    const sum = (list, f) => list.reduce((t, it) => t + f(it), 0);
+    frames.push({
+      segments,
+      gone: e.do === 'segment_free' ? { ...s, gone: true } : null,
+      reserved: sum(all, x => x.bytes),
+      allocated: sum(all, x => sum(x.blocks, b => b.bytes)),
+      asked: sum(all, x => sum(x.blocks, b => b.asked)),
+      longest: Math.max(0, ...gaps.map(g => g.bytes)),
+    });
+  });
+  const most = data.names.map(() => 0);
+  for (const f of frames) {
+    const now = data.names.map(() => 0);
+    for (const s of f.segments.values()) for (const b of s.blocks) now[b.name] += b.bytes;
+    now.forEach((b, i) => {
+      most[i] = Math.max(most[i], b);
+    });
+  }
+  return {
+    frames,
+    slots,
+    hues: huesOfNames(most),
+    widest: Math.max(1, ...slots.map(s => s.size)),
+    top: Math.max(1, ...frames.map(f => f.reserved)),
+  };
+}
+
+/** Free pieces of a segment: what its blocks leave. Neighbours are one piece, as in the allocator. */
+function gapsOf({ blocks, bytes }) {
+  const gaps = [];
+  let next = 0;
+  for (const b of [...blocks, { offset: bytes, bytes: 0 }]) {
+    if (b.offset > next) gaps.push({ offset: next, bytes: b.offset - next });
+    next = b.offset + b.bytes;
+  }
+  return gaps;
+}
+
+export const allocatorMap = {
+  start: data => ({ step: data.opens }),
+  steps: data => data.events.length,
+  label: (data, at) => `event ${at.step + 1} of ${data.events.length}`,
+  say: (data, at) => data.events[at.step].say,
+  list: data => data.events.map(e => e.say),
+  legend: [
+    [
+      'bar',
+      'a segment: memory that the allocator holds on the device. All have one scale, unless "drawn wider" is said.',
+    ],
+    ['tinted box', 'a block in use. The strip under it is what was asked for; what is missing at its end is rounding.'],
+    ['dashed box', 'free for the next request that fits; with a heavy line: freed at this event.'],
+    ['scattered', '0 % when all free bytes lie in one piece; the longest piece has the rest of 100 %.'],
+    ['red box', 'a request that fits nowhere, at the scale of the segments.'],
+  ],
+  jumps(data) {
+    const { frames } = oncePerData(data, framesOf);
+    const most = Math.max(...frames.map(f => f.reserved));
+    const scattered = frames.map(scatterOf);
+    return [
+      ['Most reserved', frames.findIndex(f => f.reserved === most)],
+      ['Most scattered', scattered.indexOf(Math.max(...scattered))],
+    ];
+  },
+  tables(data, at) {
+    const f = oncePerData(data, framesOf).frames[at.step];
+    const rows = [];
+    for (const s of f.segments.values()) {
+      const pieces = [...s.blocks, ...gapsOf(s)].sort((a, b) => a.offset - b.offset);
+      for (const b of pieces) {
+        rows.push([
+          `${s.segment}`,
+          countText(b.offset),
+          bytesText(b.bytes),
+          b.asked === undefined ? '–' : bytesText(b.asked),
+          b.asked === undefined ? 'free' : data.names[b.name],
+        ]);
+      }
+    }
+    return [
+      {
+        caption: `Segments and blocks after event ${at.step + 1}`,
+        head: ['segment', 'from byte', 'bytes', 'asked for', 'held by'],
+        rows,
+      },
+    ];
+  },
+  point: (data, at, x, y, width) =>
+    y < 62 ? { step: Math.floor(((x - CHART_INSET) / (width - 2 * CHART_INSET)) * data.events.length) } : null,
+  slider(data, at, width) {
+    const pitch = (width - 2 * CHART_INSET) / data.events.length;
+    return [CHART_INSET + pitch / 2, pitch * (data.events.length - 1)];
+  },
+  draw: drawAllocator,
+};
+
+/** How scattered the free space is: 1 minus the share of its longest piece. */
+const scatterOf = f => (f.reserved > f.allocated ? 1 - f.longest / (f.reserved - f.allocated) : 0);
+
+function drawAllocator(data, { step: k }, width) {
+  const { frames, slots, hues, widest, top } = oncePerData(data, framesOf);
+  const f = frames[k];
+  const e = data.events[k];
+  const prefix = figureId(data.title, k, width);
+  const used = new Set();
+  const n = frames.length;
+  const pitch = (width - 2 * CHART_INSET) / n;
+  const middle = i => CHART_INSET + (i + 0.5) * pitch;
+  const base = 44;
+  const y = b => base - (b / top) * 38;
+  const barW = Math.max(1, Math.min(36, pitch - Math.min(4, pitch / 4)));
+  let out = svgPath(`M0 ${base}H${width}`, stroke('line', 1));
+  const bar = i => `M${px(middle(i) - barW / 2)} ${base}V${px(y(frames[i].allocated))}h${px(barW)}V${base}z`;
+  out += `<path d="${frames.map((_, i) => (i === k ? '' : bar(i))).join('')}" style="fill:${paint('line')}"/><path d="${bar(k)}" style="fill:${paint('ink')}"/>`;
+  out +=
+    svgPath(
+      stairs(
+        frames.map(g => g.reserved),
+        i => CHART_INSET + i * pitch,
+        y,
+      ),
+      stroke('ink', 1.5, '2 3'),
+    ) + numbersUnder(n, k, middle, base + 16);
+  data.events.forEach((x, i) => {
+    if (x.do === 'oom') out += cross(middle(i), Math.max(9, y(frames[i].allocated) - 12));
+  });
+
+  // figures, and the device as one bar
+  const cached = f.reserved - f.allocated;
+  const figures = [
+    ['allocated', bytesText(f.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
+    ['reserved', bytesText(f.reserved), svgPath('M0 6H12', stroke('ink', 1.5, '2 3'))],
+    ['longest free piece', bytesText(f.longest)],
+    ['scattered', `${Math.round(100 * scatterOf(f))} %`],
+  ];
+  const least = width < 500 ? Math.min(width, (width - SHELF_GAP) / 2) : 196;
+  const columns = width < 500 ? 2 : 4;
+  const colW = width / columns;
+  let Y = 78;
+  figures.forEach(([word, value, mark], i) => {
+    const x = (i % columns) * colW;
+    const yy = Y + Math.floor(i / columns) * 40;
+    const shift = mark ? 18 : 0;
+    out +=
+      (mark ? `<g transform="translate(${px(x)} ${px(yy)})">${mark}</g>` : '') +
+      svgText(x + shift, yy + 10, word, { size: 12, color: 'muted' }) +
+      svgText(x + shift, yy + 27, value, { bold: true, size: 15 });
+  });
+  Y += 40 * Math.ceil(4 / columns) + 4;
+  const near = data.capacity && data.capacity <= 4 * top;
+  const whole = near ? data.capacity : top;
+  const scale = width / whole;
+  out +=
+    svgRect(0.5, Y + 0.5, width - 1, 13, `fill:${paint('paper')};${stroke('line', 1)}`, 2) +
+    svgRect(1, Y + 1, Math.max(0, f.reserved * scale - 2), 12, areaFill(prefix, 0)) +
+    svgRect(1, Y + 1, Math.max(0, f.allocated * scale - 2), 12, `fill:${paint('ink')}`);
+  if (f.reserved * scale < width - 2) out += svgPath(`M${px(f.reserved * scale)} ${px(Y)}v14`, stroke('ink', 1.5));
+  used.add(0);
+  const left = data.capacity
+    ? `${bytesText(data.capacity - f.reserved)} of the device not reserved${near ? '' : ' (not drawn)'}`
+    : '';
+  out +=
+    svgText(0, Y + 29, `in use ${bytesText(f.allocated)}, free in segments ${bytesText(cached)}`, {
+      size: 12,
+      color: 'muted',
+      max: width < 500 ? width : width * 0.6,
+    }) +
+    (left
+      ? svgText(width < 500 ? 0 : width, Y + (width < 500 ? 45 : 29), left, {
+          size: 12,
+          color: 'muted',
+          anchor: width < 500 ? undefined : 'end',
+          max: width < 500 ? width : width * 0.4,
+        })
+      : '');
+  Y += width < 500 && left ? 66 : 50;
+
+  // the segments, each at its place on the shelves
+  const tall = slots.length <= MOST_LINES_TALL || slots.reduce((w, s) => w + s.size / widest, 0) <= MOST_LINES_TALL;
+  const rowH = tall ? 72 : 44;
+  const here = new Map([...f.segments.values(), ...(f.gone ? [f.gone] : [])].map(s => [s.slot, s]));
+  let x = 0;
+  let shelf = 0;
+  let drawn = false;
+  for (const slot of slots) {
+    const w = Math.max(least, (slot.size / widest) * width);
+    if (drawn && x + w > width + 0.5) {
+      x = 0;
+      shelf += 1;
+    }
+    const s = here.get(slot);
+    const sy = Y + shelf * rowH;
+    drawn = true;
+    if (s) {
+      out += drawSegment(
+        data,
+        s,
+        e,
+        k,
+        {
+          x,
+          y: sy,
+          w: Math.max(least, (s.bytes / widest) * width),
+          h: tall ? BLOCK_H : 16,
+          stretched: (s.bytes / widest) * width < least - 1,
+        },
+        hues,
+        prefix,
+        used,
+      );
+    }
+    x += w + SHELF_GAP;
+  }
+  let H = Y + (shelf + 1) * rowH;
+  if (e.do === 'oom') {
+    // what was asked for, at the scale of the segments
+    const w = Math.min(width, (e.asked / widest) * width);
+    const word = `${data.names[e.name] ?? ''} asks for ${bytesText(e.asked)}`.trim();
+    out += svgRect(1, H + 1, Math.max(3, w - 2), BLOCK_H - 2, `fill:${paint('redwash')};${stroke('red', 2, '5 3')}`, 2);
+    const inside = widthOf(word, { bold: true }) + 40 < w;
+    out +=
+      cross(inside ? 16 : Math.min(width - 10, w + 16), H + 17) +
+      svgText(inside ? 32 : 0, inside ? H + 21.5 : H + 52, word, {
+        bold: true,
+        color: 'red',
+        max: inside ? w - 40 : width,
+      });
+    H += inside ? BLOCK_H + 6 : BLOCK_H + 26;
+  }
+  if (!tall) {
+    // bars without room for names: who has which colour
+    let kx = 0;
+    H += 8;
+    for (const [text, hue] of [
+      ...[...hues].map(([name, hue]) => [data.names[name], hue]),
+      ...(hues.size < data.names.length ? [['others', 0]] : []),
+    ]) {
+      const w = Math.min(width, widthOf(text, { mono: true }) + 40);
+      if (kx + w > width + 18 && kx) {
+        kx = 0;
+        H += 20;
+      }
+      used.add(hue);
+      out += `<g transform="translate(${px(kx)} ${px(H)})">${swatch(prefix, hue)}</g>${svgText(
+        kx + 20,
+        H + 11.5,
+        text,
+        { mono: hue > 0, max: w - 24 },
+      )}`;
+      kx += w;
+    }
+    H += 20;
+  }
+  const defs = [...used].map(h => areaDef(prefix, h) + (h ? patternDef(prefix, h) : '')).join('');
+  return figureSvg(width, H, allocatorMap.say(data, { step: k }), defs, out);
+}
+
+function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, used) {
+  const scale = w / s.bytes;
+  const fresh = s.born === k;
+  const small = h < BLOCK_H;
+  if (s.gone) {
+    return (
+      svgRect(x + 0.5, y + 0.5, w - 1, h - 1, `fill:none;${stroke('ink', 1.75, '5 3')}`, 2) +
+      svgText(x + 8, y + h / 2 + 4.5, `segment ${s.segment} given back`, { size: 12, color: 'muted', max: w - 12 })
+    );
+  }
+  let out = svgRect(
+    x + 0.5,
+    y + 0.5,
+    w - 1,
+    h - 1,
+    `fill:${paint('paper')};${stroke(fresh ? 'ink' : 'line', fresh ? 1.75 : 1)}`,
+    2,
+  );
+  let marks = '';
+  for (const g of gapsOf(s)) {
+    const gx = x + g.offset * scale;
+    const gw = g.bytes * scale;
+    const freed = e.do === 'free' && e.segment === s.segment && e.offset >= g.offset && e.offset < g.offset + g.bytes;
+    out += svgRect(gx + 1.5, y + 1.5, Math.max(0.5, gw - 3), h - 3, `fill:none;${stroke('line', 1, '3 3')}`);
+    if (freed) {
+      marks += svgRect(
+        x + e.offset * scale + 1,
+        y + 1,
+        Math.max(2, e.bytes * scale - 2),
+        h - 2,
+        `fill:none;${stroke('ink', 2, '5 3')}`,
+      );
+    }
+    const word = `free ${bytesText(g.bytes)}`;
+    const was = freed ? data.names[e.name] : '';
+    if (small || gw < 20) continue;
+    if (was && widthOf(was, { mono: true }) + 8 < gw) {
+      out += svgText(gx + gw / 2, y + 14, was, {
+        mono: true,
+        anchor: 'middle',
+        color: 'muted',
+        strike: true,
+        max: gw - 8,
+      });
+    }
+    if (widthOf(word, { size: 12 }) + 6 < gw) {
+      out += svgText(gx + gw / 2, y + (was ? 29 : 21.5), word, { size: 12, color: 'muted', anchor: 'middle' });
+    }
+  }
+  for (const b of s.blocks) {
+    const bx = x + b.offset * scale;
+    const bw = Math.max(1, b.bytes * scale);
+    const hue = hues.get(b.name) ?? 0;
+    const name = data.names[b.name];
+    used.add(hue);
+    out += svgRect(
+      bx,
+      y,
+      bw,
+      h,
+      `fill:${hue && !small ? paint(`t${colorOf(hue)}`) : `url(#${prefix}a${hue})`};${stroke(bw > 3 ? 'line' : areaEdge(hue), bw > 3 ? 1 : 0.5)}`,
+    );
+    if (!small) {
+      out += svgRect(
+        bx + 1,
+        y + h + 4,
+        Math.max(1, ((bw - 2) * b.asked) / b.bytes),
+        8,
+        `${hue ? `fill:url(#${prefix}p${hue})` : areaFill(prefix, 0)};${stroke(areaEdge(hue), 1)}`,
+        1,
+      );
+      const two = widthOf(bytesText(b.bytes), { size: 12 }) + 6 < bw;
+      const plate = Math.min(
+        bw - 4,
+        Math.max(widthOf(name, { mono: true }), two ? widthOf(bytesText(b.bytes), { size: 12 }) : 0) + 6,
+      );
+      const font = { mono: true, bold: true };
+      const shown = shorten(name, bw - 6, font);
+      const told = bw >= 20 && (shown === name || shown.length > 4); // "(z…" tells nothing
+      if (!hue && bw >= 20 && (told || two)) {
+        out += svgRect(bx + bw / 2 - plate / 2, y + 2.5, plate, h - 5, `fill:${paint('paper')}`, 2);
+      }
+      if (told) out += svgText(bx + bw / 2, y + (two ? 14.5 : 21.5), name, { ...font, anchor: 'middle', max: bw - 6 });
+      if (two) out += svgText(bx + bw / 2, y + (told ? 29 : 21.5), bytesText(b.bytes), { size: 12, anchor: 'middle' });
+    }
+    if (
+      b.at === k ||
+      (e.do === 'write' && e.segment === s.segment && e.offset >= b.offset && e.offset < b.offset + b.bytes)
+    ) {
+      marks += svgRect(bx, y, bw, h, `fill:none;${stroke('ink', 3)}`);
+    }
+  }
+  const inUse = s.blocks.reduce((t, b) => t + b.bytes, 0);
+  const cy = y + h + (small ? 13 : 27);
+  const word = `segment ${s.segment}`;
+  const font = { size: 12, bold: true };
+  const whole = bytesText(s.bytes);
+  const scaled = stretched ? ', drawn wider' : '';
+  const wordW = widthOf(word, font) + 8;
+  const size =
+    [[whole, s.pool && `, ${s.pool}`, scaled], [whole, scaled], [whole]]
+      .map(parts => parts.join(''))
+      .find(t => widthOf(t, { size: 12 }) < w - wordW) ?? '';
+  const sizeW = widthOf(size, { size: 12 });
+  out += svgText(x, cy, word, font) + svgText(x + wordW, cy, size, { size: 12, color: 'muted' });
+  const share = `${bytesText(inUse)} in use`;
+  if (w > wordW + sizeW + widthOf(share, { size: 12 }) + 16) {
+    out += svgText(x + w, cy, share, { size: 12, color: 'muted', anchor: 'end' });
+  }
+  return out + marks;
+}

@@ -1,0 +1,68 @@
+import { paint } from '../shared/colors.js';
+import { widthOf } from '../shared/measure.js';
+import { colorOf, HUES } from '../shared/patterns.js';
+import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
+
+export function areaDef(prefix, hue) {
+  const c = colorOf(hue || 1);
+  const a = hue ? `a${c}` : 'node';
+  const t = hue ? `t${c}` : 'tn';
+  const line = (d, w = 1.1) => svgPath(d, stroke(a, w));
+  const [w, h, mark] = {
+    0: [6, 6, line('M0 6L6 0M-1 1L1 -1M5 7L7 5', 0.9)],
+    1: [8, 8, ''],
+    2: [8, 8, line('M0 8L8 0M-2 2L2 -2M6 10L10 6', 1.6)],
+    3: [7, 7, `<circle cx="3.5" cy="3.5" r="1.3" style="fill:${paint(a)}"/>`],
+    4: [6, 8, line('M3 0V8')],
+    5: [8, 6, line('M0 3H8')],
+    6: [8, 8, line('M0 0L8 8M-2 6L2 10M6 -2L10 2', 1.6)],
+    7: [9, 9, `<circle cx="4.5" cy="4.5" r="2.2" style="fill:none;${stroke(a, 1.1)}"/>`],
+    8: [8, 8, line('M0 4H8M4 0V8', 0.8)],
+  }[hue];
+  return `<pattern id="${prefix}a${hue}" width="${w}" height="${h}" patternUnits="userSpaceOnUse">${svgRect(0, 0, w, h, `fill:${paint(t)}`)}${mark}</pattern>`;
+}
+
+export const areaEdge = hue => (hue ? `a${colorOf(hue)}` : 'node');
+
+export const areaFill = (prefix, hue) => `fill:url(#${prefix}a${hue})`;
+
+/** Which names get a colour of their own: those that ever hold most. `most` is a list of bytes, one for each name. */
+export function huesOfNames(most) {
+  const ranked = most
+    .map((bytes, name) => [bytes, name])
+    .filter(([b]) => b > 0)
+    .sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+  const own = ranked
+    .slice(0, ranked.length > HUES ? HUES - 1 : HUES)
+    .map(([, name]) => name)
+    .sort((a, b) => a - b);
+  return new Map(own.map((name, i) => [name, i + 1]));
+}
+
+/** Keys of a legend: {mark: svg at (0, 0) in a box of 14 x 14, text, value, bold, mono}; returns {svg, height}. */
+export function drawLegend(rows, x, y, w) {
+  let out = '';
+  rows.forEach((r, i) => {
+    const base = y + i * 20;
+    const value = r.value === undefined ? 0 : widthOf(r.value, { size: 13, bold: r.bold });
+    if (r.heading) {
+      out += svgText(x, base + 11, r.heading, { bold: true, max: w - 4 });
+      return;
+    }
+    out += `<g transform="translate(${px(x)} ${px(base)})">${r.mark}</g>${svgText(x + 22, base + 11.5, r.text, {
+      mono: r.mono,
+      bold: r.bold,
+      max: w - 30 - value,
+      color: r.color ?? 'ink',
+    })}`;
+    if (r.value !== undefined) {
+      out += svgText(x + w, base + 11.5, r.value, { anchor: 'end', bold: r.bold, color: r.faint ? 'muted' : 'ink' });
+    }
+  });
+  return { svg: out, height: rows.length * 20 };
+}
+
+export const swatch = (prefix, hue) =>
+  svgRect(0.5, 0.5, 13, 13, `${areaFill(prefix, hue)};${stroke(areaEdge(hue), 1)}`, 2);
+
+export const lineMark = style => svgPath('M0 7H14', style);

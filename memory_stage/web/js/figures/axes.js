@@ -1,0 +1,71 @@
+import { widthOf } from '../shared/measure.js';
+import { px, svgText } from '../shared/shapes.js';
+import { countText } from '../shared/text.js';
+
+/** At most five round values up to `top`: powers of two of bytes, or 1, 2, 5 of a few. */
+export function ticksOf(top, round = top >= 1024) {
+  let step = 1;
+  if (round) while (top / step > 5) step *= 2;
+  else while (top / step > 5) step *= String(step)[0] === '2' ? 2.5 : 2;
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => i * step);
+}
+
+/** A tick's value in the unit of the largest. */
+export function tickText(b, top) {
+  const unit = top < 1e5 ? 0 : Math.min(3, Math.floor(Math.log2(top) / 10));
+  return b ? `${countText(+(b / 1024 ** unit).toFixed(2))} ${['B', 'KiB', 'MiB', 'GiB'][unit]}` : '0';
+}
+
+/** Numbers under an axis of `n` columns: the current one, the first, and round ones, as many as fit. */
+export function numbersUnder(n, at, x, y) {
+  const room = k => widthOf(k + 1, { size: 12, mono: true }) / 2 + 4;
+  const put = k =>
+    svgText(x(k), y, k + 1, {
+      size: 12,
+      mono: true,
+      anchor: 'middle',
+      bold: k === at,
+      color: k === at ? 'ink' : 'muted',
+    });
+  let out = put(at);
+  let free = -99;
+  const every = ticksOf(n, false)[1] ?? 1;
+  const pitch = n > 1 ? x(1) - x(0) : 99;
+  const step = pitch > 2 * room(n - 1) ? 1 : every;
+  for (let k = 0; k < n; k++) {
+    if (k === at || !(step === 1 || k === 0 || (k + 1) % step === 0)) continue;
+    if (x(k) - room(k) < free || Math.abs(x(k) - x(at)) < room(k) + room(at)) continue;
+    out += put(k);
+    free = x(k) + room(k);
+  }
+  return out;
+}
+
+/** A staircase over columns, written only where it changes: from the middle of nothing to the end of column `to`. */
+export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
+  let d = `${begin}${px(x(0))} ${px(y(values[0]))}`;
+  let last = px(y(values[0]));
+  for (let k = 1; k <= to; k++) {
+    const v = px(y(values[k]));
+    if (v !== last) {
+      d += `H${px(x(k))}V${v}`;
+      last = v;
+    }
+  }
+  return `${d}H${px(x(to + 1))}`;
+}
+
+/** The same staircase, walked back from its end. */
+export function stairsBack(values, x, y) {
+  const n = values.length;
+  let last = px(y(values[n - 1]));
+  let d = `V${last}`;
+  for (let k = n - 2; k >= 0; k--) {
+    const v = px(y(values[k]));
+    if (v !== last) {
+      d += `H${px(x(k + 1))}V${v}`;
+      last = v;
+    }
+  }
+  return `${d}H${px(x(0))}`;
+}

@@ -1,0 +1,234 @@
+/**
+ * <memory-figure>: the timeline, the map of the allocator, the stride explorer, the what-fits explorer and the memory
+ * meter as one element.
+ *
+ * Its data is the JSON in its <script type="application/json"> child, or its property `data`; `schema` in it names the
+ * figure. Its other children are for a page without JavaScript. With loading="lazy" it waits until the page calls
+ * wake(). A figure is a set of pure functions (`figures.js`); the element adds controls, keys, words and the theme.
+ */
+
+import STYLE from '../../css/figures.css';
+import { themeCss } from '../shared/colors.js';
+import { KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
+import { escapeHtml, markedUp } from '../shared/text.js';
+import { figureHtml, tableHtml } from './element-html.js';
+import { FIGURES, widthFor } from './figures.js';
+
+let figures = 0; // so that the radio buttons of each figure have a name
+/** @type {CSSStyleSheet | undefined} */
+let sheet;
+
+/** Return the style sheet that all figures share. */
+function styleSheet() {
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(themeCss('.figure') + STYLE);
+  }
+  return sheet;
+}
+
+// V8 without a page has no elements
+class MemoryFigure extends (globalThis.HTMLElement ?? Object) {
+  connectedCallback() {
+    if (this.shadowRoot) return this.watch();
+    if (this.given) return this.start(this.given);
+    if (document.readyState !== 'loading') return this.readData();
+    document.addEventListener('DOMContentLoaded', () => this.readData(), { once: true });
+  }
+
+  disconnectedCallback() {
+    this.unwatch?.();
+  }
+
+  /** New data; the reader's choices stay if the figure is of the same kind. */
+  set data(data) {
+    this.given = data;
+    if (this.isConnected) this.start(data);
+  }
+
+  readData() {
+    const script = this.querySelector(':scope > script[type="application/json"]');
+    if (!script || this.shadowRoot || this.wake || !this.isConnected) return;
+    const data = JSON.parse(script.textContent);
+    if (this.getAttribute('loading') !== 'lazy') return this.start(data);
+    this.wake = () => {
+      this.wake = undefined;
+      this.start(data);
+    };
+  }
+
+  start(data) {
+    const kind = FIGURES[data.schema];
+    const isRenewed = this.shown?.schema === data.schema && kind.renew;
+    this.at = isRenewed ? kind.renew(data, this.at) : kind.start(data);
+    this.shown = data;
+    this.kind = kind;
+    if (isRenewed) {
+      this.$('.title').textContent = data.title;
+      this.$('.figure').setAttribute('aria-label', data.title);
+      return this.show();
+    }
+    this.setAttribute(KEYS_ATTRIBUTE, '');
+    if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
+    const root = this.shadowRoot;
+    root.adoptedStyleSheets = [styleSheet()];
+    root.innerHTML = figureHtml(kind, data, this.at, `g${figures++}`);
+    this.$ = selector => root.querySelector(selector);
+    this.width = 0;
+    this.show();
+    this.watch();
+  }
+
+  /* ---- events ---- */
+
+  listen(root) {
+    root.addEventListener('input', event => this.onInput(event));
+    root.addEventListener('click', event => this.onClick(event));
+    root.addEventListener('keydown', event => this.onKey(event));
+    root.addEventListener('toggle', () => this.fillWords(), true);
+  }
+
+  onInput({ target: { dataset, value } }) {
+    const { set, choice } = dataset;
+    const { kind, shown, at } = this;
+    if (choice) this.choose(kind.choose(shown, at, +choice));
+    else if (set) this.choose(set === 'step' ? { step: +value } : kind.set(shown, at, set, value));
+  }
+
+  onClick(event) {
+    const { target } = event;
+    const { kind, shown, at } = this;
+    const { step, jump } = target.dataset;
+    const part = target.closest('[data-pick]')?.dataset.pick;
+    const svg = target.closest('.pic svg');
+    if (step) this.go(at.step + +step);
+    else if (jump) this.go(kind.jumps(shown, at)[jump][1]);
+    else if (part && kind.pick) this.choose(kind.pick(shown, at, part));
+    else if (svg && kind.point) this.choose(this.pointIn(svg, event));
+  }
+
+  /** Return the changes after a click into a picture, which the page may have scaled. */
+  pointIn(svg, { clientX, clientY }) {
+    const box = svg.getBoundingClientRect();
+    const { width } = svg.viewBox.baseVal;
+    const scale = width / box.width;
+    return this.kind.point(this.shown, this.at, (clientX - box.x) * scale, (clientY - box.y) * scale, width);
+  }
+
+  onKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (!this.kind.steps || /INPUT|SELECT/.test(event.target.tagName)) return;
+    const steps = { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity };
+    const to = steps[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.go(to);
+  }
+
+  go(step) {
+    this.choose({ step });
+  }
+
+  /** Change the reader's choices; null changes nothing. */
+  choose(changes) {
+    if (!changes) return;
+    const { kind, shown, at } = this;
+    Object.assign(at, changes);
+    if (kind.steps) at.step = Math.max(0, Math.min(kind.steps(shown, at) - 1, at.step));
+    this.show();
+    this.wish?.(at); // a live kernel may compute new data
+  }
+
+  watch() {
+    this.unwatch?.();
+    const fitWidth = () => {
+      const width = this.$('.frame').clientWidth;
+      if (!width || width === this.width) return;
+      this.width = width;
+      this.draw();
+    };
+    this.unwatch = followPage(this.$('.frame'), fitWidth, () => this.reveal());
+  }
+
+  /** Show the numbers on paper. */
+  reveal() {
+    this.$('.numbers').open = true;
+    this.fillWords();
+  }
+
+  /* ---- content ---- */
+
+  show() {
+    const { kind, shown, at } = this;
+    const fault = at.fault ? `<p class="error">${escapeHtml(at.fault)}</p>` : '';
+    this.$('.live').innerHTML = `<p class="sentence">${markedUp(kind.say(shown, at))}</p>${fault}`;
+    this.fillChoices();
+    if (kind.steps) this.fillTime();
+    kind.sync?.(shown, at, this.$);
+    this.fillWords();
+    if (this.width) this.draw();
+  }
+
+  fillChoices() {
+    const { kind, shown, at } = this;
+    const choices = kind.choices?.(shown, at);
+    this.shadowRoot.querySelectorAll('.choices tbody tr').forEach((row, i) => {
+      const isChosen = i === kind.chosen?.(at) || i === at.run;
+      const [, ...texts] = choices.rows[i];
+      row.className = isChosen ? 'on' : '';
+      row.querySelector('input').checked = isChosen;
+      texts.forEach((text, j) => {
+        row.children[j + 1].textContent = text;
+      });
+    });
+  }
+
+  fillTime() {
+    const { kind, shown, at } = this;
+    const last = kind.steps(shown, at) - 1;
+    const slider = this.$('.time input');
+    slider.max = last;
+    slider.value = at.step;
+    slider.setAttribute('aria-valuetext', kind.label(shown, at));
+    this.$('output').textContent = kind.label(shown, at);
+    this.$('[data-step="-1"]').setAttribute('aria-disabled', at.step === 0);
+    this.$('[data-step="1"]').setAttribute('aria-disabled', at.step === last);
+  }
+
+  /** Draw the picture with the function that draws the fallback. The stops of the slider are its columns. */
+  draw() {
+    const { kind, shown, at } = this;
+    const focused = this.shadowRoot.activeElement?.dataset.pick;
+    const width = widthFor(this.$('.pic').clientWidth);
+    this.$('.pic').innerHTML = kind.draw(shown, at, width);
+    if (kind.slider) {
+      const [left, length] = kind.slider(shown, at, width);
+      Object.assign(this.$('.time input').style, { marginLeft: `${left - 8}px`, width: `${length + 16}px` });
+    }
+    if (focused) this.$(`[data-pick="${focused}"]`)?.focus();
+  }
+
+  /** Fill the opened lists of events and numbers. */
+  fillWords() {
+    const { kind, shown, at } = this;
+    const all = this.$('.all');
+    if (all?.open) fillEvents(all.querySelector('ol'), kind.list(shown, at), at.step);
+    if (this.$('.numbers').open) this.$('.numbers div').innerHTML = kind.tables(shown, at).map(tableHtml).join('');
+  }
+}
+
+/** Write a list of events, and mark the current one. */
+function fillEvents(list, sentences, step) {
+  const text = sentences.join();
+  if (list.written !== text) list.innerHTML = sentences.map(sentence => `<li>${markedUp(sentence)}</li>`).join('');
+  list.written = text;
+  [...list.children].forEach((item, i) => {
+    if (i === step) item.setAttribute('aria-current', 'step');
+    else item.removeAttribute('aria-current');
+  });
+}
+
+if (globalThis.customElements && !customElements.get('memory-figure')) {
+  customElements.define('memory-figure', /** @type {any} */ (MemoryFigure));
+  keepKeysFromNotebook(/** @type {any} */ (MemoryFigure));
+}

@@ -1,0 +1,119 @@
+import { paint } from '../shared/colors.js';
+import { widthOf } from '../shared/measure.js';
+import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
+import { bytesText } from '../shared/text.js';
+import { areaDef, areaFill } from './areas.js';
+import { figureId, figureSvg } from './figure-svg.js';
+
+export const memoryMeter = {
+  start: () => ({}),
+  renew: (data, at) => at,
+  say: data => data.say,
+  legend: [
+    [
+      'bar',
+      'the device: filled is in use, hatched is reserved and free, white is not reserved. The upright line is the peak.',
+    ],
+    [
+      'columns',
+      'what is allocated (filled) and reserved (hatched above it) after each of the last cells, and how what is allocated changed.',
+    ],
+  ],
+  tables: data => [
+    {
+      caption: `The last cells on ${data.device}`,
+      head: ['cell', 'change', 'allocated', 'reserved'],
+      rows: data.cells
+        .map(c => [c.label, changeText(c.change), bytesText(c.allocated), bytesText(c.reserved)])
+        .reverse(),
+    },
+  ],
+  draw: drawMeter,
+};
+
+const changeText = b => (b ? `${b > 0 ? '+' : '−'}${bytesText(Math.abs(b))}` : '±0');
+
+function drawMeter(data, at, width) {
+  const { now, capacity, cells } = data;
+  const prefix = figureId(data.title, data.say, width);
+  const narrow = width < 500;
+  const marks = [
+    ['allocated', bytesText(now.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
+    ['reserved', bytesText(now.reserved), svgRect(0.5, 0.5, 11, 11, `${areaFill(prefix, 0)};${stroke('node', 1)}`)],
+    ['peak', bytesText(now.peak), svgPath('M6 0V12', stroke('ink', 2))],
+    ['capacity', capacity ? bytesText(capacity) : 'unknown', ''],
+  ];
+  const columns = narrow ? 2 : 4;
+  let out = '';
+  marks.forEach(([word, value, mark], i) => {
+    const x = ((i % columns) * width) / columns;
+    const y = Math.floor(i / columns) * 42 + 3;
+    const shift = mark ? 18 : 0;
+    out +=
+      (mark ? `<g transform="translate(${px(x)} ${px(y)})">${mark}</g>` : '') +
+      svgText(x + shift, y + 10, word, { size: 12, color: 'muted' }) +
+      svgText(x + shift, y + 28, value, { bold: true, size: 16 });
+  });
+  // the device as one bar; of a large device only the used part, with its end cut off
+  let Y = narrow ? 93 : 51;
+  const used = Math.max(1, now.reserved, now.peak);
+  const near = capacity && capacity <= 8 * used;
+  const whole = near ? capacity : used * 1.5;
+  const end = near ? width - 1 : width - 14;
+  const x = b => 1 + Math.min(1, b / whole) * (end - 2);
+  out +=
+    svgRect(0.5, Y + 0.5, end, 17, `fill:${paint('paper')};${stroke('line', 1)}`, 2) +
+    svgRect(1, Y + 1, x(now.reserved) - 1, 16, areaFill(prefix, 0)) +
+    svgRect(1, Y + 1, x(now.allocated) - 1, 16, `fill:${paint('ink')}`) +
+    svgPath(`M${px(x(now.peak))} ${Y - 3}v24`, stroke('paper', 5)) +
+    svgPath(`M${px(x(now.peak))} ${Y - 3}v24`, stroke('ink', 2));
+  if (!near) {
+    out += svgPath(
+      `M${width - 12} ${Y + 1}l4 4l-4 4l4 4l-4 4M${width - 6} ${Y + 1}l4 4l-4 4l4 4l-4 4`,
+      stroke('line', 1.25),
+    );
+  }
+  Y += 40;
+  // a bar for each of the last cells: what is allocated and reserved after it, and the change in words for as many as there is room
+  const top = Math.max(1, ...cells.map(c => Math.max(c.allocated, c.reserved)));
+  const H = 44;
+  const base = Y + 16 + H;
+  const pitch = Math.min(84, width / Math.max(1, cells.length));
+  const y = b => base - (b / top) * H;
+  out +=
+    svgText(0, Y + 4, 'allocated and reserved after each cell', { size: 12, color: 'muted' }) +
+    svgPath(`M0 ${base}H${px(Math.max(width * 0.4, pitch * cells.length))}`, stroke('line', 1));
+  const every =
+    Math.ceil(
+      Math.max(
+        0,
+        ...cells.map(
+          c => Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true })) + 8,
+        ),
+      ) / pitch,
+    ) || 1;
+  cells.forEach((c, i) => {
+    const last = i === cells.length - 1;
+    const cx = i * pitch + pitch / 2;
+    const w = Math.max(2, pitch - 8);
+    if (c.reserved > c.allocated) {
+      out += svgRect(cx - w / 2, y(c.reserved), w, base - y(c.reserved), `${areaFill(prefix, 0)};${stroke('node', 1)}`);
+    }
+    if (c.allocated) {
+      out += svgRect(cx - w / 2, y(c.allocated), w, base - y(c.allocated), `fill:${paint(last ? 'ink' : 'line')}`);
+    }
+    if ((cells.length - 1 - i) % every) return;
+    const half = Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true })) / 2;
+    const tx = Math.max(half, Math.min(width - half, cx));
+    if (!last && tx !== cx) return;
+    out +=
+      svgText(tx, base + 15, c.label, { size: 12, anchor: 'middle', color: last ? 'ink' : 'muted' }) +
+      svgText(tx, base + 31, changeText(c.change), {
+        size: 12,
+        anchor: 'middle',
+        bold: last,
+        color: last ? 'ink' : 'muted',
+      });
+  });
+  return figureSvg(width, base + 36, data.say, areaDef(prefix, 0), out);
+}

@@ -1,0 +1,36 @@
+/** Colour tokens for light and dark pages (`colors.json`), and the style sheet that defines them. */
+
+import colors from './colors.json' with { type: 'json' };
+
+/** @typedef {keyof typeof colors.light} Token */
+
+const { light, dark } = colors;
+const SANS = 'var(--book-sans,-apple-system,"Segoe UI",Arial,sans-serif)';
+const MONO = 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono",monospace)';
+
+/** Return a rule that sets the tokens for everything that matches a selector. */
+function tokenRule(selector, tokens, scheme) {
+  const properties = Object.entries(tokens).map(([token, value]) => `--${token}:${value}`);
+  return `${selector}{${properties.join(';')};color-scheme:${scheme}}`;
+}
+
+/**
+ * Return a style sheet with the tokens for everything that matches a selector: light, or dark if the system or the
+ * page's own switch says so; always light on paper.
+ * @param {string} selector
+ */
+export function themeCss(selector) {
+  const within = ancestors => ancestors.map(ancestor => `${ancestor} ${selector}`).join(',');
+  return (
+    `${tokenRule(selector, light, 'light')}${selector}{--sans:${SANS};--mono:${MONO}}` +
+    `@media screen{@media (prefers-color-scheme:dark){${tokenRule(selector, dark, 'dark')}}` +
+    tokenRule(within(['[data-theme=light]', '[data-jp-theme-light=true]']), light, 'light') +
+    `${tokenRule(within(['[data-theme=dark]', '[data-jp-theme-light=false]']), dark, 'dark')}}`
+  );
+}
+
+/**
+ * Return the CSS value of a token, with its light colour as a fallback for pages that strip style sheets.
+ * @param {string} token a `Token`
+ */
+export const paint = token => `var(--${token},${light[token]})`;

@@ -1,0 +1,57 @@
+/** Widths of text without a browser, from a table of glyph widths (those of Helvetica). */
+
+/**
+ * @typedef {object} Font
+ * @property {number} [size] in px
+ * @property {boolean} [mono]
+ * @property {boolean} [bold]
+ */
+
+/** Thousandths of an em, and the glyphs that are as wide. */
+const GLYPHS = /** @type {const} */ ([
+  [200, "'ijl"],
+  [278, ' !,./:;I[\\]ft|'],
+  [333, '()-`r{}"*'],
+  [500, 'ckJsvxyz^'],
+  [556, '#$0123456789?Labdeghnopqu_'],
+  [584, '+<=>~→←≠…×'],
+  [611, 'FTZ'],
+  [667, '&ABEKPSVXY'],
+  [722, 'CDHNRUw'],
+  [778, 'GOQ'],
+  [833, 'Mm'],
+  [945, 'W%'],
+  [1015, '@'],
+]);
+const ADVANCE = Object.fromEntries(GLYPHS.flatMap(([width, glyphs]) => [...glyphs].map(glyph => [glyph, width])));
+const OTHER = 700;
+const MONO = 615;
+const WIDE = 1050; // a Chinese character or an emoji
+
+/** @param {string} glyph */
+const isWide = glyph => (glyph.codePointAt(0) ?? 0) > 0x2e7f;
+
+/**
+ * Return the width of a text in px.
+ * @param {unknown} text
+ * @param {Font} [font]
+ */
+export function widthOf(text, { size = 13, mono = false, bold = false } = {}) {
+  let em = 0;
+  for (const glyph of String(text)) em += isWide(glyph) ? WIDE : mono ? MONO : (ADVANCE[glyph] ?? OTHER);
+  return ((em * size) / 1000) * (mono ? 1 : bold ? 1.1 : 1.04);
+}
+
+/**
+ * Shorten a text until it fits a width.
+ * @param {unknown} text
+ * @param {number} width
+ * @param {Font} [font]
+ */
+export function shorten(text, width, font) {
+  const line = String(text).replace(/\s+/g, ' ');
+  if (widthOf(line, font) <= width) return line;
+  const chars = [...line];
+  while (chars.length && widthOf(`${chars.join('')}…`, font) > width) chars.pop();
+  return `${chars.join('')}…`;
+}

@@ -1,0 +1,60 @@
+/** An element on its page: the keys of a notebook, the theme, the width and printing. */
+
+/** JupyterLab leaves its keyboard shortcuts to an element with this attribute. */
+export const KEYS_ATTRIBUTE = 'data-lm-suppress-shortcuts';
+
+/**
+ * Let JupyterLab handle keys with Ctrl or Command (saving), except in a text field, which needs most of them. Outside
+ * the shadow root, a key event seems to come from the element itself.
+ * @param {typeof HTMLElement} Kind the class of the elements
+ */
+export function keepKeysFromNotebook(Kind) {
+  const isText = node => node instanceof Element && node.matches('input:not([type=range], [type=radio])');
+  const toggle = event => {
+    if (!(event.target instanceof Kind)) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    event.target.toggleAttribute(KEYS_ATTRIBUTE, !isCommand || (isText(event.composedPath()[0]) && event.key !== 's'));
+  };
+  addEventListener('keydown', toggle, true);
+}
+
+/** Return the theme of the book's page or of JupyterLab; '' if the page has none. */
+function themeOfPage() {
+  const { theme } = document.documentElement.dataset;
+  const { jpThemeLight } = document.body.dataset;
+  if (theme === 'dark' || theme === 'light') return theme;
+  if (!jpThemeLight) return '';
+  return jpThemeLight === 'false' ? 'dark' : 'light';
+}
+
+/**
+ * Follow the page's theme, the widths of an element and of the window, and printing.
+ * @param {HTMLElement} frame
+ * @param {() => void} fitWidth
+ * @param {() => void} beforePrint
+ * @param {() => void} [afterPrint]
+ * @returns {() => void} a function that stops this
+ */
+export function followPage(frame, fitWidth, beforePrint, afterPrint = () => {}) {
+  const followTheme = () => {
+    frame.dataset.theme = themeOfPage();
+  };
+  const themes = new MutationObserver(followTheme);
+  const sizes = new ResizeObserver(fitWidth);
+  for (const element of [document.documentElement, document.body]) {
+    themes.observe(element, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
+  }
+  sizes.observe(frame);
+  addEventListener('resize', fitWidth);
+  addEventListener('beforeprint', beforePrint);
+  addEventListener('afterprint', afterPrint);
+  followTheme();
+  fitWidth();
+  return () => {
+    themes.disconnect();
+    sizes.disconnect();
+    removeEventListener('resize', fitWidth);
+    removeEventListener('beforeprint', beforePrint);
+    removeEventListener('afterprint', afterPrint);
+  };
+}

@@ -1,0 +1,76 @@
+/** Text for pages and pictures: escaping, code in backticks, amounts and lists. */
+
+const MOST_LISTED = 4; // items of a list that are named
+const UNBROKEN = 30; // characters of code that a line break must not split
+
+/**
+ * Return a text that is safe in HTML and SVG.
+ * @param {unknown} text
+ */
+export const escapeHtml = text =>
+  String(text)
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
+    .replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`);
+
+/**
+ * Return a text without the backticks that mark code.
+ * @param {string} text
+ */
+export const withoutBackticks = text => text.replace(/`([^`]+)`/g, '$1');
+
+/**
+ * Return a text as HTML, with the parts between backticks as code. Short code, lists of numbers and amounts of bytes do
+ * not break between two lines.
+ * @param {string} text
+ */
+export const markedUp = text =>
+  escapeHtml(text)
+    .replace(/`([^`]+)`/g, (_, code) => `<code${code.length < UNBROKEN ? ' class="whole"' : ''}>${code}</code>`)
+    .replace(/\[[^[\]<]{1,30}\]|\b\d[\d,.]* (bytes?|B|[KMG]iB)\b/g, '<span class="whole">$&</span>');
+
+/**
+ * Return the FNV-1a hash of a text, for ids that are equal in every run and differ on one page.
+ * @param {string} text
+ */
+export function hash(text) {
+  let h = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return h.toString(36);
+}
+
+/** @param {readonly unknown[]} items */
+export const listText = items => `[${items.join(', ')}]`;
+
+/** @param {number} n */
+export const countText = n => String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+
+/**
+ * Return an amount of bytes: "12 B", and from 1024 on KiB, MiB or GiB with one decimal.
+ * @param {number} bytes
+ */
+export function bytesText(bytes) {
+  if (bytes < 1024) return `${countText(bytes)} B`;
+  const unit = Math.min(3, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** unit).toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][unit]}`;
+}
+
+/**
+ * Return "a", "a and b", or "a, b and c"; of many texts the first ones and how many more there are.
+ * @param {string[]} texts
+ * @param {string} [more] what the others are
+ */
+export function andList(texts, more = 'others') {
+  const isLong = texts.length > MOST_LISTED + 1;
+  const items = isLong ? [...texts.slice(0, MOST_LISTED), `${texts.length - MOST_LISTED} ${more}`] : texts;
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}
+
+/**
+ * Return "1 cell" or "2 cells".
+ * @param {number} n
+ * @param {string} noun
+ */
+export const countOf = (n, noun) => `${countText(n)} ${noun}${n === 1 ? '' : 's'}`;
+
+/** @param {string} text */
+export const capitalized = text => text[0].toUpperCase() + text.slice(1);

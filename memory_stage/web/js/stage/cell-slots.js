@@ -1,0 +1,129 @@
+import { getOrMake } from '../shared/cache.js';
+import { widthOf } from '../shared/measure.js';
+import { countText } from '../shared/text.js';
+import { cellBounds, cellRuns } from '../trace/cells.js';
+
+const CELL_MIN = 24;
+
+export const CELL_MAX = 54;
+
+const CELL_WIDEST = 84;
+
+const MOST_LINES = 4;
+
+export const MOST_CELLS = 48;
+
+/** The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every view and write,
+    with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell. */
+export function cellsOf(group, avail, length) {
+  return getOrMake((group.cells ??= new Map()), `${avail} ${length}`, () => computeSlots(group, avail, length));
+}
+
+function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, avail, n) {
+  const widest = Math.max(0, ...[...texts].map(s => widthOf(s, { size: writes ? 15 : 14, mono: true, bold: writes })));
+  const least = Math.min(CELL_WIDEST, avail, Math.max(CELL_MIN, widest + 8));
+  const fits = Math.max(1, Math.floor(avail / least));
+  const whole = n <= MOST_CELLS && [...known].filter(i => i < n).length === n;
+  let perLine = n;
+  if (n > fits) {
+    const step = row && row <= fits ? row : 1;
+    const most = Math.floor(fits / step) * step; // break where the tensor's rows break
+    perLine = Math.min(most, Math.ceil(n / Math.ceil(n / most) / step) * step); // and into lines of about one length
+  }
+  if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
+    const w = Math.max(least, Math.min(CELL_MAX, avail / perLine));
+    const slots = Array.from({ length: n }, (_, i) => ({
+      from: i,
+      to: i,
+      x: (i % perLine) * w,
+      w,
+      line: Math.floor(i / perLine),
+    }));
+    return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: false };
+  }
+  // what was written first, then what is looked at; a gap is as wide as the count that stands in it
+  const wish = ([from, to]) =>
+    to > from ? Math.max(CELL_MIN, widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7) : least;
+  const keep = new Set();
+  const total = parts => parts.reduce((sum, p) => sum + wish(p), 0);
+  for (const i of [0, n - 1, ...written, ...ends, ...rowEnds]) {
+    if (i < 0 || i >= n || keep.has(i) || (known.size && !known.has(i))) continue;
+    if (total(partsWithGaps([...keep, i], n)) <= avail || keep.size < 1) keep.add(i);
+  }
+  const parts = partsWithGaps([...keep], n);
+  const stretch = Math.max(0, Math.min(parts.length * CELL_MAX, avail) - total(parts)) / Math.max(1, parts.length);
+  let x = 0;
+  const slots = parts.map(part => {
+    const w = Math.min(avail, wish(part)) + stretch;
+    x += w;
+    return { from: part[0], to: part[1], x: x - w, w, line: 0 };
+  });
+  return { slots, lines: 1, width: x, indexed: n > 1 };
+}
+
+/** Kept indexes and the gaps between them, as [from, to]. */
+function partsWithGaps(keep, n) {
+  const parts = [];
+  let next = 0;
+  for (const i of keep.sort((a, b) => a - b)) {
+    if (i > next) parts.push([next, i - 1]);
+    parts.push([i, i]);
+    next = i + 1;
+  }
+  if (next < n) parts.push([next, n - 1]);
+  return parts;
+}
+
+const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.to);
+
+export const MOST_RUNS = 12;
+
+/** What a track cannot show: of more runs than can be drawn, how many there are; and that cells are read again. */
+export function runsText(tensor) {
+  const { total, each } = cellRuns(tensor, MOST_RUNS);
+  const product = dims => dims.reduce((n, d) => n * d, 1);
+  const [lo, hi] = cellBounds(tensor);
+  const times = product(tensor.shape.filter((_, d) => !tensor.strides[d]));
+  const twice = product(tensor.shape) / times > hi - lo + 1;
+  return [
+    !total && 'no cells',
+    total > MOST_RUNS && `${countText(total)} runs of ${each > 1 ? `${countText(each)} cells` : 'one cell'}`,
+    times > 1 && `each cell ${countText(times)} times`,
+    twice && 'some cells several times',
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+/** The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to the highest.
+    Cells in the runs `taken` are left out. */
+export function piecesOf(cells, tensor, taken = []) {
+  const { runs, total } = cellRuns(tensor, MOST_RUNS);
+  const pieces = [];
+  const cut = (runs, [lo, hi]) =>
+    runs.flatMap(([a, b]) =>
+      hi < a || lo > b
+        ? [[a, b]]
+        : [
+            [a, lo - 1],
+            [hi + 1, b],
+          ].filter(([x, y]) => x <= y),
+    );
+  for (const [first, last] of taken.reduce(cut, total > MOST_RUNS ? [cellBounds(tensor)] : runs)) {
+    const a = cells.slots.indexOf(slotAt(cells, first));
+    const b = cells.slots.indexOf(slotAt(cells, last));
+    if (a < 0 || b < 0) continue;
+    let piece = null;
+    for (const s of cells.slots.slice(a, b + 1)) {
+      if (piece?.line === s.line) piece.x2 = s.x + s.w;
+      else pieces.push((piece = { line: s.line, x1: s.x, x2: s.x + s.w }));
+    }
+  }
+  // runs that lie in one gap are one piece
+  return pieces.reduce((done, p) => {
+    const met = done.find(q => q.line === p.line && q.x1 < p.x2 && p.x1 < q.x2);
+    if (met) Object.assign(met, { x1: Math.min(met.x1, p.x1), x2: Math.max(met.x2, p.x2) });
+    else done.push(p);
+    return done;
+  }, []);
+}

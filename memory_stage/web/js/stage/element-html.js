@@ -1,0 +1,101 @@
+/** The HTML of <memory-stage>. Text of a trace is escaped here. */
+
+import { bytesText, countText, escapeHtml, markedUp } from '../shared/text.js';
+
+/**
+ * Return "line 3" or "lines 3 to 5".
+ * @param {{line: number, end: number}} step
+ */
+export const linesText = ({ line, end }) => (end > line ? `lines ${line} to ${end}` : `line ${line}`);
+
+// without white space, which would show between inline elements
+const askBar = [
+  '<div class="asking"><button class="who" aria-pressed="false">Who holds these bytes?</button>',
+  '<span class="which" hidden><button data-ask="-1" aria-label="The one before">‹</button>',
+  '<button data-ask="1" aria-label="The next one">›</button><span class="told"></span></span>',
+  '<p class="answer" role="status"></p></div>',
+].join('');
+
+const timeBar = `<div class="time">
+  <button class="back">Back</button><button class="next">Next</button>
+  <button class="play" aria-pressed="false">Play</button><button class="begin"></button><output></output>
+  <input type="range" min="1" step="1" aria-label="Step"></div>`;
+
+/** Return the device of a trace as a note; '' for the computer's own memory. */
+function deviceNote(device) {
+  if (device === 'cpu') return '';
+  const simulated = device.endsWith(':sim') ? ', a simulated GPU' : '';
+  return `<p class="where">Memory of <code>${escapeHtml(device)}</code>${simulated}</p>`;
+}
+
+/**
+ * Return the content of the shadow root.
+ * @param {import('../trace/types.d.ts').Trace} trace
+ */
+export function stageHtml({ title, ask, device }) {
+  return `<div class="frame">
+<section class="stage" tabindex="-1" aria-label="${escapeHtml(`Memory, step by step: ${title}`)}">
+  <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
+    <p class="share"><span role="status"></span> <slot name="edit"></slot>
+      <button class="link">Copy link</button></p></div>
+  <div class="grid">
+    <div class="when">
+      <div class="prog"><ol class="code" aria-label="Program"></ol><slot name="program"></slot></div>
+      <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
+      <div class="fault" aria-live="polite"></div>
+      ${timeBar}
+      <div class="bytes"><div class="chart"></div><dl class="nums"></dl>${deviceNote(device)}</div>
+      <div class="variants"></div>
+      <div class="find" hidden></div></div>
+    <div class="space"><div class="pic"></div>
+      <button class="more" aria-pressed="false" hidden>Show every storage</button>
+      ${askBar}</div>
+    <div class="words"><details class="all"><summary>All steps as text</summary><ol></ol></details>
+      <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div>
+  </div></section></div>`;
+}
+
+/**
+ * Return the lines of a program as list items.
+ * @param {string[]} code
+ */
+export const codeHtml = code =>
+  code
+    .map((line, i) => {
+      const number = i + 1;
+      return `<li data-line="${number}"><span class="n">${number}</span><span>${escapeHtml(line) || ' '}</span></li>`;
+    })
+    .join('');
+
+/** Return the sentence of a step. */
+export const sentenceHtml = frame => `<p class="sentence">${markedUp(frame.say)}</p>`;
+
+/**
+ * Return the output and the note of a step.
+ * @param {any} frame
+ * @param {string | null} [truncated] why the trace ends here
+ */
+export function remarksHtml({ out, note }, truncated) {
+  const label = 'tabindex="0" role="group" aria-label="Printed at this step"';
+  const printed = out && `<pre ${label}>${escapeHtml(out.replace(/\n$/, ''))}</pre>`;
+  return [
+    printed ? `<div class="out"><span>printed</span>${printed}</div>` : '',
+    note ? `<p class="note">${markedUp(note)}</p>` : '',
+    truncated ? `<p class="cut">${markedUp(truncated)}</p>` : '',
+  ].join('');
+}
+
+/** Return the error of a step, with a button that shows all of a long one; '' without an error. */
+export const errorHtml = ({ error }) =>
+  error ? `<p class="error">${escapeHtml(error)}</p><button class="unfold">Show all</button>` : '';
+
+/** Return the bytes of a step as a list of definitions. */
+export function amountsHtml({ allocated, peak, reserved }) {
+  return Object.entries({ allocated, peak, reserved })
+    .filter(([, bytes]) => bytes !== undefined)
+    .map(([name, bytes]) => {
+      const amount = `<dd title="${countText(bytes)} bytes">${bytesText(bytes)}</dd>`;
+      return `<div><dt><span class="${name}"></span>${name}</dt>${amount}</div>`;
+    })
+    .join('');
+}

@@ -1,0 +1,168 @@
+import { getOrMake } from '../shared/cache.js';
+import { isStale } from '../trace/references.js';
+import { touchedOf } from '../trace/replay.js';
+import { savedLabel } from './labels.js';
+
+const MOST_NODES = 24;
+
+const CHAIN = 3;
+
+/** The pictures of a variant's history, { list, at: which of them each step shows }. There is one for each generation: when backward is through
+    with a graph and the program records a new one that does not build on it (a training loop), the old one makes room. */
+export const generationsOf = (plan, variant) =>
+  getOrMake((plan.generations ??= new Map()), variant, () => {
+    const frames = plan.runs[variant];
+    const ends = frames.at(-1).nodes;
+    const at = [];
+    const list = []; // `ends` knows of every node when backward last passed it
+    let gen = 0;
+    let mine = [];
+    frames.walk((frame, step) => {
+      const fresh = touchedOf(frame.nodes).filter(n => Math.max(0, n.born) === step);
+      if (fresh.length) {
+        const made = new Set(mine.map(n => n.out));
+        const spent = n => ends.get(n.id).ran === undefined || ends.get(n.id).ran < step;
+        const over =
+          mine.length &&
+          mine.every(spent) &&
+          mine.some(n => ends.get(n.id).ran !== undefined || frame.nodes.get(n.id).dropped !== undefined);
+        if (over && !fresh.some(n => n.ins.some(s => made.has(s)))) {
+          gen += 1;
+          mine = [];
+        }
+        mine.push(...fresh);
+      }
+      at.push(gen);
+    });
+    frames.walk((frame, step) => {
+      const g = at[step];
+      const begins = at[step - 1] !== g;
+      const gen = (list[g] ??= {
+        nodes: new Map(),
+        states: new Map(),
+        groups: new Map(),
+        grads: new Map(),
+        words: new Map(),
+        who: new Set(),
+      });
+      const saidAnew = touchedOf(frame.tensors)
+        .map(tensor => frame.nodes.get(tensor.node))
+        .filter(Boolean);
+      for (const n of [...touchedOf(frame.nodes), ...saidAnew]) {
+        if (at[Math.max(0, n.born)] !== g) continue; // dropped history stays in the picture, faded, until the next generation begins
+        if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
+        getOrMake(gen.words, n.id, () => new Set()).add(savedWords(frame, n).text);
+      }
+      for (const s of begins ? frame.states.values() : touchedOf(frame.states)) {
+        if (s.dropped !== undefined && at[s.dropped] < g) continue;
+        gen.states.set(s.id, s);
+        if (s.grad) getOrMake(gen.grads, s.id, () => new Set()).add(s.grad);
+      }
+      if (begins || frame.names.touched.size || frame.states.touched.size) {
+        for (const id of gen.states.keys()) {
+          if (!gen.who.has(id) && frame.states.has(id) && extraNames(frame, frame.states.get(id))) gen.who.add(id);
+        }
+      }
+      for (const fam of begins ? frame.groups.values() : touchedOf(frame.groups)) gen.groups.set(fam.id, fam);
+    });
+    for (const gen of list) foldChains(gen);
+    return { list, at };
+  });
+
+/** What a node says it saved, over all it saved. */
+export function savedWords(frame, n) {
+  const saved = n.saved.map(id => frame.tensors.get(id)).filter(Boolean);
+  if (!saved.length) return { text: n.unknown ? 'saved: not known' : 'saved nothing', quiet: true };
+  const called = which => [...new Set(which.map(tensor => savedLabel(frame, tensor)))].join(', ');
+  const stale = saved.filter(tensor => isStale(tensor));
+  const live = saved.filter(tensor => tensor.freed === undefined);
+  if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
+  if (stale.length) {
+    const what = called(stale);
+    const end = stale.some(tensor => tensor.stale === 'lost') ? 'gone' : 'stale';
+    return {
+      text: `${what} ${what.includes(', ') ? 'are' : 'is'} ${end}`,
+      short: `saved: ${end}`,
+      stale: true,
+      unnoticed: stale.some(tensor => tensor.unnoticed),
+    };
+  }
+  if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
+  if (live.some(tensor => tensor.part)) return { text: `${called(live)} and a copy` };
+  return {
+    text: `${live.every(tensor => tensor.marks) ? 'marks of' : live.every(tensor => tensor.copy) ? 'copy of' : 'saved'} ${called(live)}${live.every(tensor => tensor.inferred) ? ' ?' : ''}`,
+  };
+}
+
+/** Who stands at a state, where that is more than its label says. */
+export function extraNames(frame, s) {
+  const names = s.names.filter(n => frame.names.has(n) && frame.names.get(n).gone === undefined);
+  return names.every(n => n === s.label.split('@')[0]) ? '' : names.join(', ');
+}
+
+/** Long straight chains become one box. */
+function foldChains(gen) {
+  const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });
+  gen.items = [...gen.nodes.values()].map(single);
+  if (gen.nodes.size <= MOST_NODES) return;
+  const readers = new Map();
+  const maker = new Map();
+  for (const n of gen.nodes.values()) {
+    n.ins.forEach(s => readers.set(s, (readers.get(s) ?? 0) + 1));
+    maker.set(n.out, n);
+  }
+  const chains = sameOp => {
+    const found = [];
+    for (const n of gen.nodes.values()) {
+      const last = found.at(-1)?.at(-1);
+      const goesOn =
+        last &&
+        (!sameOp || last.op === n.op) &&
+        n.ins.includes(last.out) &&
+        readers.get(last.out) === 1 &&
+        n.ins.every(s => s === last.out || !maker.has(s));
+      if (goesOn) found.at(-1).push(n);
+      else found.push([n]);
+    }
+    return found.flatMap(members => {
+      if (members.length < CHAIN) return members.map(single);
+      const inner = new Set(members.slice(0, -1).map(n => n.out));
+      return [
+        {
+          id: members[0].id,
+          members,
+          ins: [...new Set(members.flatMap(n => n.ins).filter(s => !inner.has(s)))],
+          out: members.at(-1).out,
+          inner,
+        },
+      ];
+    });
+  };
+  gen.items = chains(true);
+  if (gen.items.length > MOST_NODES) gen.items = chains(false);
+}
+
+/** What a box is called: an operation, or a folded chain of them: "40 × add"; "160 × 5 operations" of a loop; "9 operations". */
+export function titleOf(members) {
+  const n = members.length;
+  const keys = members.map(m => `${m.op} ${m.line}`);
+  const isAt = (p, i) => keys[i] === keys[i % p];
+  if (n === 1 || new Set(members.map(m => m.op)).size === 1) return n === 1 ? members[0].op : `${n} × ${members[0].op}`;
+  for (let p = 2; p <= n / 2; p++) {
+    let same = p;
+    while (same < n && isAt(p, same)) same += 1;
+    const passes = Math.floor(same / p);
+    const rest = n - passes * p;
+    if (passes > 1 && rest <= p) return `${passes} × ${p}${rest ? ` + ${rest}` : ''} operations`;
+  }
+  return `${n} operations`;
+}
+
+/** The operations of an item that exist in this frame, and the state the last of them made. */
+export const membersOf = (it, frame) => it.members.map(n => frame.nodes.get(n.id)).filter(Boolean);
+
+export const stateAt = (p, frame, gen) => {
+  const it = gen.items.find(i => i.out === p.key && i.members.length > 1);
+  const done = it && membersOf(it, frame).at(-1);
+  return frame.states.get(done ? done.out : p.key);
+};

@@ -1,0 +1,271 @@
+import { getOrMake } from '../shared/cache.js';
+import { widthOf } from '../shared/measure.js';
+import { edgePoints, routeEdges } from './history-edges.js';
+import { titleOf } from './history-generations.js';
+import { gridOf } from './history-grid.js';
+
+export const BOX_H = 62;
+
+export const PILL_H = 26;
+
+export const STACK = 6; // a folded chain shows the edges of the boxes behind it
+
+const GRAD_MOST = 200; // a gradient's text; where it is wider than its state it stands clear of the boxes beside it
+
+/** Everything with its size: what stands where, in bands of at most `W` px. `now` says what is there, so has to have room down the page:
+    { isThere(key), who: states with names under them, grads: whether gradients have room, groups }. */
+export function historyLayout(gen, width, now) {
+  const { columns, bands, sizes } = getOrMake((gen.layouts ??= new Map()), width, () => historyColumns(gen, width));
+  const started = bands.filter(b =>
+    columns
+      .slice(b.first ? 0 : b.from, b.to + 1)
+      .flat()
+      .some(p => now.isThere(p.key)),
+  );
+  return started.map(b => bandLayout(b, columns, sizes, now));
+}
+
+function historyColumns(gen, width) {
+  const { col, lane, last, roots } = gridOf(gen);
+  const { items } = gen;
+  // on the narrowest picture a state, an operation and a state still stand in a row
+  const pillMost = Math.max(56, Math.min(120, (width - 150) / 2));
+  const boxMost = it => Math.min(it.members.length > 1 ? 200 : 170, width - 2 * pillMost - 56);
+  const boxW = it => {
+    const many = it.members.length > 1;
+    const words = many
+      ? ['saved nothing', `${it.members[0].op}, ${it.members.length} of ${it.members.length}`]
+      : [...(gen.words.get(it.id) ?? [])];
+    return Math.min(
+      boxMost(it),
+      Math.max(
+        88,
+        widthOf(titleOf(it.members), { mono: true, bold: true }) + 24,
+        ...words.map(s => widthOf(s, { size: 12, bold: true }) + 14),
+      ) + (many ? STACK : 0),
+    );
+  };
+  const labels = it => (it.members.length > 1 ? it.members.map(n => gen.states.get(n.out)?.label ?? '') : []);
+  const gradW = id =>
+    Math.max(
+      0,
+      ...[...(gen.grads.get(id) ?? [])].map(g =>
+        Math.min(
+          GRAD_MOST,
+          Math.max(widthOf('gradient', { size: 12 }), widthOf(g, { size: 12, mono: true, bold: true })) + 6,
+        ),
+      ),
+    );
+  const pillW = (id, more = []) =>
+    Math.min(
+      pillMost,
+      Math.max(44, ...[gen.states.get(id)?.label ?? '', ...more].map(s => widthOf(s, { mono: true }) + 18)),
+    );
+  const inGroup = new Set([...gen.groups.values()].filter(fam => fam.names.length > 1).flatMap(fam => fam.states));
+  const columns = Array.from({ length: last + 1 }, () => []);
+  for (const it of items) {
+    columns[col.get(it)].push({ key: it, node: true, lane: lane.get(it), w: boxW(it), slot: boxW(it) });
+  }
+  for (const id of gen.states.keys()) {
+    if (!lane.has(id)) continue; // inside a folded chain, or not touched by this generation
+    const it = items.find(i => i.out === id);
+    const w = pillW(id, it ? labels(it) : []);
+    columns[col.get(id)].push({
+      key: id,
+      lane: lane.get(id),
+      w,
+      slot: inGroup.has(id) ? Math.max(w, Math.min(100, pillMost, gradW(id))) : w,
+      grad: gradW(id),
+    });
+  }
+  const widthOfCol = c => Math.max(0, ...columns[c].map(p => p.slot));
+  // bands: a state column, then pairs of an operation column and a state column, as many as fit
+  const ghostsOf = (from, to) =>
+    [
+      ...new Set(
+        columns
+          .slice(from, to + 1)
+          .flat()
+          .filter(p => p.node)
+          .flatMap(p => p.key.ins),
+      ),
+    ].filter(id => col.has(id) && col.get(id) < from);
+  const GAP = 18;
+  const bands = [];
+  for (let from = 1; from === 1 || from <= last;) {
+    const first = bands.length === 0;
+    let to = from - 1;
+    for (let next = from + 1; next <= Math.max(last, from + 1); next += 2) {
+      const lead = first ? widthOfCol(0) : Math.max(0, ...ghostsOf(from, next).map(id => pillW(id)));
+      let sum = lead + 16;
+      for (let c = from; c <= Math.min(next, last); c++) sum += widthOfCol(c) + GAP + (c % 2 ? 6 : 0);
+      if (sum > width && to >= from) break;
+      to = Math.min(next, last);
+    }
+    to = Math.max(to, from); // a single operation always has a band, however narrow
+    bands.push({ from, to, first });
+    from = to + 1;
+  }
+  return {
+    columns,
+    bands,
+    sizes: { ghostsOf, pillW, gradW, widthOfCol, W: width, inGroup, col, roots: new Set(roots) },
+  };
+}
+
+function bandLayout(
+  { from, to, first },
+  columns,
+  { ghostsOf, pillW, gradW, widthOfCol, W: width, inGroup, col, roots },
+  { isThere, who, grads, groups },
+) {
+  const spots = [];
+  const at = new Map(); // key -> spot of this band
+  const put = (p, c) => {
+    const spot = { ...p, c };
+    spots.push(spot);
+    at.set(p.key, spot);
+  };
+  if (first) columns[0].forEach(p => put(p, 0));
+  const end = Math.min(to, columns.length - 1);
+  const goesOn = end < columns.length - 1;
+  for (let c = from; c <= end; c++) {
+    for (const p of columns[c]) if (!(goesOn && c === end && roots.has(p.key))) put(p, c);
+  } // a leaf stands where it is read
+  const lead = from - 1;
+  const taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
+  if (!first) {
+    for (const id of ghostsOf(from, to)) {
+      const user = spots.find(p => p.node && p.key.ins.includes(id));
+      let l = user.lane;
+      while (taken.has(`${lead} ${l}`)) l += 1;
+      taken.add(`${lead} ${l}`);
+      put(
+        {
+          key: id,
+          ghost: !(roots.has(id) && col.get(id) === lead),
+          lane: l,
+          w: pillW(id),
+          slot: pillW(id),
+          grad: gradW(id),
+        },
+        lead,
+      );
+    }
+  }
+  const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
+  for (const p of spots) p.row = lanes.indexOf(p.lane);
+  // across: gaps take what is left of the width
+  const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
+  const colW = cols.map(c =>
+    c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c),
+  );
+  const edges = routeEdges(spots, at, cols);
+  const edge = inGroup.size ? 8 : 1;
+  let free = width - colW.reduce((a, b) => a + b, 0) - 2 * edge;
+  // under the first lane, edges bend close beside a state: its gradient has to stay within the column, which is widened as far as there is room
+  for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
+    const i = cols.indexOf(p.c);
+    const more = Math.max(0, Math.min(p.grad - colW[i], free - 24 * (cols.length - 1)));
+    colW[i] += more;
+    free -= more;
+    p.tight = true;
+  }
+  const gap = Math.max(18, Math.min(46, free / Math.max(1, cols.length - 1)));
+  const x = new Map();
+  let left = edge;
+  cols.forEach((c, i) => {
+    x.set(c, { x1: left, x2: left + colW[i], mid: left + colW[i] / 2 });
+    left += colW[i] + gap;
+  });
+  for (const p of spots) p.x = x.get(p.c).mid;
+  for (const p of spots) if (p.tight) p.room = x.get(p.c).x2 - x.get(p.c).x1 + 8;
+  placeGradients(spots, edges, width, inGroup);
+  // down: a lane is as high as what its texts need, and not there before something stands in it; between lanes run the edges that find no straight way
+  const isShown = p =>
+    p.ghost ? spots.some(q => q.node && q.key.ins.includes(p.key) && isThere(q.key)) : isThere(p.key);
+  const framed = new Set(
+    groups
+      .filter(fam => fam.names.length > 1)
+      .flatMap(fam =>
+        fam.states
+          .map(s => at.get(s))
+          .filter(p => p && !p.ghost)
+          .map(p => p.row),
+      ),
+  );
+  let y = 0;
+  const rowY = [];
+  const gutterY = [];
+  lanes.forEach((_, r) => {
+    const mine = spots.filter(p => p.row === r && isShown(p));
+    const hasWho = mine.some(p => !p.node && who.has(p.key));
+    const told = grads ? mine.filter(p => p.lift) : [];
+    rowY[r] = gutterY[r] = y;
+    if (!mine.length) return;
+    const over = Math.max(0, ...told.filter(p => !p.below).map(p => p.lift + 38));
+    const under = Math.max(0, ...told.filter(p => p.below).map(p => p.lift + 36));
+    const up =
+      Math.max(mine.some(p => p.node) ? BOX_H / 2 + 9 : PILL_H / 2, over, framed.has(r) ? BOX_H / 2 + 2 : 0) +
+      (framed.has(r) ? 8 : 0);
+    const down =
+      Math.max(mine.some(p => p.node) ? BOX_H / 2 : PILL_H / 2, under, hasWho ? Math.max(PILL_H / 2, under) + 20 : 0) +
+      (framed.has(r) ? 24 : 0);
+    rowY[r] = y + up;
+    y += up + down;
+    const here = edges.filter(e => e.gutter === r).length;
+    gutterY[r] = y + 10;
+    y += here ? 14 + 6 * here : 10;
+  });
+  for (const p of spots) p.y = rowY[p.row];
+  moveGradientsOffLines(spots, edges, { x, gap, gutterY }, width);
+  return { spots, at, edges, x, gap, rowY, gutterY, who, grads, height: y };
+}
+
+/** A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below its state where an
+    edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short for all. */
+function placeGradients(spots, edges, width, inGroup) {
+  const rows = new Map();
+  for (const p of spots.filter(x => x.grad)) {
+    p.below = edges.some(e => e.from === p && e.to.row < p.row);
+    p.low =
+      p.grad <= (inGroup.has(p.key) ? p.slot : p.w + (edges.some(e => e.from === p && e.bend.length) ? 14 : 26)) ||
+      (p.below && !spots.some(q => q.node && q.row === p.row));
+    p.lift = p.low ? PILL_H / 2 : BOX_H / 2 + 5;
+    const key = `${p.row} ${p.below} ${p.low}`;
+    getOrMake(rows, key, () => []).push(p);
+  }
+  for (const row of rows.values()) {
+    row.sort((a, b) => a.x - b.x);
+    const most = width / row.length - 8;
+    let end = 0;
+    for (const p of row) {
+      p.gradMax = Math.min(p.grad, most, p.room ?? most);
+      p.gradX = Math.max(p.x, end + p.gradMax / 2);
+      end = p.gradX + p.gradMax / 2 + 8;
+    }
+    end = width;
+    for (const p of row.reverse()) {
+      p.gradX = Math.min(p.gradX, end - p.gradMax / 2);
+      end = p.gradX - p.gradMax / 2 - 8;
+    }
+  }
+}
+
+/** A gradient's text stays between the lines that run up and down at its left and its right. */
+function moveGradientsOffLines(spots, edges, band, width) {
+  const lines = edges.flatMap(e => {
+    const at = edgePoints(e, band);
+    return at
+      .slice(1)
+      .map(([x, y], i) => ({ x, level: at[i][0] !== x, top: Math.min(y, at[i][1]), bottom: Math.max(y, at[i][1]) }));
+  });
+  for (const p of spots.filter(q => q.grad)) {
+    const top = p.below ? p.y + p.lift + 2 : p.y - p.lift - 36;
+    const beside = lines.filter(l => !l.level && l.top < top + 34 && l.bottom > top).map(l => l.x);
+    const lo = Math.max(0, ...beside.filter(x => x <= p.x).map(x => x + 4));
+    const hi = Math.min(width, ...beside.filter(x => x > p.x).map(x => x - 4));
+    p.gradMax = Math.min(p.gradMax, hi - lo);
+    p.gradX = Math.max(lo + p.gradMax / 2, Math.min(p.gradX, hi - p.gradMax / 2));
+  }
+}

@@ -1,0 +1,44 @@
+import { bytesText, listText } from '../shared/text.js';
+
+/** How a tensor stands to gradients, in one word. */
+export const gradientText = tensor => (tensor.stop_gradient || tensor.outside ? 'no' : tensor.leaf ? 'leaf' : 'yes');
+
+/** What a saved tensor is called: its state's label, or its role in the derivative. */
+export const savedLabel = (frame, tensor) => frame.states.get(tensor.state)?.label ?? tensor.what;
+
+export const savedText = (frame, tensor) =>
+  `${tensor.marks ? 'marks of' : tensor.part ? 'part of' : tensor.copy ? 'copy of' : 'saved'} ${savedLabel(frame, tensor)}${tensor.inferred ? ' ?' : ''}`;
+
+/** Caption of a storage: its name, what it holds (the rest after a comma may be left out), what is said at the right. */
+export function storageCaption(storage, step, { device }) {
+  const size = [
+    storage.borrowed && 'borrowed',
+    bytesText(storage.bytes),
+    storage.device !== device && storage.device,
+    storage.dtype !== 'float32' && storage.dtype,
+  ]
+    .filter(Boolean)
+    .join(', ');
+  const state =
+    storage.freed !== undefined
+      ? storage.freed === step
+        ? 'freed now'
+        : 'freed'
+      : storage.wrote?.at === step
+        ? storage.wrote.was === storage.version
+          ? `version stays ${storage.version}`
+          : `version ${storage.wrote.was} → ${storage.version}`
+        : storage.label
+          ? size
+          : `version ${storage.version}`;
+  return [`storage ${storage.id}`, storage.label ?? size, state];
+}
+
+export const FIELDS = {
+  shape: tensor => listText((tensor.elements ?? tensor).shape),
+  strides: tensor => listText((tensor.elements ?? tensor).strides),
+  offset: tensor => String((tensor.elements ?? tensor).offset),
+};
+
+export const comparison = (a, b, narrow) =>
+  (sign => (narrow ? `${a}${sign}${b}` : `${a} ${sign} ${b}`))(a === b ? '=' : '≠');

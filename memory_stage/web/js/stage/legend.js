@@ -1,0 +1,233 @@
+import { paint } from '../shared/colors.js';
+import { patternDef, stripesDef } from '../shared/patterns.js';
+import { arrowHead, cross, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
+import { shareCells } from '../trace/cells.js';
+import { isOverwritten, isStale } from '../trace/references.js';
+import { touchedOf } from '../trace/replay.js';
+import { MOST_CELLS, runsText } from './cell-slots.js';
+import { generationsOf } from './history-generations.js';
+import { planOf } from './plan.js';
+
+/** What occurs anywhere in a trace. */
+export function marksOf(trace) {
+  const plan = planOf(trace);
+  const has = new Set();
+  const note = (name, yes) => {
+    if (yes) has.add(name);
+  };
+  for (const frames of plan.runs) {
+    frames.walk(frame => {
+      for (const n of touchedOf(frame.names)) {
+        (note(n.kind === 'line' ? 'line' : 'name', true), note('gone', n.gone !== undefined));
+      }
+      for (const s of touchedOf(frame.storages)) {
+        (note('written', s.wrote),
+          note('loose', s.wrote?.loose.length && s.length > MOST_CELLS),
+          note('freed', s.freed !== undefined),
+          note('borrowed', s.borrowed));
+      }
+      for (const tensor of touchedOf(frame.tensors)) {
+        if (tensor.freed !== undefined) continue;
+        (note('outside', tensor.outside), note('runs', runsText(tensor)));
+        if (tensor.saved) {
+          (note('saved', true),
+            note('copy', tensor.copy),
+            note('inferred', tensor.inferred),
+            note('stale', isStale(tensor)));
+        } else if (!has.has('shared')) {
+          note(
+            'shared',
+            [...frame.tensors.values()].some(
+              o =>
+                o !== tensor &&
+                !o.saved &&
+                o.freed === undefined &&
+                o.storage === tensor.storage &&
+                shareCells(o, tensor),
+            ),
+          );
+        }
+      }
+      for (const s of touchedOf(frame.states)) (note('state', true), note('grad', s.grad));
+      if (!has.has('past')) {
+        note(
+          'past',
+          [...frame.states.values()].some(s => isOverwritten(frame, s)),
+        );
+      }
+      for (const n of touchedOf(frame.nodes)) {
+        (note('node', true),
+          note('passed', n.ran !== undefined && n.failed === undefined),
+          note('failed', n.failed !== undefined));
+      }
+      for (const m of touchedOf(frame.groups)) note('group', m.names.length > 1);
+    });
+  }
+  for (const g of plan.groups.values()) note('many', g.length > MOST_CELLS || g.known.size < g.length);
+  note(
+    'unversioned',
+    trace.variants.some(v => v.steps.some(s => s.events.some(e => e.unversioned))),
+  );
+  note(
+    'chain',
+    has.has('node') &&
+      plan.runs.some((_, v) => generationsOf(plan, v).list.some(gen => gen.items.some(it => it.members.length > 1))),
+  );
+  note(
+    'gradient',
+    [...plan.texts.gradient].some(g => g !== 'no'),
+  );
+  note('folded', plan.groups.size > 6);
+  return has;
+}
+
+/** Rows [what has to occur, sample, meaning]; a sample is 72 by 30. */
+export function legendRows(prefix) {
+  const text = (x, y, s, o = {}) => svgText(x, y, s, { size: 12, mono: true, anchor: 'middle', ...o });
+  const box = (style, rx = 4, x = 4, w = 64) => svgRect(x, 3, w, 24, style, rx);
+  const edge = (fill, ...line) => `fill:${fill === 'none' ? fill : paint(fill)};${stroke(...line)}`;
+  const arrow = (x1, x2, token = 'line', w = 1.25) =>
+    svgPath(`M${x1} 15H${x2}`, stroke(token, w)) + arrowHead(x2, 15, 'r', token);
+  const cell = (x, fill, said = '', w = 22) =>
+    svgRect(x, 4, w, 22, `fill:${fill};${stroke('line', 1)}`) + (said ? text(x + w / 2, 19, said) : '');
+  const strip = hue => `fill:url(#${prefix}p${hue});${stroke(`a${hue}`, 1)}`;
+  const red = cross(62, 15, 4);
+  return [
+    ['', text(8, 19, 'x', { bold: true }) + arrow(18, 68), 'a name and its tensor'],
+    ['line', text(36, 19, '(line 5)', { mono: false, color: 'muted' }), 'held by the running line'],
+    [
+      'gone',
+      text(8, 19, 'x', { strike: true, color: 'muted' }) + text(44, 19, 'deleted', { mono: false, color: 'muted' }),
+      'a name that is gone',
+    ],
+    [
+      '',
+      box(edge('paper', 'line', 1)) + svgRect(8, 7, 7, 16, strip(1)) + text(42, 19, '[2, 3]'),
+      'a tensor; its color and pattern stay its own',
+    ],
+    [
+      'outside',
+      box(edge('paper', 'line', 1)) + text(36, 19, 'numpy', { mono: false }),
+      'an array of numpy on the same memory',
+    ],
+    [
+      '',
+      svgRect(1, 0, 70, 30, edge('wash', 'rule', 1), 4) +
+        svgRect(8, 4, 18, 14, edge('t1', 'line', 1)) +
+        svgRect(26, 4, 18, 14, edge('t1', 'line', 1)) +
+        svgRect(44, 4, 18, 14, edge('paper', 'line', 1)) +
+        svgRect(9, 21, 34, 6, strip(1)),
+      'a storage: its cells, and which of them a tensor reads',
+    ],
+    [
+      'borrowed',
+      text(36, 19, 'borrowed', { mono: false, color: 'muted' }),
+      'allocated by somebody else, and not counted',
+    ],
+    ['shared', cell(14, `url(#${prefix}s1-2)`) + cell(36, `url(#${prefix}s1-2)`), 'cells that several tensors read'],
+    ['many', cell(14, paint('paper'), '7') + cell(36, paint('paper'), '98', 26), 'so many cells that are not drawn'],
+    [
+      'written',
+      svgRect(20, 2, 32, 26, edge('t2', 'ink', 3)) +
+        text(36, 12, '1', { strike: true }) +
+        text(36, 25, '2', { bold: true, size: 13 }),
+      'written at this step: the old number above the new one',
+    ],
+    [
+      'loose',
+      svgRect(20, 3, 32, 24, edge('paper', 'ink', 3, '5 3')) + text(36, 19, '98'),
+      'of so many cells, some were written at this step',
+    ],
+    [
+      'runs',
+      svgRect(8, 4, 12, 8, strip(1)) +
+        svgRect(30, 4, 12, 8, strip(1)) +
+        svgRect(52, 4, 12, 8, strip(1)) +
+        text(36, 26, '90 runs', { mono: false, color: 'muted' }),
+      'a tensor that reads cells far apart, or some several times',
+    ],
+    ['unversioned', text(36, 19, 'stays 0', { mono: false }), 'written by somebody else: backward will not notice'],
+    ['', box(edge('paper', 'ink', 1.75)), 'new or changed at this step'],
+    ['freed', box(edge('none', 'line', 1, '3 3')), 'freed'],
+    [
+      'gradient',
+      text(36, 19, 'leaf'),
+      'gradient: leaf, you made it and it wants one; yes, a result that passes one on; no, stop_gradient is True',
+    ],
+    [
+      'saved',
+      box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'multiply', { size: 12 }),
+      'an operation that saved this tensor',
+    ],
+    ['saved', svgRect(8, 11, 56, 8, edge('paper', 'node', 1.25, '4 2'), 1), 'the cells that it saved'],
+    [
+      'inferred',
+      box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'a@0 ?'),
+      'inferred: the framework does not show what it saves',
+    ],
+    ['copy', cell(14, paint('tn'), '1') + cell(36, paint('tn'), '2'), 'a copy that is kept'],
+    [
+      'stale',
+      text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red,
+      'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; with the same version twice, no version tells, and backward will use the new ones. Stale: only the version moved',
+    ],
+    [
+      'state',
+      svgRect(14, 3, 44, 24, edge('tn', 'line', 1), 12) + text(36, 19, 'a@0'),
+      'a memory state, name @ version',
+    ],
+    [
+      'past',
+      svgRect(14, 3, 44, 24, edge('paper', 'line', 1, '3 3'), 12) +
+        text(36, 19, 'a@0', { strike: true, color: 'muted' }),
+      'a state whose numbers are gone',
+    ],
+    ['node', box(edge('paper', 'line', 1), 9) + text(36, 19, 'add_', { bold: true }), 'an operation of the history'],
+    [
+      'chain',
+      svgRect(8, 8, 62, 21, edge('paper', 'line', 1), 8) +
+        svgRect(3, 2, 62, 23, edge('paper', 'line', 1), 8) +
+        text(34, 18, '40 × add', { bold: true }),
+      'operations in a row, folded',
+    ],
+    ['group', svgRect(2, 2, 68, 26, edge('wash', 'line', 1, '2 3'), 6), 'names whose memory has one history'],
+    [
+      'passed',
+      svgPath('M8 15H68', stroke('ink', 2.5)) + arrowHead(8, 15, 'l', 'ink', 6),
+      'the gradient has passed here',
+    ],
+    [
+      'grad',
+      text(36, 12, 'gradient', { mono: false, color: 'muted' }) + text(36, 26, '[1, 1]'),
+      'the gradient that has arrived at a state',
+    ],
+    [
+      'failed',
+      box(edge('red', 'red', 2), 9) + text(36, 19, 'multiply', { color: 'paper' }),
+      'backward asked for what is gone, and stopped',
+    ],
+    ['', box(edge('paper', 'focus', 3)), 'the answer to a question: click a storage or a tensor'],
+    [
+      'folded',
+      svgRect(2, 4, 68, 22, edge('none', 'rule', 1, '2 3'), 4) +
+        text(36, 19, '5 more', { mono: false, color: 'muted' }),
+      'storages not touched lately',
+    ],
+  ];
+}
+
+let legends = 0;
+
+/** The legend as list items. */
+export function legendOf(trace) {
+  const has = marksOf(trace);
+  const prefix = `l${legends++}`;
+  const rows = legendRows(prefix).filter(([mark]) => !mark || has.has(mark));
+  const defs = `<defs>${patternDef(prefix, 1)}${stripesDef(prefix, [1, 2])}</defs>`;
+  return rows
+    .map(
+      ([, sample, meaning], i) =>
+        `<li><svg class="mark" width="72" height="30" viewBox="0 0 72 30" aria-hidden="true">${i ? '' : defs}${sample}</svg><span>${meaning}</span></li>`,
+    )
+    .join('');
+}

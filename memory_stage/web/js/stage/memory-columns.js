@@ -1,0 +1,103 @@
+import { getOrMake } from '../shared/cache.js';
+import { widthOf } from '../shared/measure.js';
+import { CELL_MAX } from './cell-slots.js';
+import { comparison } from './labels.js';
+import { placesOf } from './plan.js';
+
+/** Columns and sizes for a width, from the widest texts that will ever be shown. */
+export function columnsOf(plan, width) {
+  return getOrMake((plan.columns ??= new Map()), width, () => computeColumns(plan, width));
+}
+
+/** Room at the right margin of a narrow picture for the arrows of so many tensors. */
+export const arrowMargin = lanes => Math.min(48, 8 + 7 * lanes);
+
+/** The most tracks that ever stand at one storage. */
+const mostTracks = plan =>
+  Math.max(
+    1,
+    ...plan.runs.flatMap((_, variant) =>
+      [...plan.groups.values()].flatMap(g => [...g.rows.values()].map(r => (placesOf(plan, variant).get(r) ?? 0) + 1)),
+    ),
+  );
+
+function computeColumns(plan, width) {
+  const { texts } = plan;
+  const narrow = width < 580;
+  const widest = (set, font) => Math.max(0, ...[...set].map(s => widthOf(s, font)));
+  const capsule = texts.op.size
+    ? Math.max(72, widest(texts.op, { size: 12, mono: true }) + 12, widest(texts.kept, { size: 12 }) + 12)
+    : 0;
+  const nameW = Math.min(
+    narrow ? (width < 340 ? 74 : 92) : Math.max(124, width / 5),
+    Math.max(narrow ? 40 : 64, capsule, widest(texts.name, { size: 15, mono: true, bold: true }) + 2),
+  );
+  const fields = ['shape', 'strides', 'offset', 'version'];
+  if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
+  if ([...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
+  const versions = Math.max(0, ...[...texts.version].map(s => s.length));
+  const room = {
+    shape: texts.shape,
+    strides: texts.strides,
+    offset: texts.offset,
+    version: [texts.op.size ? comparison('0'.repeat(versions), '0'.repeat(versions), narrow) : '0'.repeat(versions)],
+    dtype: texts.dtype,
+    gradient: texts.gradient,
+  };
+  const valueW = (key, size) => Math.min(170, widest(room[key], { size, mono: true, bold: true }));
+
+  // every tray is at least as wide as the longest caption; beyond that the cells decide
+  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]);
+  const trayMin = Math.min(
+    Math.max(220, narrow ? Math.min(260, width * 0.72) : Math.min(300, width * 0.36)),
+    Math.max(150, ...captions.map(s => widthOf(s, { bold: true }) + 8)),
+  );
+  const box = nameW + (narrow ? 22 : 30);
+  const most = narrow ? 0 : width - box - 46 - Math.max(232, trayMin);
+  const trayWish = Math.max(trayMin, ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * CELL_MAX + 20));
+  const columns = fields.map(key => ({ key, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
+  const oneLine = 22 + columns.reduce((sum, c) => sum + c.w, 0) - 6;
+  if (!narrow && oneLine <= most) {
+    const air = Math.max(0, Math.min(16, (width - box - 46 - oneLine - trayWish) / columns.length));
+    const boxW = oneLine + air * columns.length;
+    let x = 22;
+    for (const c of columns) {
+      c.x = x;
+      x += c.w + air;
+    }
+    return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
+  }
+  // several lines in the box: pairs side by side where they fit, one below the other where not
+  const label = key => widthOf(key, { size: 12 }) + 5;
+  const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
+  const x1 = narrow ? 17 : 22;
+  const air = narrow ? 8 : 14;
+  const rest = fields.slice(4);
+  const pairs = [['shape', 'offset'], ['strides', 'version'], ...(rest.length ? [rest] : [])];
+  const left = Math.max(...pairs.map(p => label(p[0]) + valueW(p[0], 12)));
+  const right = Math.max(...pairs.filter(p => p[1]).map(p => label(p[1]) + valueW(p[1], 12)));
+  // the first arrangement that fits: two columns; two where both are short; one
+  const pairW = rows =>
+    Math.max(0, ...rows.filter(p => p[1]).map(p => label(p[0]) + Math.min(80, valueW(p[0], 12)))) + air;
+  const arrangements = [pairs, [['shape'], ['strides'], ['offset', 'version'], ...(rest.length ? [rest] : [])]];
+  const split = x1 + left + air;
+  const sideBySide = split + right + 6 <= boxMost;
+  const short = x1 + pairW(arrangements[1]);
+  const rows = sideBySide ? arrangements[0] : short + right + 6 <= boxMost ? arrangements[1] : fields.map(key => [key]);
+  const boxW = narrow ? boxMost : sideBySide ? split + right + 6 : most;
+  const boxH = 8 + 16 * rows.length;
+  return {
+    narrow,
+    box,
+    nameW,
+    boxW,
+    boxH,
+    rowH: boxH + (narrow ? 8 : 10),
+    pairs: rows,
+    split: sideBySide ? split : short,
+    x1,
+    st: narrow ? 10 : box + boxW + 46,
+    top: narrow ? 0 : 24,
+    trayMin,
+  };
+}

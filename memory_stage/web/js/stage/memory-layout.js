@@ -1,0 +1,191 @@
+import { getOrMake } from '../shared/cache.js';
+import { isStale } from '../trace/references.js';
+import { cellsOf, piecesOf, runsText } from './cell-slots.js';
+import { arrowMargin } from './memory-columns.js';
+import { isFleeting, placesOf, rowKey, windowOf } from './plan.js';
+
+export const CELL_H = 34;
+
+const TRACK = 13;
+
+const PAD = 7;
+
+const CAPTION = 26;
+
+const INDEX_H = 15;
+
+const MOST_ROWS = 10;
+
+export const FOLD_H = 40;
+
+/** What stands at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. */
+function rowsAt(frame) {
+  const groups = new Map([...frame.storages.keys()].map(id => [id, new Map()]));
+  const rows = new Map();
+  for (const tensor of frame.tensors.values()) {
+    const group = groups.get(tensor.storage);
+    const key = rowKey(tensor);
+    if (!group || isFleeting(tensor)) continue;
+    const row = getOrMake(group, key, () => ({ key, t: tensor, saves: [], names: [] }));
+    if (tensor.saved && tensor.freed === undefined) {
+      row.saves.push(tensor);
+      row.t = tensor;
+    }
+    rows.set(tensor.id, row);
+  }
+  for (const n of frame.names.values()) rows.get(n.tensor)?.names.push(n);
+  return groups;
+}
+
+const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
+
+/** The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees it, and of what came and
+    went within one step the caption alone. */
+function groupsAt(plan, frame, variant) {
+  const shown = it => it.freed === undefined || it.freed === frame.step;
+  const places = placesOf(plan, variant);
+  const found = [];
+  for (const [id, rows] of rowsAt(frame)) {
+    const storage = frame.storages.get(id);
+    const g = plan.groups.get(id);
+    if (!shown(storage) || (storage.born === storage.freed && storage.freed < frame.step)) continue;
+    const mine = [...rows.values()]
+      .filter(r => shown(r.t))
+      .map(r => ({
+        ...r,
+        place: places.get(g.rows.get(r.key)),
+        order: r.saves.length ? ['node'] : r.names.map(n => n.name),
+      }));
+    found.push({
+      g,
+      st: storage,
+      rows: mine,
+      place: places.get(g),
+      length: storage.born === storage.freed ? 0 : storage.length,
+    });
+  }
+  return found;
+}
+
+/** All rows that stand at a storage in the steps that share a layout, each with its first line. */
+function mergedGroups(found) {
+  const groups = new Map();
+  for (const { g, rows, place, length } of found) {
+    const all = getOrMake(groups, g.id, () => ({ g, place, length: 0, rows: new Map() }));
+    all.length = Math.max(all.length, length);
+    for (const { key, t: tensor, place, order } of rows) {
+      const row = getOrMake(all.rows, key, () => ({ key, place, looks: new Map(), order: [] }));
+      row.looks.set(`${tensor.shape}|${tensor.strides}|${tensor.offset}`, tensor);
+      row.order.push(...order.filter(name => !row.order.includes(name)));
+    }
+  }
+  for (const all of groups.values()) {
+    const rows = [...all.rows.values()];
+    const places = [...new Set(rows.map(r => r.place))].sort((a, b) => a - b);
+    all.lines = 0;
+    for (const place of places) {
+      const mine = rows.filter(r => r.place === place);
+      for (const r of mine) r.line = all.lines;
+      all.lines += Math.max(1, ...mine.map(r => r.order.length));
+    }
+  }
+  return [...groups.values()].sort((a, b) => a.place - b.place);
+}
+
+/** What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever stands there while the layout stays. What was not
+    touched lately is folded where it is too much for `room` px, or for anybody. */
+export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
+  const frames = plan.runs[variant];
+  const [a, b] = windowOf(frames, frame.step);
+  const here = groupsAt(plan, frame, variant);
+  const around =
+    a === b
+      ? mergedGroups(here)
+      : getOrMake((plan.windows ??= new Map()), `${variant} ${a}`, () =>
+          mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant))),
+        );
+  const lay = kept =>
+    [...new Set(kept.map(x => x.place))].map(place => {
+      const mine = kept.filter(x => x.place === place);
+      const now = here.find(x => x.place === place);
+      const all = mine.find(x => x.g === now?.g);
+      const m = all && measureGroup(all, c, width);
+      const rows =
+        all &&
+        now.rows.map(r => {
+          const { line, order } = all.rows.get(r.key);
+          return { ...r, line, order };
+        });
+      return {
+        ...now,
+        rows,
+        m,
+        lines: Math.max(...mine.map(x => x.lines)),
+        height: Math.max(...mine.map(x => measureGroup(x, c, width).height)),
+      };
+    });
+  const sum = (list, of) => list.reduce((n, x) => n + of(x), 0);
+  const fits = (list, less) =>
+    sum(list, x => Math.max(1, x.lines)) <= MOST_ROWS && sum(list, x => x.height) <= room - less;
+  const whole = lay(around);
+  const now = lay(mergedGroups(here));
+  for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
+  const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
+  // what this step touched, or a question is about, is always shown; then what its line names, then the latest, as they fit
+  const touchedAt = ({ st: storage, rows }) => {
+    if (storage.id === frame.lit?.storage || rows.some(r => isStale(r.t))) return frame.step;
+    const isMeant = rows.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
+    return Math.max(
+      storage.changed,
+      isMeant ? frame.step - 0.5 : -1,
+      ...rows.flatMap(r => [r.t.changed, ...r.names.map(n => n.changed)]),
+    );
+  };
+  const latest = now.map(x => [touchedAt(x), x]).sort((x, y) => y[0] - x[0]);
+  const open = new Set();
+  for (const [at, x] of latest) if (at === frame.step || fits([...open, x], FOLD_H)) open.add(x);
+  return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };
+}
+
+/** Between two storages. */
+export const groupGap = c => (c.narrow ? 20 : 14);
+
+/** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
+function measureGroup({ g, rows: all, lines, length }, c, width) {
+  const rows = [...all.values()];
+  // rows that share a line (never there at once) share a lane of tracks
+  const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b);
+  const rank = new Map(lanes.map((line, i) => [line, i]));
+  const arrows = c.narrow ? arrowMargin(lanes.length) : 0;
+  const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length);
+  const reach = new Map(lanes.map(line => [line, new Set()]));
+  const counted = new Set();
+  for (const r of rows) {
+    for (const tensor of r.looks.values()) {
+      for (const p of piecesOf(cells, tensor)) reach.get(r.line).add(p.line);
+      if (tensor.shape.includes(0)) reach.get(r.line).add(0);
+      else if (runsText(tensor)) counted.add(r.line); // what is said of its runs stands under its track
+    }
+  }
+  const lineTop = [];
+  const indexH = cells.indexed ? INDEX_H : 0;
+  const laneOf = new Map(lanes.map(line => [line, []]));
+  let y = PAD;
+  for (let l = 0; l < (length || rows.length ? cells.lines : 0); l++) {
+    lineTop.push(y + indexH);
+    const mine = lanes.filter(line => reach.get(line).has(l));
+    if (c.narrow) mine.reverse(); // so that no arrow crosses another
+    y += indexH + CELL_H + 5;
+    for (const line of mine) {
+      laneOf.get(line)[l] = y;
+      y += TRACK + (counted.has(line) ? 15 : 0);
+    }
+    y += (mine.length || cells.lines > 1 ? 0 : TRACK) - 5 + (l + 1 < cells.lines ? 8 : 0);
+  }
+  const bottom = y + CAPTION;
+  const firstTrack = (lineTop[0] ?? 0) + CELL_H + 9;
+  const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
+  const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH - 6 : 0)) + groupGap(c);
+  const arrowX = line => width - arrows + 6 + ((arrows - 8) / Math.max(1, lanes.length)) * rank.get(line);
+  return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
+}

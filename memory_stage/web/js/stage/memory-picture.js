@@ -1,0 +1,83 @@
+import { patternDef } from '../shared/patterns.js';
+import { fadeIn, focusRing, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
+import { bytesText } from '../shared/text.js';
+import { columnsOf } from './memory-columns.js';
+import { FOLD_H, groupGap, memoryLayout } from './memory-layout.js';
+import { drawCells, drawTray } from './storage-picture.js';
+import { drawCapsule, drawName, drawTensor, drawTrack } from './tensor-picture.js';
+
+export function drawMemory(plan, frame, variant, width, prefix, unfold, room) {
+  const c = columnsOf(plan, width);
+  const defs = new Map();
+  const { list: shown, folded } = memoryLayout(plan, frame, variant, c, width, unfold, room - c.top);
+  let y = c.top;
+  let out = '';
+  if (!c.narrow) {
+    out +=
+      svgText(0, 12, 'names', { bold: true }) +
+      svgText(c.box, 12, 'tensors', { bold: true }) +
+      svgText(c.st - 10, 12, 'storages', { bold: true });
+    for (const col of c.columns ?? []) out += svgText(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
+  }
+  for (const place of shown) {
+    if (place.st) out += drawGroup(plan, frame, place, c, y, width, prefix, defs);
+    y += place.height;
+  }
+  if (folded.length) {
+    const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
+    const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
+    const text = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
+    out +=
+      svgRect(0.5, y, width - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) +
+      svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
+    y += FOLD_H;
+  } else if (shown.length) y -= groupGap(c);
+  return { svg: out, height: y, defs: [...defs.values()].join(''), folded: folded.length };
+}
+
+function drawGroup(plan, frame, { st: storage, rows, g, m }, c, top, width, prefix, defs) {
+  const step = frame.step;
+  const trayMost = c.narrow ? width - m.arrows - 4 : width - c.st + 8;
+  const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));
+  const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
+  let out = drawTray(storage, tray, m, step, plan) + drawCells(plan, frame, storage, rows, tray, m, prefix, defs);
+  if (frame.lit?.storage === storage.id) out += focusRing(tray.x, top, trayW, m.bottom, 4, -1);
+  for (const row of rows) {
+    const { t: tensor } = row;
+    const middle = top + m.rowsTop + row.line * c.rowH + c.rowH / 2;
+    const hue = plan.hues.get(tensor.id);
+    const isLit = frame.lit && [tensor, ...row.saves].some(s => frame.lit.ids.has(s.id));
+    let mine = '';
+    row.order.forEach((holder, j) => {
+      const n = row.names.find(x => x.name === holder);
+      if (row.saves.length) mine += drawCapsule(frame, row, c, middle, isLit);
+      else if (n) {
+        mine += fadeIn(
+          n.changed === step && tensor.changed !== step,
+          drawName(
+            n,
+            c,
+            middle + j * c.rowH,
+            middle,
+            j,
+            step,
+            isLit && (frame.lit.only ?? n.name) === n.name,
+            row.order.length > j + 1,
+          ),
+        );
+      }
+    });
+    if (!tensor.saved && tensor.freed === undefined) defs.set(`p${hue}`, patternDef(prefix, hue));
+    mine += drawTensor(frame, tensor, storage, c, middle, hue, prefix);
+    if (tensor.freed === undefined) mine += drawTrack(frame, row, c, middle, tray, m, hue, prefix);
+    if (isLit) mine += focusRing(c.box, middle - c.boxH / 2, c.boxW, c.boxH);
+    out += taggedGroup(
+      row.saves.length
+        ? { saved: row.saves.map(s => s.id), node: [...new Set(row.saves.map(s => s.node))] }
+        : { tensor: tensor.id },
+      tensor.changed === step,
+      mine,
+    );
+  }
+  return taggedGroup({ storage: storage.id }, storage.born === step, out);
+}

@@ -1,0 +1,147 @@
+/** Controls for long programs: the passes of loops, jumps to the next step of a kind, and a search. */
+
+import { countOf } from '../shared/text.js';
+import { FEW_PASSES, SHORT_PROGRAM, eventSteps, loopsOf, nextOf, sameInPass, stepsWithText } from './navigation.js';
+
+/** Return the controls of the loops at a depth. */
+function passControls(depth) {
+  const data = `data-pass="${depth}"`;
+  const loop = depth ? 'Inner loop' : 'Loop';
+  const before = depth ? 'Inner pass before' : 'Pass before';
+  const next = depth ? 'Next inner pass' : 'Next pass';
+  const slider = depth ? 'Pass of the inner loop' : 'Pass of the loop';
+  return `<div class="pass" data-depth="${depth}" role="group" aria-label="${loop}">
+    <button ${data} data-by="-1" aria-label="${before}">‹</button>
+    <button ${data} data-by="1" aria-label="${next}">›</button>
+    <span class="told"></span><input type="range" min="1" step="1" ${data} aria-label="${slider}"></div>`;
+}
+
+/** Return the button that jumps to the next step of a kind. */
+function jumpButton([kind, { length }]) {
+  const count = length > 1 ? ` <span class="count">${length}</span>` : '';
+  return `<button data-jump="${kind}"><span class="sr">next </span>${kind}${count}</button>`;
+}
+
+const searchForm = `<form class="search" role="search">
+  <label>Find <input type="search" autocomplete="off" spellcheck="false"></label>
+  <button type="button" data-hit aria-label="Hit before">‹</button><button aria-label="Next hit">›</button></form>
+  <p class="found" role="status"></p>`;
+
+export class NavigationBar {
+  /** @param {any} stage the element: `data`, `at`, `frames`, `$` and `go` */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  get loops() {
+    const { data, at } = this.stage;
+    return loopsOf(data, at.variant).filter(loop => loop.passes.length >= FEW_PASSES);
+  }
+
+  get events() {
+    return eventSteps(this.stage.data, this.stage.at.variant);
+  }
+
+  get wanted() {
+    return this.stage.$('[type=search]').value;
+  }
+
+  get hits() {
+    return stepsWithText(this.stage.data, this.stage.at.variant, this.wanted);
+  }
+
+  /** Show the controls of the current variant; a short program has none. */
+  show() {
+    const { $, data, frames } = this.stage;
+    const box = $('.find');
+    const wanted = $('[type=search]')?.value ?? '';
+    box.hidden = data.variants.every(({ steps }) => steps.length <= SHORT_PROGRAM);
+    if (box.hidden) return;
+    const depths = frames.length > SHORT_PROGRAM ? [...new Set(this.loops.map(loop => loop.depth))].sort() : [];
+    const jumps = [...this.events].map(jumpButton).join('');
+    box.innerHTML = `${depths.map(passControls).join('')}
+      <div class="jumps" role="group" aria-label="Go to the next step with">
+        <span aria-hidden="true">Next step with</span>${jumps}</div>
+      ${searchForm}`;
+    $('[type=search]').value = wanted;
+  }
+
+  /** Say where a jump led, below the controls and to a screen reader. */
+  report(text) {
+    const status = this.stage.$('.found');
+    if (status) status.textContent = text;
+  }
+
+  reportHits() {
+    const { hits } = this;
+    const none = this.wanted.trim() ? 'not found' : '';
+    this.report(hits.length ? countOf(hits.length, 'step') : none);
+  }
+
+  /** Go to the next step of a kind, or to the one before. */
+  jump(kind, isBack) {
+    const steps = this.events.get(kind) ?? [];
+    const to = nextOf(steps, this.stage.at.step, isBack);
+    this.stage.go(to);
+    const number = steps.length > 1 ? ` ${steps.indexOf(to) + 1} of ${steps.length}` : '';
+    this.report(`${kind}${number}: step ${to + 1}`);
+  }
+
+  /** Go to the next step with the text of the search field, or to the one before. */
+  goToHit(isBack = false) {
+    const { hits } = this;
+    if (!this.wanted.trim()) return;
+    if (!hits.length) return this.report('not found');
+    const to = nextOf(hits, this.stage.at.step, isBack);
+    this.stage.go(to);
+    this.report(`${hits.indexOf(to) + 1} of ${hits.length}: step ${to + 1}`);
+  }
+
+  /** Return the loop at a depth that contains the current step, its current pass, and the loops before and after. */
+  passAt(depth) {
+    const { step } = this.stage.at;
+    const loops = this.loops.filter(loop => loop.depth === depth);
+    const loop = loops.find(({ from, to }) => from <= step && step <= to);
+    return {
+      loop,
+      pass: loop ? loop.passes.findIndex(({ to }) => step <= to) : -1,
+      before: loops.findLast(({ to }) => to < step),
+      after: loops.find(({ from }) => from > step),
+    };
+  }
+
+  /** Go to the same moment of another pass. */
+  goToPass(depth, to) {
+    const { loop, pass } = this.passAt(depth);
+    if (!loop?.passes[to]) return;
+    this.stage.go(sameInPass(this.stage.frames, this.stage.at.step, loop.passes[pass], loop.passes[to]));
+  }
+
+  /** Go to the same moment of the next pass or the one before; from outside a loop, into the loop in that direction. */
+  stepPass(depth, by) {
+    const { loop, pass, before, after } = this.passAt(depth);
+    if (loop) this.goToPass(depth, pass + by);
+    else if (by > 0 && after) this.stage.go(after.from);
+    else if (by < 0 && before) this.stage.go(before.passes.at(-1)?.from);
+  }
+
+  fillPasses() {
+    for (const row of this.stage.shadowRoot.querySelectorAll('.pass')) this.fillPass(row);
+  }
+
+  /** Show the current pass in the controls of a depth. */
+  fillPass(row) {
+    const { loop, pass, before, after } = this.passAt(+row.dataset.depth);
+    const near = loop ?? after ?? before;
+    if (!near) return;
+    const n = near.passes.length;
+    const [back, next, slider] = row.querySelectorAll('button, input');
+    const outside = `line ${near.line}: ${n} passes, ${after ? 'to come' : 'done'}`;
+    const text = loop ? `line ${near.line}, pass ${pass + 1} of ${n}` : outside;
+    row.querySelector('.told').textContent = text;
+    back.setAttribute('aria-disabled', loop ? pass === 0 : !before);
+    next.setAttribute('aria-disabled', loop ? pass === n - 1 : !after);
+    Object.assign(slider, { max: n, value: loop ? pass + 1 : after ? 1 : n, disabled: !loop });
+    slider.setAttribute('aria-valuetext', text);
+  }
+}

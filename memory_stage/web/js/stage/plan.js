@@ -1,0 +1,172 @@
+import { getOrMake } from '../shared/cache.js';
+import { cellRuns, rowMajor } from '../trace/cells.js';
+import { replay, touchedOf } from '../trace/replay.js';
+import { assignHues } from './hues.js';
+import { FIELDS, gradientText, savedText, storageCaption } from './labels.js';
+
+const plans = new WeakMap();
+
+export const planOf = trace => getOrMake(plans, trace, () => makePlan(trace));
+
+export const rowKey = tensor =>
+  tensor.saved
+    ? `saved ${tensor.storage} ${tensor.shape} ${tensor.strides} ${tensor.offset} ${tensor.version}`
+    : `tensor ${tensor.id}`;
+
+function makePlan(trace) {
+  const runs = trace.variants.map(replay);
+  const plan = {
+    runs,
+    codes: trace.variants.map(x => x.code),
+    groups: new Map(),
+    lives: new Map(),
+    device: trace.device,
+    texts: {
+      shape: new Set(),
+      strides: new Set(),
+      offset: new Set(),
+      version: new Set(),
+      dtype: new Set(),
+      gradient: new Set(),
+      name: new Set(),
+      op: new Set(),
+      kept: new Set(),
+    },
+    topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
+  };
+  const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
+  if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved); // otherwise off the scale: told as a number
+  runs.forEach((frames, v) => frames.walk((frame, step) => recordStep(plan, frame, v, step)));
+  plan.hues = assignHues(plan);
+  return plan;
+}
+
+/** Each item, given as [item, span of life, lines it takes], with its first line: items that are never there at once may share one. */
+function packIntoLines(items) {
+  const lines = [];
+  const first = new Map(); // per line: spans taken
+  for (const [it, span, size] of items) {
+    const mine = l => Array.from({ length: size }, (_, i) => (lines[l + i] ??= []));
+    let line = 0;
+    while (
+      !mine(line)
+        .flat()
+        .every(([a, b]) => span[1] < a || b < span[0])
+    ) {
+      line += 1;
+    }
+    for (const taken of mine(line)) taken.push(span);
+    first.set(it, line);
+  }
+  return first;
+}
+
+/** The order of a variant's storages, and of the rows of each: who comes takes the place of one who is gone. */
+export const placesOf = (plan, variant) =>
+  getOrMake((plan.places ??= new Map()), variant, () => {
+    const groups = [...plan.groups.values()].filter(g => g.spans[variant]);
+    const rows = g => [...g.rows.values()].filter(r => r.spans[variant]);
+    return new Map([
+      ...packIntoLines(groups.map(g => [g, g.spans[variant], 1])),
+      ...groups.flatMap(g => [...packIntoLines(rows(g).map(r => [r, r.spans[variant], r.sizes[variant] ?? 1]))]),
+    ]);
+  });
+
+/** The first and the last step that share their layout with step `k`: all of one backward, so that nothing moves while a gradient passes. */
+export function windowOf(frames, step) {
+  const isBack = i => frames[i]?.phase === 'backward';
+  let [a, b] = [step, step];
+  if (isBack(step)) {
+    while (isBack(a - 1)) a -= 1;
+    while (isBack(b + 1)) b += 1;
+  }
+  return [a, b];
+}
+
+/** Extends a span of life in one variant: from its first step to the step at which it is freed. */
+const extendLife = (it, variant, born, freed) => {
+  (it.spans[variant] ??= [born, Infinity])[1] = freed ?? Infinity;
+};
+
+/** Notes what step `k` of variant `v` brings that was not there before. */
+function recordStep(plan, frame, variant, step) {
+  const groupOf = id =>
+    getOrMake(plan.groups, id, () => ({
+      id,
+      spans: [],
+      rows: new Map(),
+      known: new Set(),
+      written: new Set(),
+      ends: new Set(),
+      rowEnds: new Set(),
+      texts: new Set(),
+      captions: new Set(),
+      length: 0,
+      row: 0,
+    }));
+  const rowOf = tensor => {
+    const key = rowKey(tensor);
+    return getOrMake(groupOf(tensor.storage).rows, key, () => ({ key, spans: [], sizes: [], names: [] }));
+  };
+  for (const storage of touchedOf(frame.storages)) {
+    const g = groupOf(storage.id);
+    extendLife(g, variant, storage.born, storage.freed);
+    g.length = Math.max(g.length, storage.length);
+    for (const [i, text] of Object.entries(storage.values)) {
+      if (+i < storage.length) {
+        g.known.add(+i);
+        g.texts.add(text);
+      }
+    }
+    if (storage.wrote) {
+      for (const [lo, hi] of [...storage.wrote.ranges, ...storage.wrote.loose].slice(0, 4)) g.written.add(lo).add(hi);
+    }
+    g.captions.add(storageCaption(storage, step, plan).join('     '));
+    plan.texts.version.add(String(storage.version));
+    if (storage.wrote?.at === step) g.writes = true;
+  }
+  for (const tensor of touchedOf(frame.tensors)) {
+    if (isFleeting(tensor)) continue;
+    const row = rowOf(tensor);
+    const g = groupOf(tensor.storage);
+    const { texts } = plan;
+    extendLife(row, variant, tensor.changed, tensor.freed);
+    row.sizes[variant] ??= 1;
+    const { runs, total } = cellRuns(tensor, 4, false);
+    for (const run of runs) (total === 1 ? g.ends : g.rowEnds).add(run[0]).add(run[1]);
+    if (
+      !tensor.saved &&
+      !tensor.elements &&
+      !g.row &&
+      tensor.shape.length > 1 &&
+      rowMajor(tensor.shape).join() === tensor.strides.join()
+    ) {
+      g.row = tensor.shape.at(-1);
+    }
+    for (const field of ['shape', 'strides', 'offset']) texts[field].add(FIELDS[field](tensor));
+    if (tensor.saved) {
+      (row.nodes ??= new Set()).add(tensor.node);
+      if (row.nodes.size > 1) texts.kept.add(`${row.nodes.size} operations`);
+      texts.op.add(frame.nodes.get(tensor.node)?.op ?? '');
+      texts.kept.add(savedText(frame, tensor));
+    } else {
+      texts.dtype.add(tensor.dtype);
+      texts.gradient.add(gradientText(tensor));
+      const life = getOrMake(plan.lives, tensor.id, () => ({ id: tensor.id, storages: new Set(), spans: [] }));
+      life.storages.add(tensor.storage);
+      extendLife(life, variant, tensor.born, tensor.freed);
+    }
+  }
+  for (const n of touchedOf(frame.names)) {
+    const tensor = frame.tensors.get(n.tensor);
+    if (!tensor) continue;
+    const row = rowOf(tensor);
+    const mine = (row.names[variant] ??= []);
+    if (!mine.includes(n.name)) mine.push(n.name);
+    row.sizes[variant] = mine.length;
+    plan.texts.name.add(n.kind === 'line' ? `(${n.name})` : n.name);
+  }
+}
+
+/** A tensor that came and went within one step was never held by anything. */
+export const isFleeting = tensor => tensor.freed !== undefined && tensor.freed === tensor.born;

@@ -1,0 +1,59 @@
+/** The program of a stage: its lines, the marks on them, and the size of their column. */
+
+import { escapeHtml } from '../shared/text.js';
+import { staleLines, staleText } from './navigation.js';
+
+const LINE = 21; // px
+const MOST_LINES = 22; // before the program scrolls
+const MARGIN = 332; // px of the stage that are not for the program
+
+/**
+ * Make the program's column as wide as its longest line, or put the program above everything if that is too wide.
+ * @param {any} stage the element
+ */
+export function fitProgram({ $, data, width }) {
+  const chars = Math.max(...data.variants.flatMap(({ code }) => code.map(line => line.length)));
+  const lines = Math.max(...data.variants.map(({ code }) => code.length));
+  const wish = Math.max(330, chars * 8.5 + 40);
+  $('.stage').style.setProperty('--code', `${wish}px`);
+  $('.stage').classList.toggle('long', wish > width - MARGIN);
+  $('.code').style.minHeight = `${LINE * Math.min(MOST_LINES, lines)}px`;
+}
+
+/**
+ * Mark the current line, the lines before it, and the lines that saved or overwrote a stale tensor.
+ * @param {any} stage the element
+ * @param {any} frame
+ */
+export function markLines({ $, data, at }, frame) {
+  [...$('.code').children].forEach((item, i) => {
+    const line = i + 1;
+    const isNow = frame.line <= line && line <= frame.end;
+    item.className = isNow ? 'now' : line < frame.line ? 'done' : '';
+    if (line === frame.line) item.setAttribute('aria-current', 'step');
+    else item.removeAttribute('aria-current');
+    item.querySelector('.blame')?.remove();
+  });
+  for (const [line, labels] of staleLines(data, at.variant, at.step)) {
+    const isWrite = labels.lost.size + labels.moved.size > 0;
+    const note = ` <span class="blame${isWrite ? ' bad' : ''}">${escapeHtml(staleText(labels))}</span>`;
+    $(`.code li[data-line="${line}"]`)?.lastChild.insertAdjacentHTML('beforeend', note);
+  }
+}
+
+/**
+ * Keep the current line of a long program in sight, without scrolling the page.
+ * @param {any} stage the element
+ */
+export function scrollToLine({ $ }) {
+  const box = $('.code');
+  const line = $('.code .now');
+  if (box.scrollHeight <= box.clientHeight || !line) {
+    box.removeAttribute('tabindex');
+    return;
+  }
+  box.setAttribute('tabindex', '0');
+  const isAbove = line.offsetTop < box.scrollTop + LINE;
+  const isBelow = line.offsetTop + 2 * LINE > box.scrollTop + box.clientHeight;
+  if (isAbove || isBelow) box.scrollTop = line.offsetTop - box.clientHeight / 2;
+}

@@ -1,0 +1,149 @@
+import { paint } from '../shared/colors.js';
+import { widthOf } from '../shared/measure.js';
+import { colorOf, stripesDef } from '../shared/patterns.js';
+import { stroke, svgRect, svgText } from '../shared/shapes.js';
+import { countText } from '../shared/text.js';
+import { shareCells } from '../trace/cells.js';
+import { storageCaption } from './labels.js';
+import { CELL_H } from './memory-layout.js';
+
+/** The tray: ground and caption of a storage. */
+export function drawTray(storage, { x, y, w }, { bottom }, step, plan) {
+  const freed = storage.freed !== undefined;
+  const fresh = storage.born === step;
+  const [name, size, state] = storageCaption(storage, step, plan);
+  const ground = freed
+    ? `fill:none;${stroke('line', 1, '3 3')}`
+    : `fill:${paint('wash')};${stroke(fresh ? 'ink' : 'rule', fresh ? 1.75 : 1)}`;
+  const loud = storage.wrote?.at === step || storage.freed === step;
+  const capY = y + bottom - 8;
+  const stateW = Math.min(w - 40, widthOf(state, { bold: loud }));
+  const nameMost = w - 20 - stateW - 12;
+  const nameW = Math.min(nameMost, widthOf(name, { bold: true }));
+  const left = nameMost - nameW - 10;
+  let said = size;
+  while (widthOf(said) > left && said.includes(', ')) said = said.slice(0, said.lastIndexOf(', '));
+  return (
+    svgRect(x, y, w, bottom, ground, 4) +
+    svgText(x + 10, capY, name, { bold: true, color: freed ? 'muted' : 'ink', max: nameMost }) +
+    (left > 24 && !freed ? svgText(x + 10 + nameW + 10, capY, said, { color: 'muted', max: left }) : '') +
+    svgText(x + w - 10, capY, state, { bold: loud, color: loud ? 'ink' : 'muted', anchor: 'end', max: w - 40 })
+  );
+}
+
+export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefix, defs) {
+  const step = frame.step;
+  const freed = storage.freed !== undefined;
+  const wrote = storage.wrote?.at === step ? storage.wrote : null;
+  const aliases = rows
+    .map(r => r.t)
+    .filter(tensor => tensor && !tensor.saved && tensor.freed === undefined && tensor.storage === storage.id);
+  const meets = (ranges, s) => ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from);
+  // 2: written, 1: some of the cells that a gap stands for were, 0: not
+  const written = s =>
+    !wrote
+      ? 0
+      : s.to === s.from
+        ? s.from in wrote.old || meets(wrote.ranges, s)
+          ? 2
+          : 0
+        : wrote.ranges.some(([lo, hi]) => lo <= s.from && hi >= s.to)
+          ? 2
+          : meets(wrote.ranges, s) || meets(wrote.loose, s)
+            ? 1
+            : 0;
+  let out = '';
+  let marks = '';
+  cells.slots.forEach(s => {
+    const x = x0 + s.x;
+    const top = y + m.lineTop[s.line];
+    const middle = x + s.w / 2;
+    const gap = s.to > s.from;
+    const most = s.w - 3;
+    const hues = aliases
+      .filter(tensor => shareCells(tensor, { shape: [s.to - s.from + 1], strides: [1], offset: s.from }))
+      .map(tensor => plan.hues.get(tensor.id));
+    let fill = paint('paper');
+    if (freed) fill = 'none';
+    else if (hues.length === 1) fill = paint(`t${colorOf(hues[0])}`);
+    else if (hues.length > 1) {
+      const id = `s${hues.join('-')}`;
+      defs.set(id, stripesDef(prefix, hues));
+      fill = `url(#${prefix}${id})`;
+    } else if (storage.label) fill = paint('tn');
+    out += svgRect(x, top, s.w, CELL_H, `fill:${fill};${stroke('line', 1, freed ? '3 3' : '')}`);
+    const now = storage.values[s.from] ?? '·';
+    const before = wrote && !gap && written(s) ? wrote.old[s.from] : undefined;
+    const plate = shown => {
+      // keeps stripes from running through the digits
+      if (hues.length < 2 || freed) return '';
+      const w = Math.min(s.w - 4, Math.max(...shown.map(z => widthOf(z, { size: 15, mono: true, bold: true }))) + 6);
+      const tall = shown.length > 1;
+      return svgRect(middle - w / 2, top + (tall ? 2.5 : 8), w, tall ? 29 : 18, `fill:${paint('paper')}`, 2);
+    };
+    const say = (dy, text, font) =>
+      svgText(middle, top + dy, text, { mono: true, anchor: 'middle', max: most, ...font });
+    if (gap) {
+      const n = countText(s.to - s.from + 1);
+      out +=
+        plate(['···', n]) +
+        svgText(middle, top + 13, '···', { size: 12, anchor: 'middle' }) +
+        svgText(middle, top + 28, n, { size: 12, anchor: 'middle', bold: written(s), max: most });
+    } else if (freed) {
+      if (storage.freed === step) out += say(22, now, { size: 14, color: 'muted', strike: true });
+    } else if (before !== undefined && before !== '') {
+      out +=
+        plate([before, now]) + say(13, before, { size: 12, strike: true }) + say(29, now, { size: 15, bold: true });
+    } else out += plate([now]) + say(22, now, { size: 14, bold: wrote && written(s) });
+  });
+  if (cells.indexed) out += indexLabels(cells, x0, y + m.lineTop[0] - 4);
+  let run = null; // one heavy frame around each run of written cells
+  const close = () => {
+    if (run) {
+      marks += svgRect(
+        run.x1,
+        y + m.lineTop[run.line],
+        run.x2 - run.x1,
+        CELL_H,
+        `fill:none;${stroke('ink', 3, run.how === 1 ? '5 3' : '')}`,
+      );
+    }
+    run = null;
+  };
+  for (const s of cells.slots) {
+    const how = freed ? 0 : written(s);
+    if (!how) {
+      close();
+      continue;
+    }
+    if (run?.line === s.line && run.how === how) run.x2 = x0 + s.x + s.w;
+    else {
+      close();
+      run = { line: s.line, how, x1: x0 + s.x, x2: x0 + s.x + s.w };
+    }
+  }
+  close();
+  return out + marks;
+}
+
+/** The indexes of the cells that are drawn, as many as fit. */
+function indexLabels({ slots, width }, x0, y) {
+  let end = -10;
+  let out = '';
+  const label = (s, from, to) => {
+    out += svgText(x0 + from, y, s.from, { size: 12, color: 'muted' });
+    end = to;
+  };
+  const last = slots.findLast(s => s.to === s.from);
+  const w = s => widthOf(s.from, { size: 12 });
+  const lastFrom = width + 8 - w(last);
+  for (const s of slots) {
+    if (s.to > s.from) continue;
+    const from = Math.max(-8, Math.min(s.x + s.w / 2 - w(s) / 2, width + 8 - w(s)));
+    const to = from + w(s);
+    if (from > end + 5 && (s === last || to < Math.min(lastFrom, last.x + last.w / 2 - w(last) / 2) - 5)) {
+      label(s, from, to);
+    }
+  }
+  return out;
+}

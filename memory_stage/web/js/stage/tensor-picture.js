@@ -1,0 +1,232 @@
+import { paint } from '../shared/colors.js';
+import { shorten, widthOf } from '../shared/measure.js';
+import { colorOf } from '../shared/patterns.js';
+import {
+  arrowHead,
+  cross,
+  fadeIn,
+  focusRing,
+  px,
+  rounded,
+  stroke,
+  svgPath,
+  svgRect,
+  svgText,
+} from '../shared/shapes.js';
+import { escapeHtml } from '../shared/text.js';
+import { cellRuns } from '../trace/cells.js';
+import { isStale } from '../trace/references.js';
+import { MOST_RUNS, piecesOf, runsText } from './cell-slots.js';
+import { comparison, FIELDS, gradientText, savedText } from './labels.js';
+
+/** A long name keeps its two ends: names that begin alike often end differently. Of "batch in centred" the name comes first. */
+function shortName(name, width, font) {
+  if (widthOf(name, font) <= width) return name;
+  const own = name.split(' in ')[0];
+  if (own !== name) {
+    return (
+      [shorten(name, width, font), `${own} in…`, `${own}…`].find((s, i) =>
+        i ? widthOf(s, font) <= width : s.length > own.length + 6,
+      ) ?? shortName(own, width, font)
+    );
+  }
+  const chars = [...name];
+  for (let keep = chars.length - 1; keep > 2; keep--) {
+    const short = `${chars.slice(0, Math.ceil(keep / 2)).join('')}…${chars.slice(chars.length - Math.floor(keep / 2)).join('')}`;
+    if (widthOf(short, font) <= width) return short;
+  }
+  return shorten(name, width, font);
+}
+
+/** A name and its arrow; "(line 5)" for what only the running line holds. */
+export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
+  const gone = n.gone !== undefined;
+  const isLine = n.kind === 'line';
+  const whole = isLine ? `(${n.name})` : n.name;
+  const font = isLine ? { size: 14 } : { size: 15, mono: true, bold: !gone };
+  const text = shortName(whole, c.nameW, font);
+  const w = Math.min(c.nameW, widthOf(text, font));
+  let out =
+    (text === whole ? '' : `<title>${escapeHtml(whole)}</title>`) +
+    svgText(0, y + 5, text, { ...font, color: gone || isLine ? 'muted' : 'ink', max: c.nameW, strike: gone });
+  if (gone) {
+    return w + 8 + widthOf('deleted', { size: 12 }) < c.box - (isPassed ? 38 : 4)
+      ? out + svgText(w + 8, y + 5, 'deleted', { size: 12, color: 'muted' })
+      : out;
+  }
+  const fresh = n.changed === step;
+  const token = isLit ? 'focus' : fresh ? 'ink' : 'line';
+  const x1 = w + 6;
+  const x2 = c.box - 3;
+  const target = boxMid + Math.min(j, 2) * Math.min(10, c.boxH / 4);
+  const d =
+    j === 0
+      ? `M${px(x1)} ${px(y)}H${px(x2)}`
+      : `M${px(x1)} ${px(y)}H${px(Math.max(x1, c.box - 34))}C${px(c.box - 16)} ${px(y)} ${px(c.box - 26)} ${px(target)} ${px(x2)} ${px(target)}`;
+  if (isLit) out += svgPath(`M0 ${px(y + 11)}H${px(w)}`, stroke(token, 3));
+  return out + svgPath(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + arrowHead(x2, target, 'r', token);
+}
+
+/** A holder that is no name: the nodes that saved this. */
+export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
+  const stale = isStale(tensor);
+  const token = stale ? 'red' : 'line';
+  const fresh = saves.some(s => s.changed === frame.step);
+  const ops = [...new Set(saves.map(s => s.node))].map(id => frame.nodes.get(id)?.op ?? '');
+  const title = ops.length > 1 ? `${ops.length} operations` : ops[0];
+  const color = stale ? 'red' : 'ink';
+  const w = c.nameW;
+  const x2 = c.box - 3;
+  return fadeIn(
+    fresh && tensor.changed !== frame.step,
+    svgRect(0.5, middle - 17, w - 1, 34, `fill:${paint('paper')};${stroke(token, stale ? 2 : 1.25)}`, 9) +
+      (isLit ? focusRing(2, middle - 15, w - 4, 30, 9) : '') +
+      svgText(w / 2, middle - 3, title, { size: 12, mono: ops.length < 2, anchor: 'middle', color, max: w - 8 }) +
+      svgText(w / 2, middle + 11, savedText(frame, tensor), { size: 12, anchor: 'middle', color, max: w - 8 }) +
+      svgPath(`M${px(w + 2)} ${px(middle)}H${px(x2)}`, stroke(fresh ? 'ink' : 'line', fresh ? 1.75 : 1.25)) +
+      arrowHead(x2, middle, 'r', fresh ? 'ink' : 'line'),
+  );
+}
+
+export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
+  const step = frame.step;
+  const x = c.box;
+  const h = c.boxH;
+  const y = middle - h / 2;
+  const stale = isStale(tensor);
+  const fresh = tensor.changed === step;
+  if (tensor.freed !== undefined) {
+    return (
+      svgRect(x, y, c.boxW, h, `fill:none;${stroke('line', 1, '3 3')}`, 4) +
+      (tensor.freed === step
+        ? svgText(x + 22, middle + 4.5, tensor.saved ? 'released' : 'freed', { color: 'muted' })
+        : '')
+    );
+  }
+  let out = svgRect(
+    x,
+    y,
+    c.boxW,
+    h,
+    `fill:${paint('paper')};${stroke(stale ? 'red' : fresh ? 'ink' : 'line', stale || fresh ? 1.75 : 1)}`,
+    4,
+  );
+  if (!tensor.saved) {
+    out += `<path d="M${px(x + 4)} ${px(y + 4)}h7v${h - 8}h-7z" style="fill:url(#${prefix}p${hue});${stroke(`a${colorOf(hue)}`, 1)}"/>`;
+  }
+  const version = stale
+    ? comparison(tensor.version, storage.version, c.narrow)
+    : String(tensor.saved ? tensor.version : storage.version);
+  const values = {
+    shape: FIELDS.shape(tensor),
+    strides: FIELDS.strides(tensor),
+    offset: FIELDS.offset(tensor),
+    version: tensor.outside ?? version,
+    dtype: tensor.dtype ?? storage.dtype,
+    gradient: tensor.saved || tensor.outside ? '' : gradientText(tensor),
+  };
+  const font = key =>
+    key === 'version' && tensor.outside
+      ? { color: 'muted' }
+      : key === 'version'
+        ? {
+            color: stale ? 'red' : 'ink',
+            bold: stale || (storage.wrote?.at === step && storage.wrote.was !== storage.version && !tensor.saved),
+          }
+        : key === 'gradient' && values.gradient === 'leaf'
+          ? { bold: true }
+          : key === 'dtype' && values.dtype === 'float32'
+            ? { color: 'muted' }
+            : {};
+  if (c.columns) {
+    for (const col of c.columns) {
+      out += svgText(x + col.x, middle + 4.5, values[col.key], { mono: true, max: col.w - 6, ...font(col.key) });
+    }
+    return out;
+  }
+  c.pairs.forEach((pair, i) =>
+    pair.forEach((key, j) => {
+      if (!values[key]) return;
+      const kx = x + (j ? c.split : c.x1);
+      const vx = kx + widthOf(key, { size: 12 }) + 5;
+      const end = j || pair.length === 1 ? x + c.boxW - 4 : x + c.split - 4;
+      const foreign = key === 'version' && tensor.outside;
+      if (foreign) out += svgText(kx, y + 17 + 16 * i, `${foreign} array`, { size: 12, color: 'muted', max: end - kx });
+      else {
+        out +=
+          svgText(kx, y + 17 + 16 * i, key, { size: 12, color: 'muted' }) +
+          svgText(vx, y + 17 + 16 * i, values[key], { size: 12, mono: true, max: end - vx, ...font(key) });
+      }
+    }),
+  );
+  return out;
+}
+
+/** The track: which cells a tensor reads, one piece per run; and the arrow that brings the tensor there. */
+export function drawTrack(frame, { t: tensor, line }, c, middle, tray, m, hue, prefix) {
+  const stale = isStale(tensor);
+  const token = stale ? 'red' : tensor.saved ? 'node' : `a${colorOf(hue)}`;
+  const w = tensor.changed === frame.step || stale ? 2 : 1.5;
+  const pieces = piecesOf(tray.cells, tensor, tensor.taken).map(p => ({
+    ...p,
+    y: tray.y + m.laneOf.get(line)[p.line],
+  }));
+  if (!pieces.length && tensor.taken) return '';
+  const none = !pieces.length; // it reads no cell
+  if (none) pieces.push({ x1: 0, x2: c.narrow ? tray.w - 22 : 0, y: tray.y + m.laneOf.get(line)[0] });
+  const style = tensor.saved
+    ? `fill:${paint('paper')};${stroke(token, 1.25, '4 2')}`
+    : `fill:url(#${prefix}p${hue});${stroke(token, 1)}`;
+  const runs = runsText(tensor);
+  const bar = (x, w, y) => svgRect(tray.x0 + x + 1.5, y, w - 3, 8, style, 1);
+  // many runs: a broken bar, and under it how many
+  let out = none
+    ? svgText(tray.x0 + 5, pieces[0].y + 8, runs, { size: 12, color: 'muted' })
+    : pieces
+        .map(({ x1, x2, y }) => {
+          const parts = cellRuns(tensor, MOST_RUNS).total > MOST_RUNS ? Math.max(2, Math.round((x2 - x1) / 12)) : 1;
+          const w = (x2 - x1) / parts;
+          return Array.from({ length: parts }, (_, i) => bar(x1 + i * w, w, y)).join('');
+        })
+        .join('');
+  if (runs && !none) {
+    const x = tray.x0 + pieces[0].x1 + 1.5;
+    const w = widthOf(runs, { size: 12 });
+    out += svgText(Math.max(tray.x0, Math.min(x, tray.x0 + tray.cells.width - w)), pieces[0].y + 20, runs, {
+      size: 12,
+      color: 'muted',
+    });
+  }
+  const first = pieces[0];
+  const my = first.y + 4;
+  if (c.narrow) {
+    const last = tray.x0 + Math.max(...pieces.filter(p => p.line === first.line).map(p => p.x2));
+    const gx = m.arrowX(line);
+    return (
+      out +
+      svgPath(
+        rounded(
+          [
+            [c.box + c.boxW, middle],
+            [gx, middle],
+            [gx, my],
+            [last + 4, my],
+          ],
+          4,
+        ),
+        stroke(token, w),
+      ) +
+      arrowHead(last + 2, my, 'l', token) +
+      (stale ? cross(gx, middle - 26, 4) : '')
+    );
+  }
+  const x1 = c.box + c.boxW;
+  const x2 = tray.x;
+  const half = (x1 + x2) / 2;
+  out +=
+    svgPath(
+      `M${px(x1)} ${px(middle)}C${px(half + 6)} ${px(middle)} ${px(half - 6)} ${px(my)} ${px(x2)} ${px(my)}H${px(tray.x0 + first.x1 - 1)}`,
+      stroke(token, w),
+    ) + arrowHead(tray.x0 + first.x1, my, 'r', token);
+  return out + (stale ? cross(half, (middle + my) / 2) : '');
+}
