@@ -8,17 +8,12 @@ let python; // { worker, ready, onProgress } while Python runs
 /** @type {{fail: (why: string) => void} | undefined} */
 let busy; // the request that is being answered: { fail }
 
-<<<<<<< HEAD
-/** Answers a request of `book_kit.in_page.page_kernel`; `progress(share)` is called while Python loads, `loaded()` after.
-    Rejects with the reason, as a sentence, where there is no answer. */
-=======
 /**
- * Send a request to `in_page` of the notebook package, and return its answer.
+ * Send a request to `book_kit.in_page.page_kernel`, and return its answer.
  * @param {object} request
  * @param {{progress?: (share: number) => void, loaded?: () => void}} [callbacks] called while and after Python loads
  * @returns {Promise<any>} rejected with a sentence if there is no answer
  */
->>>>>>> d3d2363 (js: write the scripts of the book's pages as modules)
 export async function ask(request, { progress = () => {}, loaded = () => {} } = {}) {
   if (busy) throw new Error('Another program of this page is running. Stop that one first.');
   return new Promise((done, refuse) => {

@@ -56,11 +56,7 @@ async function load() {
   for (const name of files.filter(each => each.endsWith('.whl'))) {
     python.unpackArchive(await (await fetch(new URL(name, HERE))).arrayBuffer(), 'wheel');
   }
-<<<<<<< HEAD
-  const page = python.pyimport("book_kit.in_page.page_kernel");
-=======
-  const page = python.pyimport('minitensor.notebook.in_page');
->>>>>>> d3d2363 (js: write the scripts of the book's pages as modules)
+  const page = python.pyimport('book_kit.in_page.page_kernel');
   page.stand_in();
   answer = page.answer;
   for (const name of ['js', 'pyodide_js']) python.unregisterJsModule(name);
