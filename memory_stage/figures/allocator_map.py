@@ -19,7 +19,7 @@ from typing import Any
 
 from memory_stage.figures.memory_events import events_of, name_of, titled, told
 from memory_stage.trace.amounts import bytes_shown
-from memory_stage.web.element import Figure, Table
+from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.allocator import CachingAllocator, SegmentView
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.engine.device.places import current
@@ -202,7 +202,7 @@ class _Memory:
             for address, segment in self.segments.items()
         ]
 
-    def as_table(self, events: int) -> Table:
+    def as_table(self, events: int) -> FigureTable:
         """The segments as they are now."""
         rows = []
         for segment in self.segments.values():
@@ -211,7 +211,7 @@ class _Memory:
             more = f" and {len(segment.blocks) - 8} more" if len(segment.blocks) > 8 else ""
             free = bytes_shown(segment.size - used)
             rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, held + more))
-        return Table(f"Segments after event {events}", ("segment", "bytes", "in use", "free", "held by"), rows)
+        return FigureTable(f"Segments after event {events}", ("segment", "bytes", "in use", "free", "held by"), rows)
 
     def _add(self, address: int, size: int, pool: str) -> _Segment:
         self.count += 1

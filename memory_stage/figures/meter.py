@@ -17,7 +17,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from memory_stage.trace.amounts import bytes_shown
-from memory_stage.web.element import Figure, Table
+from memory_stage.web.element import Figure, FigureTable
 from minitensor.device import cpu
 from minitensor.engine.device.places import current, device_named
 from minitensor.engine.device.simulated import SimulatedGpu
@@ -132,13 +132,13 @@ class Meter:
         rows = [(name, bytes_shown(now[name])) for name in ("allocated", "reserved", "peak")]
         if self.data["capacity"]:
             rows.append(("capacity", bytes_shown(self.data["capacity"])))
-        tables = [Table(self.data["title"], ("counter", "bytes"), rows)]
+        tables = [FigureTable(self.data["title"], ("counter", "bytes"), rows)]
         if self._cells:
             cells = [
                 (cell["label"], _signed(cell["change"]), bytes_shown(cell["allocated"]), bytes_shown(cell["reserved"]))
                 for cell in reversed(self._cells)
             ]
-            tables.append(Table("The last cells", ("cell", "change", "allocated", "reserved"), cells))
+            tables.append(FigureTable("The last cells", ("cell", "change", "allocated", "reserved"), cells))
         return Figure(self.data, self.data["say"], tables)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memory_stage.trace.cells import text_of
-from memory_stage.web.element import Figure, Table
+from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.arrays import host_array
 
 TITLE = "From an index to a cell"
@@ -118,16 +118,16 @@ def _sentence(data: Mapping[str, Any]) -> str:
     return f"{said} {words['moving']} {', '.join(steps)}." if steps else said
 
 
-def _views_table(data: Mapping[str, Any]) -> Table:
+def _views_table(data: Mapping[str, Any]) -> FigureTable:
     rows = [(view["label"], str(view["shape"]), str(view["strides"]), str(view["offset"])) for view in data["views"]]
-    return Table("Views of one storage", ("view", "shape", "strides", "offset"), rows)
+    return FigureTable("Views of one storage", ("view", "shape", "strides", "offset"), rows)
 
 
-def _elements_table(data: Mapping[str, Any]) -> Table:
+def _elements_table(data: Mapping[str, Any]) -> FigureTable:
     view = data["views"][0]
     caption = f"Every element of shape {view['shape']}, strides {view['strides']}, offset {view['offset']}"
     rows = []
     for index in _indexes(view["shape"]):
         cell = cell_of(view, index)
         rows.append((str(list(index)), str(cell), str(cell * data["itemsize"]), data["cells"][cell]))
-    return Table(caption, ("index", "cell", "byte", "number"), rows)
+    return FigureTable(caption, ("index", "cell", "byte", "number"), rows)

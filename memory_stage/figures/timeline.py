@@ -19,7 +19,7 @@ from typing import Any
 
 from memory_stage.figures.memory_events import Told, events_of, titled, told
 from memory_stage.trace.amounts import bytes_shown
-from memory_stage.web.element import Figure, Table
+from memory_stage.web.element import Figure, FigureTable
 
 TITLE = "Bytes over events"
 MOST_EVENTS = 1_000  # of one run, drawn one by one; beyond that the events of its smaller blocks are put together
@@ -74,15 +74,15 @@ def show(
     )
 
 
-def _runs_table(runs: Mapping[str, Told], compare: str | None) -> Table:
+def _runs_table(runs: Mapping[str, Told], compare: str | None) -> FigureTable:
     rows = [
         (label or "this run", bytes_shown(run.peak), str(run.peak_at + 1), bytes_shown(run.end), f"{len(run.events):,}")
         for label, run in runs.items()
     ]
-    return Table("Bytes of each run", (compare or "run", "peak", "at event", "at the end", "events"), rows)
+    return FigureTable("Bytes of each run", (compare or "run", "peak", "at event", "at the end", "events"), rows)
 
 
-def _names_table(run: Told, names: list[str]) -> Table:
+def _names_table(run: Told, names: list[str]) -> FigureTable:
     """Who holds the bytes at the peak, the most first."""
     held: dict[int, int] = {}
     rest = 0
@@ -102,7 +102,7 @@ def _names_table(run: Told, names: list[str]) -> Table:
     others = sum(count for count, _ in ranked[12:]) + rest
     if others:
         rows.append(("others", bytes_shown(others)))
-    return Table(f"Who holds the bytes at the peak, event {run.peak_at + 1}", ("name", "bytes"), rows)
+    return FigureTable(f"Who holds the bytes at the peak, event {run.peak_at + 1}", ("name", "bytes"), rows)
 
 
 # ---------- more events than can be drawn ----------

@@ -23,7 +23,7 @@ from typing import Any
 
 from memory_stage.figures.allocation_law import Law, Program, learn, replay
 from memory_stage.trace.amounts import bytes_shown
-from memory_stage.web.element import Figure, Table
+from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.places import bytes_in
 from minitensor.engine.device.profiles import Profile
 
@@ -223,7 +223,7 @@ def _sentence(data: dict[str, Any]) -> str:
     return f"{said} {words['most' if fitting else 'none'].format(**values)}"
 
 
-def _kinds_table(data: dict[str, Any]) -> Table:
+def _kinds_table(data: dict[str, Any]) -> FigureTable:
     opens = data["opens"]
     batch, size = opens["batch"], opens["size"]
     caption = (
@@ -239,10 +239,10 @@ def _kinds_table(data: dict[str, Any]) -> Table:
         )
         for kind in data["kinds"]
     ]
-    return Table(caption, (data["compare"], "peak", "reserved", "result"), rows)
+    return FigureTable(caption, (data["compare"], "peak", "reserved", "result"), rows)
 
 
-def _grid_table(data: dict[str, Any]) -> Table:
+def _grid_table(data: dict[str, Any]) -> FigureTable:
     kind = data["kinds"][0]
     capacity = _whole(data["capacities"][data["opens"]["capacity"]])
     rows = [
@@ -256,4 +256,4 @@ def _grid_table(data: dict[str, Any]) -> Table:
         for s, size in enumerate(data["sizes"])
     ]
     head = (f"{data['sizeName']} \\ {data['batchName']}", *map(str, data["batches"]))
-    return Table(f"{kind['label']}: bytes at the peak, and whether they fit in {capacity}", head, rows)
+    return FigureTable(f"{kind['label']}: bytes at the peak, and whether they fit in {capacity}", head, rows)

@@ -1,4 +1,1 @@
-"""The stage in a page: its scripts and styles, the HTML around them, and the picture drawn without a browser.
-
-May import: ``recorder``.
-"""
+"""The stage in a page: scripts, styles, the HTML around them, and pictures drawn without a browser."""

@@ -1,12 +1,12 @@
-"""A figure on a page: its data, and everything that is shown where no script runs.
+"""The HTML element of a figure, with its data and with the content that is shown without scripts.
 
 The timeline, the map of the allocator, the stride explorer and the what-fits explorer are one custom element,
-`<memory-figure>`, with one script. What leaves a cell is that element with its data as JSON inside, and, inside it
-too, the picture, the sentence and the numbers as tables: a page without JavaScript shows those, and paper does.
+`<memory-figure>`, with one script. A cell's output is that element with its data as JSON. It also contains the picture,
+the sentence and the numbers as tables, which are shown on paper and in a page without JavaScript.
 
-* One drawing: the picture inside is made by the page's own script, run in V8, and is, byte for byte, what the page
-  draws first at the same width.
-* Text of a program never becomes markup, in Python or in JavaScript.
+* The page's own script, run in V8, draws the picture inside, so it is byte for byte the page's first picture at the
+  same width.
+* A program's text is always escaped, in Python and in JavaScript.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from memory_stage.web.embed import as_data, asset, page_assets, prose, source_module
 from memory_stage.web.v8 import Script
 
-WIDTH = 760  # pixels of a picture that stands in a page for the script's
+WIDTH = 760  # pixels, of a picture that is shown without scripts
 
 
 def script_source() -> str:
@@ -42,22 +42,25 @@ def _script() -> Script:
 
 
 def picture(data: dict[str, Any], width: int = WIDTH, **chosen: Any) -> str:
-    """The picture of a figure as a complete SVG, light and dark, equal to what the page draws at ``width`` px.
+    """Return the picture that the page draws at ``width`` px, as a complete SVG for light and dark schemes.
 
-    ``chosen`` says what else is chosen than what the figure opens with, such as ``step=3`` (counted from 0).
-    Raises ImportError without mini-racer.
+    Args:
+        chosen: the reader's choices if they differ from the initial ones, such as ``step=3`` (counted from 0).
+
+    Raises:
+        ImportError: if mini-racer is not installed.
     """
     return ask_script("picture", data, {"width": width, **chosen})
 
 
 def ask_script(function: str, *arguments: Any) -> Any:
-    """What a function of the page's script answers: ``"sentence"`` or ``"tables"`` of data and of what is chosen."""
+    """Call a function of the page's script, such as ``"sentence"`` or ``"tables"``, with the data and the choices."""
     return _script().call(function, *arguments)
 
 
 @dataclass(frozen=True)
-class Table:
-    """Numbers for readers who do not see the picture: a caption, the heads of the columns, and rows of text."""
+class FigureTable:
+    """Numbers for readers who do not see the picture: a caption, the column headings, and rows of text."""
 
     caption: str
     head: Sequence[str]
@@ -66,27 +69,27 @@ class Table:
 
 @dataclass
 class Figure:
-    """A figure, ready to be shown: the last expression of a cell.
+    """A figure that a notebook shows if it is the last expression of a cell.
 
     Attributes:
-        data: what the page's script draws from, as the JSON schema of its kind describes it.
-        sentence: what the figure shows first, in words.
-        tables: its numbers.
-        steps: one sentence for each event, where there are events.
-        renew: computes new data from what a reader chose, for a live notebook; None where nothing is to compute.
+        data: the input of the page's script; each kind of figure has a JSON schema.
+        sentence: a description of the first picture.
+        tables: the figure's numbers.
+        steps: one sentence for each event, if there are events.
+        renew: a function that computes new data from a reader's choices in a live notebook, or None.
     """
 
     data: dict[str, Any]
     sentence: str
-    tables: Sequence[Table] = ()
+    tables: Sequence[FigureTable] = ()
     steps: Sequence[str] = ()
     renew: Callable[[dict[str, Any]], dict[str, Any] | None] | None = field(default=None, repr=False)
 
     def widget(self) -> Any:
-        """The figure as an ``anywidget``, for a notebook with a kernel. ``chosen`` holds what the reader chose.
+        """Return an ``anywidget`` for a notebook with a kernel. Its ``chosen`` has the reader's choices.
 
         Raises:
-            ImportError: without the packages anywidget and traitlets.
+            ImportError: if the packages anywidget and traitlets are not installed.
         """
         import anywidget
         import traitlets
@@ -109,7 +112,7 @@ class Figure:
         return shown
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the figure as one HTML file that needs nothing else."""
+        """Write the figure as one HTML file that loads nothing from other files or hosts."""
         script = script_source().replace("</", "<\\/")
         with open(path, "w", encoding="utf-8") as file:
             file.write(
@@ -122,7 +125,7 @@ class Figure:
             )
 
     def as_text(self) -> str:
-        """Sentence, tables and events, for a terminal."""
+        """Return the sentence, the tables and the events as text for a terminal."""
         parts = [self.data["title"], *([self.data["ask"]] if self.data["ask"] else []), self.sentence]
         for table in self.tables:
             columns = list(zip(table.head, *table.rows, strict=True))
@@ -135,7 +138,7 @@ class Figure:
         return "\n".join(parts)
 
     def as_html(self) -> str:
-        """The element with its data and, inside it, what is shown without JavaScript."""
+        """Return the element with its data and with the HTML that is shown without JavaScript."""
         return (
             '<memory-figure class="mathjax_ignore">\n'
             f'<script type="application/json">{as_data(self.data)}</script>\n{self._fallback()}</memory-figure>'
@@ -145,10 +148,10 @@ class Figure:
         parts = ['<div class="figure-fallback">\n', f"<p><strong>{html.escape(self.data['title'])}</strong></p>\n"]
         if self.data["ask"]:
             parts.append(f"<p>{prose(self.data['ask'])}</p>\n")
-        with suppress(ImportError):  # without V8 words and numbers remain
+        with suppress(ImportError):  # without V8 there is no picture
             # A page's Markdown reader would end the HTML at an empty line.
             drawn = re.sub(r"\n\s*\n", "\n", picture(self.data))
-            # Where a notebook is not trusted, a picture loses its tags and leaves its words: those take no room.
+            # An untrusted notebook removes the SVG tags only; the remaining labels should take no space.
             parts.append(f'<div style="font-size: 0px">{drawn}</div>\n')
         parts.append(f"<p>{prose(self.sentence)}</p>\n")
         parts += [_table(table) for table in self.tables]
@@ -161,7 +164,7 @@ class Figure:
         return {"text/plain": self.as_text(), "text/html": page}
 
 
-def _table(table: Table) -> str:
+def _table(table: FigureTable) -> str:
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in table.head)
     rows = "".join(
         f'<tr><th scope="row">{html.escape(row[0])}</th>'

@@ -1,9 +1,9 @@
-"""The stage that stands still: what a trace shows where no script runs, in a terminal and on a page.
+"""Show a trace without scripts, as text for a terminal and as HTML for a page.
 
-* On a page: the program, a picture of the step that says most, its sentence, and every step as a row of a table; of
-  several variants first the variants as a table, with the difference in bytes.
-* Text of the program never becomes markup.
-* On a narrow screen programs and tables scroll in boxes of their own; the page does not.
+* The HTML has the program, a picture of the key step with its sentence, and a table with a row for each step. If there
+  are several variants, a table that compares their bytes comes first.
+* The program's text is always escaped.
+* On a narrow screen programs and tables scroll in their own boxes, and the page does not.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from memory_stage.web.embed import as_data, prose
 
 _BYTES = ("allocated", "peak", "reserved")
 _NUMBER = re.compile(r"[\d,.]+ (?:B|[KMG]iB)")
-_SENTENCES = "what happens"  # the column that keeps a width in which a sentence can be read
+_SENTENCES = "what happens"  # this column stays wide enough to read a sentence
 
 
 # ---------- as text ----------
 
 
 def as_text(trace: dict[str, Any]) -> str:
-    """Every sentence, for a terminal."""
+    """Return the programs and every sentence of a trace as text for a terminal."""
     parts = [f"Stage: {trace['title']}", *([trace["ask"]] if trace["ask"] else []), *_where(trace["device"])]
     variants = trace["variants"]
     if len(variants) > 1:
         head, rows = _comparison(trace)
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        last = len(head) - 1  # the verdict, which is words
+        last = len(head) - 1  # the verdict, which is text and is set flush left
         parts.append("")
         for row in (head, *rows):
             cells = [
@@ -71,37 +71,37 @@ def _errors(step: dict[str, Any]) -> list[str]:
 
 
 def _comparison(trace: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """The variants at their ends: the heads of the columns, and a row for each."""
+    """Return the table of the variants after their last steps: the column headings, and a row for each."""
     ends = [variant["steps"][-1] for variant in trace["variants"]]
-    told = [name for name in _BYTES if any(name in end for end in ends)]
+    counters = [name for name in _BYTES if any(name in end for end in ends)]
     rows = [
         [
             variant["label"],
-            *(bytes_shown(end[name]) if name in end else "" for name in told),
+            *(bytes_shown(end[name]) if name in end else "" for name in counters),
             variant["verdict"] or "done",
         ]
         for variant, end in zip(trace["variants"], ends, strict=True)
     ]
-    return [trace["compare"] or "variant", *told, "in the end"], rows
+    return [trace["compare"] or "variant", *counters, "in the end"], rows
 
 
 def difference(trace: dict[str, Any]) -> str:
-    """The variants' bytes at their ends, against those of the first, in one sentence."""
+    """Compare the allocated bytes of the variants after their last steps with the first variant's, in a sentence."""
     first, *others = trace["variants"]
     before = first["steps"][-1]["allocated"]
-    told = []
+    phrases = []
     for variant in others:
         more = variant["steps"][-1]["allocated"] - before
         much = f"{bytes_shown(abs(more))} {'more' if more > 0 else 'less'}" if more else "the same"
-        told.append(f"{variant['label']} allocates {much}")
-    return f"After the last step, against {first['label']}: {', '.join(told)}."
+        phrases.append(f"{variant['label']} allocates {much}")
+    return f"After the last step, against {first['label']}: {', '.join(phrases)}."
 
 
 # ---------- as HTML ----------
 
 
 def as_html(trace: dict[str, Any]) -> str:
-    """The element with its data and, inside it, what is shown without JavaScript."""
+    """Return the element with its data and with the HTML that is shown without JavaScript."""
     return (
         '<memory-stage class="mathjax_ignore">\n'
         f'<script type="application/json">{as_data(trace)}</script>\n'
@@ -121,39 +121,39 @@ def _still(trace: dict[str, Any]) -> str:
     drawn = picture.available()
     for number, variant in enumerate(trace["variants"]):
         steps = variant["steps"]
-        telling = key_step(variant)
+        key = key_step(variant)
         if variant["label"]:
             parts.append(f"<p><strong>{html.escape(variant['label'])}</strong></p>\n")
         code = f"<pre><code>{_verbatim(chr(10).join(variant['code']))}</code></pre>\n"
         parts.append(_box(f"Program {variant['label']}".rstrip(), code))
         if drawn:
             # A page's Markdown reader would end the HTML at an empty line.
-            parts.append(_picture(re.sub(r"\n\s*\n", "\n", picture.svg(trace, number, telling))))
-            parts.append(f"<p>Step {telling + 1} of {len(steps)}: {prose(steps[telling]['say'])}</p>\n")
+            parts.append(_picture(re.sub(r"\n\s*\n", "\n", picture.svg(trace, number, key))))
+            parts.append(f"<p>Step {key + 1} of {len(steps)}: {prose(steps[key]['say'])}</p>\n")
         caption = f"All steps of {variant['label']}" if variant["label"] else "All steps"
-        told = [name for name in _BYTES if any(name in step for step in steps)]
-        rows = [_row(index, step, told) for index, step in enumerate(steps, 1)]
-        parts.append(_table(caption, ["step", "line", _SENTENCES, *told], rows))
+        counters = [name for name in _BYTES if any(name in step for step in steps)]
+        rows = [_row(index, step, counters) for index, step in enumerate(steps, 1)]
+        parts.append(_table(caption, ["step", "line", _SENTENCES, *counters], rows))
         if variant["truncated"]:
             parts.append(f"<p>{html.escape(variant['truncated'])}</p>\n")
     return "".join([*parts, "</div>\n"])
 
 
 def _picture(svg: str) -> str:
-    """Where a notebook is not trusted, its tags are taken away and its words are left: those take no room."""
+    """Wrap a picture so that its labels take no space in an untrusted notebook, which removes the SVG tags only."""
     return f'<div style="font-size: 0px">{svg}</div>\n'
 
 
-def _row(number: int, step: dict[str, Any], told: Sequence[str]) -> list[str]:
+def _row(number: int, step: dict[str, Any], counters: Sequence[str]) -> list[str]:
     line = str(step["line"]) if step["line"] == step["end"] else f"{step['line']} to {step['end']}"
     shown = [step["out"]] if "out" in step else []
     texts = "".join(f'<pre style="white-space: pre-wrap">{_verbatim(text)}</pre>' for text in (*shown, *_errors(step)))
-    said = f'<div style="text-align: left">{prose(step["say"])}{texts}</div>'  # JupyterLab sets its tables to the right
-    return [str(number), line, said, *(bytes_shown(step.get(name, 0)) for name in told)]
+    said = f'<div style="text-align: left">{prose(step["say"])}{texts}</div>'  # JupyterLab aligns cells to the right
+    return [str(number), line, said, *(bytes_shown(step.get(name, 0)) for name in counters)]
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The cells are HTML, caption and head are text."""
+    """Return a table as HTML. The cells are HTML; the caption and the headings are text."""
     wide = {_SENTENCES: ' style="min-width: 15em; text-align: left"'}
     heads = "".join(f'<th scope="col"{wide.get(name, "")}>{html.escape(name)}</th>' for name in head)
     body = "".join(
@@ -167,18 +167,18 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 
 def _cell(cell: str) -> str:
-    """A number stays in one line with its unit."""
+    """Return a cell of a table; a number and its unit are not wrapped."""
     whole = ' style="white-space: nowrap"' if _NUMBER.fullmatch(cell) else ""
     return f"<td{whole}>{cell}</td>"
 
 
 def _box(label: str, inside: str) -> str:
-    """A box that scrolls by itself, also by keyboard."""
+    """Return a box that scrolls separately, also by keyboard."""
     return (
         f'<div style="overflow-x: auto" tabindex="0" role="group" aria-label="{html.escape(label)}">\n{inside}</div>\n'
     )
 
 
 def _verbatim(text: str) -> str:
-    """Text of several lines as HTML without an empty line."""
+    """Escape a text of several lines; its empty lines are encoded because they would end the HTML in Markdown."""
     return re.sub(r"\n(?=[ \t]*\n)", "&#10;", html.escape(text))

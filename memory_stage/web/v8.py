@@ -1,7 +1,7 @@
-"""JavaScript without a browser: one V8 that has loaded one script.
+"""Run a JavaScript file without a browser, in V8.
 
-The pictures of a page are drawn by the page's own script. Run here, the same script draws the picture that stands in
-a page for readers without JavaScript, so there is one drawing and no second one to drift away from it.
+A page draws its pictures with its own script. V8 runs the same script to draw the picture for readers without
+JavaScript, so the two pictures cannot differ.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 
 class Script:
-    """A script loaded into a V8 of its own. Calls are made one at a time.
+    """A script in its own V8, which runs one call at a time.
 
     Args:
-        source: a classic script that leaves its functions in one global object.
-        name: of that object.
+        source: a classic script that defines its functions in one global object.
+        name: the name of that object.
 
     Raises:
-        ImportError: without the package mini-racer.
+        ImportError: if the package mini-racer is not installed.
     """
 
     def __init__(self, source: str, name: str) -> None:
@@ -32,14 +32,14 @@ class Script:
             ) from error
         self._lock = threading.Lock()
         self._context = MiniRacer()
-        # left to the interpreter's end, V8 and its thread wait for each other
+        # If V8 is closed by the interpreter's shutdown instead, V8 and its thread wait for each other.
         atexit.register(self._context.close)
         self._context.eval(source)
         self._context.eval(f"const call = (name, args) => {name}[name](...JSON.parse(args));")
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """What ``function`` answers to ``arguments``; both pass through JSON."""
-        # JSON twice: the arguments as text, and that text as a JavaScript string
+        """Return the result of ``function(*arguments)``; arguments and result are converted to JSON."""
+        # Encoded twice: the arguments as JSON, and that text as a JavaScript string.
         given = json.dumps(json.dumps(arguments))
         with self._lock:
             result: Any = self._context.eval(f"JSON.stringify(call({json.dumps(function)}, {given}))")

@@ -55,7 +55,6 @@ REPEATED_CLASSES = {
     "Spelling",
     "Started",
     "Statement",
-    "Table",
     "Unversioned",
     "_Hook",
     "_Segment",
