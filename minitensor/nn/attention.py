@@ -120,8 +120,8 @@ class MultiHeadAttention(Layer):
             layer(x).reshape([*x.shape[:2], self.num_heads, -1])
             for layer, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))
         )
-        seen = scaled_dot_product_attention(q, k, v, attn_mask, self.dropout, training=self.training)
-        return self.out_proj(seen.reshape([*query.shape[:2], self.embed_dim]))
+        attended = scaled_dot_product_attention(q, k, v, attn_mask, self.dropout, training=self.training)
+        return self.out_proj(attended.reshape([*query.shape[:2], self.embed_dim]))
 
     def extra_repr(self) -> str:
         return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}"

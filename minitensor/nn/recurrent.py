@@ -24,16 +24,16 @@ class _Cell(Layer):
         super().__init__()
         self.input_size = count(type(self).__name__, "input_size", input_size)
         self.hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
-        most = 1 / math.sqrt(hidden_size)
-        wide = self.gates * hidden_size
+        bound = 1 / math.sqrt(hidden_size)
+        rows = self.gates * hidden_size
         for name, shape in (
-            ("weight_ih", [wide, input_size]),
-            ("weight_hh", [wide, hidden_size]),
-            ("bias_ih", [wide]),
-            ("bias_hh", [wide]),
+            ("weight_ih", [rows, input_size]),
+            ("weight_hh", [rows, hidden_size]),
+            ("bias_ih", [rows]),
+            ("bias_hh", [rows]),
         ):
             made = self.create_parameter(
-                shape, is_bias=name.startswith("bias"), default_initializer=Uniform(-most, most)
+                shape, is_bias=name.startswith("bias"), default_initializer=Uniform(-bound, bound)
             )
             setattr(self, name, made)
 
@@ -45,7 +45,7 @@ class _Cell(Layer):
             self._parameter("bias_hh"),
         )
 
-    def _start(self, x: Tensor) -> Tensor:
+    def _zero_state(self, x: Tensor) -> Tensor:
         return zeros([x.shape[0], self.hidden_size])
 
     def extra_repr(self) -> str:
@@ -72,7 +72,7 @@ class SimpleRNNCell(_Cell):
         self.activation = activation
 
     def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        state = self._start(inputs) if states is None else states
+        state = self._zero_state(inputs) if states is None else states
         state = recurrent.rnn_step(inputs, state, self._weights(), self.activation)
         return state, state
 
@@ -94,7 +94,7 @@ class LSTMCell(_Cell):
     def forward(
         self, inputs: Tensor, states: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        state = (self._start(inputs), self._start(inputs)) if states is None else states
+        state = (self._zero_state(inputs), self._zero_state(inputs)) if states is None else states
         output, cell = recurrent.lstm_step(inputs, state, self._weights())
         return output, (output, cell)
 
@@ -113,7 +113,7 @@ class GRUCell(_Cell):
     gates = 3
 
     def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        state = recurrent.gru_step(inputs, self._start(inputs) if states is None else states, self._weights())
+        state = recurrent.gru_step(inputs, self._zero_state(inputs) if states is None else states, self._weights())
         return state, state
 
 
@@ -123,7 +123,7 @@ class _OneState(Layer):
     cell: Any
 
     def _run(self, step: Any, inputs: Tensor, initial_states: Tensor | None) -> tuple[Tensor, Tensor]:
-        start = self.cell._start(inputs) if initial_states is None else initial_states.squeeze(0)
+        start = self.cell._zero_state(inputs) if initial_states is None else initial_states.squeeze(0)
         weights = self.cell._weights()
         outputs, last = recurrent.run(lambda x, state: step(x, state, weights), inputs, start)
         return outputs, last.unsqueeze(0)
@@ -201,7 +201,7 @@ class LSTM(Layer):
     def forward(
         self, inputs: Tensor, initial_states: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        start: Any = (self.cell._start(inputs), self.cell._start(inputs))
+        start: Any = (self.cell._zero_state(inputs), self.cell._zero_state(inputs))
         if initial_states is not None:
             start = tuple(state.squeeze(0) for state in initial_states)
         weights = self.cell._weights()

@@ -66,10 +66,10 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     Raises:
         ValueError: if ``clip_value`` is no number.
     """
-    most = float(clip_value)
+    bound = float(clip_value)
     with no_grad():
         for each in _gradients(parameters):
-            each.clip_(-most, most)
+            each.clip_(-bound, bound)
 
 
 def __getattr__(name: str) -> object:

@@ -23,19 +23,19 @@ class Hooked:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         state = self.__dict__
         before, after = state.get("_forward_pre_hooks"), state.get("_forward_hooks")
-        back, ahead = state.get("_backward_hooks"), state.get("_backward_pre_hooks")
+        back, pre_hooks = state.get("_backward_hooks"), state.get("_backward_pre_hooks")
         for hook in list(before.values()) if before else ():
             changed = hook(self, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
-        call = _Backward(self, back or {}, ahead or {}) if (back or ahead) and modes.grad else None
+        call = _Backward(self, back or {}, pre_hooks or {}) if (back or pre_hooks) and modes.grad else None
         if call is not None:
-            args = call.given(args)
+            args = call.mark_inputs(args)
         result = self.forward(*args, **kwargs)
         for hook in list(after.values()) if after else ():
             changed = hook(self, args, result)
             result = result if changed is None else changed
-        return result if call is None else call.made(result)
+        return result if call is None else call.mark_outputs(result)
 
     def register_forward_hook(self, hook: Callable[[Any, tuple[Any, ...], Any], Any]) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after every call; a result other than None replaces the output.
@@ -92,13 +92,13 @@ class Hooked:
 class _Backward:
     """One call of a module with backward hooks, which collects the gradients of its outputs and inputs."""
 
-    def __init__(self, module: Any, hooks: dict[int, Any], ahead: dict[int, Any]) -> None:
-        self.module, self.hooks, self.ahead = module, hooks, ahead
+    def __init__(self, module: Any, hooks: dict[int, Any], pre_hooks: dict[int, Any]) -> None:
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
         self.outputs: list[Any] = []
         self.inputs: list[Any] = []
         self.pending = 0
 
-    def given(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def mark_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the arguments; those that require grad as views, so that gradients of their other uses remain
         separate.
         """
@@ -116,7 +116,7 @@ class _Backward:
         self.count = self.pending
         return tuple(passed)
 
-    def made(self, result: Any) -> Any:
+    def mark_outputs(self, result: Any) -> Any:
         """Return the results, whose gradients are recorded when they arrive."""
         many = result if isinstance(result, tuple) else (result,)
         self.outputs = [None for _ in many]
@@ -130,7 +130,7 @@ class _Backward:
 
     def _on_output_gradient(self, position: int, g: Any) -> Any:
         changed = None
-        for hook in list(self.ahead.values()):
+        for hook in list(self.pre_hooks.values()):
             found = hook(self.module, (g if changed is None else changed,))
             if found is None:
                 continue

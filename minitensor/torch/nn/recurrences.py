@@ -25,32 +25,32 @@ class _Recurrent(Module):
 
     gates, suffix = 1, ""
     dims, rows_at, state_rows_at = 2, 0, 0
-    _batch: Callable[..., Any]  # set by subclasses
+    _forward_batch: Callable[..., Any]  # set by subclasses
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
         self.input_size, self.hidden_size = input_size, hidden_size
-        wide = self.gates * hidden_size
+        rows = self.gates * hidden_size
         for name, shape in (
-            ("weight_ih", (wide, input_size)),
-            ("weight_hh", (wide, hidden_size)),
-            ("bias_ih", (wide,)),
-            ("bias_hh", (wide,)),
+            ("weight_ih", (rows, input_size)),
+            ("weight_hh", (rows, hidden_size)),
+            ("bias_ih", (rows,)),
+            ("bias_hh", (rows,)),
         ):
             self.register_parameter(name + self.suffix, Parameter(empty(shape)))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the parameters again, uniformly within 1/sqrt(hidden_size)."""
-        most = 1 / math.sqrt(self.hidden_size)
+        bound = 1 / math.sqrt(self.hidden_size)
         for weight in self.parameters():
-            init.uniform_(weight, -most, most)
+            init.uniform_(weight, -bound, bound)
 
     def _weights(self) -> recurrent.Weights:
-        of_input, of_state, *biases = self.parameters()
-        return (of_input.t(), of_state.t(), *biases)
+        weight_ih, weight_hh, *biases = self.parameters()
+        return (weight_ih.t(), weight_hh.t(), *biases)
 
-    def _start(self, rows: int) -> Tensor:
+    def _zero_state(self, rows: int) -> Tensor:
         return zeros(rows, self.hidden_size)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
@@ -63,22 +63,22 @@ class _Recurrent(Module):
             ValueError: if the input has fewer or more dimensions.
             RuntimeError: if the sizes differ from the module's, or the state does not fit the input.
         """
-        self._refuse(input, () if hx is None else hx if isinstance(hx, tuple) else (hx,))
+        self._check(input, () if hx is None else hx if isinstance(hx, tuple) else (hx,))
         if input.dim() == self.dims:
-            return self._batch(input, hx)
+            return self._forward_batch(input, hx)
         if isinstance(hx, tuple):
             hx = tuple(state.unsqueeze(self.state_rows_at) for state in hx)
         elif hx is not None:
             hx = hx.unsqueeze(self.state_rows_at)
-        return self._of_one(self._batch(input.unsqueeze(self.rows_at), hx))
+        return self._unbatched(self._forward_batch(input.unsqueeze(self.rows_at), hx))
 
-    def _of_one(self, result: Any) -> Any:
+    def _unbatched(self, result: Any) -> Any:
         """Return a state, or several, without the batch dimension."""
         if isinstance(result, tuple):
             return tuple(state.squeeze(self.state_rows_at) for state in result)
         return result.squeeze(self.state_rows_at)
 
-    def _refuse(self, input: Tensor, states: tuple[Tensor, ...]) -> None:
+    def _check(self, input: Tensor, states: tuple[Tensor, ...]) -> None:
         name = type(self).__name__
         if input.dim() not in (self.dims - 1, self.dims):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -118,8 +118,8 @@ class RNNCell(_Recurrent):
             raise RuntimeError(f"Unknown nonlinearity: {nonlinearity}")
         self.nonlinearity = nonlinearity
 
-    def _batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        state = self._start(len(input)) if hx is None else hx
+    def _forward_batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        state = self._zero_state(len(input)) if hx is None else hx
         return as_kind(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
 
 
@@ -137,8 +137,8 @@ class LSTMCell(_Recurrent):
 
     gates = 4
 
-    def _batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        state = (self._start(len(input)), self._start(len(input))) if hx is None else hx
+    def _forward_batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        state = (self._zero_state(len(input)), self._zero_state(len(input))) if hx is None else hx
         output, cell = recurrent.lstm_step(input, state, self._weights())
         return as_kind(output), as_kind(cell)
 
@@ -156,8 +156,8 @@ class GRUCell(_Recurrent):
 
     gates = 3
 
-    def _batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return as_kind(recurrent.gru_step(input, self._start(len(input)) if hx is None else hx, self._weights()))
+    def _forward_batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return as_kind(recurrent.gru_step(input, self._zero_state(len(input)) if hx is None else hx, self._weights()))
 
 
 class _Run(_Recurrent):
@@ -171,11 +171,11 @@ class _Run(_Recurrent):
             raise ValueError(f"{type(self).__name__}: num_layers is 1; call several modules in turn for more layers")
         self.batch_first, self.rows_at = batch_first, 0 if batch_first else 1
 
-    def _of_one(self, result: Any) -> Any:
+    def _unbatched(self, result: Any) -> Any:
         outputs, last = result
-        return outputs.squeeze(self.rows_at), super()._of_one(last)
+        return outputs.squeeze(self.rows_at), super()._unbatched(last)
 
-    def _refuse(self, input: Tensor, states: tuple[Tensor, ...]) -> None:
+    def _check(self, input: Tensor, states: tuple[Tensor, ...]) -> None:
         name, dims = type(self).__name__, input.dim()
         if dims not in (2, 3):
             kind = "D tensor" if name == "RNN" else "D"
@@ -217,9 +217,9 @@ class _RunOfOneState(_Run):
 
     _step: Callable[..., Any]  # set by subclasses
 
-    def _batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def _forward_batch(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self._weights()
-        start = self._start(self._rows(input)) if hx is None else hx[0]
+        start = self._zero_state(self._rows(input)) if hx is None else hx[0]
         outputs, last = self._run(lambda x, state: self._step(x, state, weights), input, start)
         return outputs, as_kind(last).unsqueeze(0)
 
@@ -263,8 +263,10 @@ class LSTM(_Run):
 
     gates = 4
 
-    def _batch(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def _forward_batch(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         weights, rows = self._weights(), self._rows(input)
-        start = (self._start(rows), self._start(rows)) if hx is None else (hx[0][0], hx[1][0])
+        start = (self._zero_state(rows), self._zero_state(rows)) if hx is None else (hx[0][0], hx[1][0])
         outputs, (output, cell) = self._run(lambda x, state: recurrent.lstm_step(x, state, weights), input, start)
         return outputs, (as_kind(output).unsqueeze(0), as_kind(cell).unsqueeze(0))

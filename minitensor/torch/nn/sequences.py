@@ -101,7 +101,7 @@ class MultiheadAttention(Module):
             heads.append(projected.reshape(*x.shape[:2], self.num_heads, -1).transpose(1, 2))
         q, k, v = heads
         causal = is_causal and attn_mask is None
-        seen = F.scaled_dot_product_attention(q, k, v, attn_mask, self.dropout if self.training else 0.0, causal)
-        seen = seen.transpose(1, 2).flatten(2)
-        seen = seen if self.batch_first else seen.transpose(0, 1)
-        return self.out_proj(seen), None
+        attended = F.scaled_dot_product_attention(q, k, v, attn_mask, self.dropout if self.training else 0.0, causal)
+        attended = attended.transpose(1, 2).flatten(2)
+        attended = attended if self.batch_first else attended.transpose(0, 1)
+        return self.out_proj(attended), None

@@ -68,11 +68,11 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
     Raises:
         ValueError: if ``clip_value`` is no number.
     """
-    most = float(clip_value)
+    bound = float(clip_value)
     with no_grad():
         for each in _gradients(parameters):  # PyTorch makes two writes, too
-            each.clamp_(min=-most)
-            each.clamp_(max=most)
+            each.clamp_(min=-bound)
+            each.clamp_(max=bound)
 
 
 __getattr__ = missing_in("torch.nn.utils", lambda: __all__)
