@@ -53,10 +53,10 @@ onmessage = async ({ data: { program, keys, began } }) => {
   const note = name => { at[name] = (performance.timeOrigin + performance.now() - began) / 1000; };
   const python = await loadPyodide({ indexURL: './' });
   note('Python ready');
-  const described = await (await fetch('live.json')).json();
+  const parts = await (await fetch('live.json')).json();
   const extractDir = python.runPython('import sysconfig; sysconfig.get_path("purelib")');
   for (const key of keys) {
-    python.unpackArchive(await (await fetch(described[key])).arrayBuffer(), 'zip', { extractDir });
+    python.unpackArchive(await (await fetch(parts[key])).arrayBuffer(), 'zip', { extractDir });
   }
   note('wheels unpacked');
   python.runPython(program);

@@ -14,7 +14,7 @@ FILES = ("package.json", "package-lock.json")
 
 
 class MissingError(Exception):
-    """A part could not be installed; the message says which, why, and what to do."""
+    """A part cannot be installed; the message names it, the reason and a remedy."""
 
 
 def cache() -> Path:
@@ -38,7 +38,7 @@ def modules() -> Path:
 def link() -> Path:
     """Return `node_modules` of this checkout, where node, eslint and tsc look for packages: a link into the cache.
 
-    A folder that a developer's own `npm ci` made stays as it is.
+    If a developer's `npm ci` has made the folder, it is kept.
     """
     place = ROOT / "node_modules"
     if not place.is_dir() or place.is_symlink():
@@ -66,9 +66,9 @@ def _install(folder: Path) -> None:
         )
         try:
             os.rename(made, folder)
-            os.mkdir(made)  # the end of `with` deletes it
+            os.mkdir(made)  # `with` deletes it
         except OSError:
-            if not folder.exists():  # else another process was faster
+            if not folder.exists():  # otherwise another process was faster
                 raise
 
 

@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 #: 1,000 words, and openings per 100 sentences. Five libraries with good docstrings have 0 to 0.9, 0 to 0.1 and
 #: 3.8 to 13.8 for the first three.
 TARGET = {"what": 3.0, "told": 0.1, "if": 3.0, "openings": 0.5, "phrases": 0.5}
+#: A text with fewer words needs no "if".
+SHORT = 1000
 #: Figures from which `--tighten` leaves some room, so that one sentence more does not fail.
 ROOM = 1.2
 #: The limits of packages that do not meet the target yet, by the beginnings of their paths. They only get tighter.
@@ -222,7 +224,7 @@ class Figures:
 
     def over(self, limits: dict[str, float]) -> list[str]:
         """Return the kinds that are over their limits; a short text may have one of each and needs no "if"."""
-        lacks = ["if"] if self.words >= 1000 and self.rates()["if"] < limits["if"] else []
+        lacks = ["if"] if self.words >= SHORT and self.rates()["if"] < limits["if"] else []
         return lacks + [
             kind
             for kind, rate in self.rates().items()
@@ -319,12 +321,13 @@ def tighten() -> None:
     old, new = json.loads(LIMITS_FILE.read_text()), {}
     found = packages(old)
     for key in old:
-        rates = figures_of(found.get(key, ())).rates()
+        figures = figures_of(found.get(key, ()))
+        rates = figures.rates()
         floor = min(TARGET["if"], max(old[key].get("if", TARGET["if"]), math.floor(rates["if"] / ROOM * 10) / 10))
         tight = {
             kind: max(TARGET[kind], min(old[key].get(kind, TARGET[kind]), math.ceil(rates[kind] * ROOM * 10) / 10))
             for kind in TARGET
-        } | {"if": floor}
+        } | {"if": floor if figures.words >= SHORT else TARGET["if"]}
         if entry := {kind: rate for kind, rate in tight.items() if rate != TARGET[kind]}:
             new[key] = entry
     LIMITS_FILE.write_text("{\n" + ",\n".join(f'  "{key}": {json.dumps(new[key])}' for key in sorted(new)) + "\n}\n")

@@ -150,7 +150,7 @@ def _function(name: str, value: Any, shadowed: set[str]) -> str:
 
 
 class _Source:
-    """Source text that ``str(signature)`` prints as it is."""
+    """Source text that ``str(signature)`` prints unchanged."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -167,7 +167,7 @@ def _default(value: Any) -> Any:
 
 
 def _annotation(written: Any, shadowed: set[str], *, given: bool = False) -> Any:
-    """Return an annotation of a stub; what is given may be a tensor of the engine, without the methods of the stub."""
+    """Return an annotation of a stub; the object may be a tensor of the engine, without the methods of the stub."""
     if written is inspect.Parameter.empty:
         return _Source("Any")
     text = written if isinstance(written, str) else getattr(written, "__name__", str(written))

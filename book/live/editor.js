@@ -43,8 +43,8 @@ const LOOK = {
  *
  * @param {Element} parent
  * @param {{doc?: string, readOnly?: boolean, onRun?: () => void, label?: string, dark?: boolean}} [options] the text;
- *   whether it can only be read; what Shift+Enter and Ctrl+Enter (⌘+Enter) do; the name that a screen reader says;
- *   whether the page is dark
+ *   true if it is read-only; the action of Shift+Enter and Ctrl+Enter (⌘+Enter); the name for a screen reader; true if
+ *   the page is dark
  * @returns {{text: () => string, setText: (text: string) => void, focus: () => void, destroy: () => void}} the reader
  *   can undo `setText`; `destroy` empties the element
  */
