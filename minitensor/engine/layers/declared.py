@@ -241,7 +241,7 @@ _ACTIVATIONS = [
     _activation("softmax", "Exponentials of ``{x}``, over their sum along ``{axis}``.",
                 f"Softmax(axis: int = -1, {_NAME}, {_IN_PLACE})", "Softmax(dim: int | None = None)",
                 raises=("IndexError: if ``{axis}`` is no dimension of ``{x}``.",)),
-    # Neither framework has an in-place form of these two: their gradients need what it would overwrite.
+    # Neither framework has an in-place form of these two: their gradients need the values that it would overwrite.
     _activation("log_softmax", "The logarithm of softmax along ``{axis}``.", f"LogSoftmax(axis: int = -1, {_NAME})",
                 "LogSoftmax(dim: int | None = None)", ("floats", "any"),
                 raises=("IndexError: if ``{axis}`` is no dimension of ``{x}``.",)),
