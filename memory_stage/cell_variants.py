@@ -1,4 +1,4 @@
-"""One cell, several variants: ``%%stage --compare``.
+"""Run the variants of one cell and show them side by side: ``%%stage --compare``.
 
     %%stage --compare
     x = mt.ones([3])
@@ -7,12 +7,12 @@
     # --- in place
     y = x.add_(1)
 
-* What stands before the first line ``# --- label`` belongs to every variant.
-* Or the whole cell is run once under each in-place policy: ``%%stage --compare --policies 2.5 2.6 copy_on_write``.
-* A variant reads the names of the notebook, its functions for one, and leaves them as they were: nothing that it
-  assigns stays. Tensors it makes itself. Those of the notebook are out of its reach, so every variant begins with the
-  same numbers, and no tensor of the notebook is changed.
-* An error is shown at its step and not raised: a variant that is refused is a result.
+* The lines before the first ``# --- label`` belong to every variant.
+* Alternatively, the whole cell runs once under each policy: ``%%stage --compare --policies 2.5 2.6 copy_on_write``.
+* A variant can read the notebook's names, such as functions. Its assignments are undone afterwards.
+* A variant cannot read the notebook's tensors and must make its own. So every variant starts with the same numbers, and
+  no tensor of the notebook is changed.
+* An error is shown at its step and not raised, because a refused variant is a result, too.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from memory_stage.recorder.key_step import Key
 
 try:
     from IPython.core.error import UsageError
-except ImportError:  # in a page, where no magic asks
-    UsageError = ValueError  # type: ignore[assignment, misc]  # an error of the program's text there
+except ImportError:  # in a page, which has no magics
+    UsageError = ValueError  # type: ignore[assignment, misc]  # the page shows it as an error of the program's text
 
 _BEGINS = re.compile(r"# ---(?:[ \t]+(.*))?")
 
@@ -44,10 +44,10 @@ HOW = (
 
 
 def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
-    """The programs of a cell by their labels, in order.
+    """Return the programs of a cell by their labels, in order.
 
     Raises:
-        UsageError: the cell is no comparison.
+        UsageError: if the cell has fewer than two variants, or its labels or policies do not fit.
     """
     common, parts = _parts(cell)
     if policies:
@@ -69,7 +69,7 @@ def programs_of(cell: str, policies: Sequence[str]) -> dict[str, str]:
 
 
 def _parts(cell: str) -> tuple[str, dict[str, str]]:
-    """What stands before the first variant, and the variants."""
+    """Return the lines before the first variant, and the variants by their labels."""
     common: list[str] = []
     parts: dict[str, list[str]] = {}
     lines = common
@@ -82,13 +82,13 @@ def _parts(cell: str) -> tuple[str, dict[str, str]]:
         if not label:
             raise _wrong(f"line {number} begins a variant without a label. Write `# --- label`")
         if label in parts:
-            raise _wrong(f"line {number} begins another variant {label!r}. Each label stands once")
+            raise _wrong(f"line {number} begins another variant {label!r}. Use each label once")
         lines = parts[label] = []
     return _text(common), {label: _text(lines) for label, lines in parts.items()}
 
 
 def _text(lines: list[str]) -> str:
-    """The lines without the empty ones at both ends."""
+    """Join the lines, without the empty ones at both ends."""
     return "\n".join(lines).strip("\n").rstrip()
 
 
@@ -108,11 +108,11 @@ def compare_parts(
     limit: int,
     key: Key = None,
 ) -> Stage:
-    """Run the variants of a cell, one after the other, in the names of the notebook, and show them.
+    """Run the variants of a cell one after another in the notebook's namespace, and show them.
 
     Raises:
-        UsageError: the cell is no comparison; a variant reads a tensor of the notebook.
-        SyntaxError: a variant is no program. Nothing has run then.
+        UsageError: if the cell is not a comparison, or a variant reads a tensor of the notebook.
+        SyntaxError: if a variant cannot be compiled. Nothing has run then.
     """
     sources = {label: shell.transform_cell(program) for label, program in programs_of(cell, policies).items()}
     flags = shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -120,7 +120,7 @@ def compare_parts(
         _check(label, source, flags)
     recordings = []
     for number, (label, source) in enumerate(sources.items(), 1):
-        with _put_back(shell.user_ns), _out_of_reach(shell.user_ns, Router()) as hidden:
+        with _restored(shell.user_ns), _without_tensors(shell.user_ns, Router()) as hidden:
             done = run_variant(
                 source,
                 shell.user_ns,
@@ -143,7 +143,7 @@ def compare_parts(
 
 
 def _check(label: str, source: str, flags: int) -> None:
-    """Whether a variant can run at all."""
+    """Raise an error if a variant cannot run."""
     if source.lstrip().startswith("get_ipython().run_cell_magic("):
         raise _wrong(f"the variant {label!r} begins with a cell magic, which would run the code itself")
     tree = check_syntax(label, source, flags)
@@ -153,8 +153,8 @@ def _check(label: str, source: str, flags: int) -> None:
 
 # ---------- the names of the notebook ----------
 
-#: What IPython keeps for itself.
-_IPYTHONS = frozenset(("In", "Out", "_ih", "_oh", "_dh", "get_ipython", "exit", "quit"))
+#: The names that IPython adds to a notebook.
+_OF_IPYTHON = frozenset(("In", "Out", "_ih", "_oh", "_dh", "get_ipython", "exit", "quit"))
 
 _SEARCHED_NO_FURTHER = (
     types.ModuleType,
@@ -170,8 +170,8 @@ _DEEPEST = 6  # a model's layer's parameter: model, dict, layer, dict, layer, pa
 
 
 @contextlib.contextmanager
-def _put_back(names: dict[str, Any]) -> Iterator[None]:
-    """Afterwards every name stands for what it stood for before."""
+def _restored(names: dict[str, Any]) -> Iterator[None]:
+    """Restore all names at the end of the block."""
     before = dict(names)
     try:
         yield
@@ -182,16 +182,16 @@ def _put_back(names: dict[str, Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _out_of_reach(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
-    """Take away the names that hold tensors; gives which. ``_put_back`` brings them back."""
-    hidden = {name for name, value in names.items() if name not in _IPYTHONS and _holds_a_tensor(value, engine)}
+def _without_tensors(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
+    """Remove the names from which a tensor can be reached, and give them. ``_restored`` restores them."""
+    hidden = {name for name, value in names.items() if name not in _OF_IPYTHON and _holds_a_tensor(value, engine)}
     for name in hidden:
         del names[name]
     yield hidden
 
 
 def _holds_a_tensor(value: Any, engine: Engine) -> bool:
-    """Whether a tensor can be reached from ``value`` through containers and attributes."""
+    """True if a tensor can be reached from ``value`` through containers and attributes."""
     seen: set[int] = set()
     level = [value]
     for _ in range(_DEEPEST):

@@ -1,4 +1,1 @@
-"""The figures beside the stage, in its language: bytes over time, the allocator, strides, what fits, the meter.
-
-May import: the engine and ``memory``; of the stage its element, its script and its words.
-"""
+"""Figures in the style of the stage: bytes over time, the allocator, strides, what fits on a device, the meter."""

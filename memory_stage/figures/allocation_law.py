@@ -1,8 +1,8 @@
-"""What a program allocates at any batch and any size, learnt from a few small runs.
+"""Predict the allocations of a program at any batch and size from a few small runs.
 
-Each block's bytes are taken to be linear in the batch and at most quadratic in the size. Six runs determine them, two
-more runs check them, and a program that does not follow the rule is refused. What counts is what is allocated where
-the programs run: on the host storages, and gradients on their way; on a GPU scratch memory inside an operation, too.
+The bytes of each block are assumed to be linear in the batch and at most quadratic in the size. Six runs determine
+them and two more runs check them; a program that does not follow this rule is refused. On the host, storages and
+unfinished gradients count; on a GPU, scratch memory inside an operation counts, too.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ Program = Callable[[int, int], Any]
 
 @dataclass
 class Law:
-    """What a program allocates and frees at any batch and size.
+    """The allocations of a program as a function of batch and size.
 
-    ``events`` are pairs of a block and the operation that takes it, or None when the block is freed; ``bytes_of`` gives
-    for each block its bytes at batch 1 and 2 and each of the sizes ``at``.
+    Attributes:
+        label: the program's name.
+        at: the sizes at which the program ran.
+        events: pairs of a block's number and the operation that allocates it, or None if the block is freed.
+        bytes_of: for each block and each size of ``at``, its bytes at batch 1 and at batch 2.
+        error: the error that ended the program, in one line, or None.
     """
 
     label: str
@@ -37,7 +41,7 @@ class Law:
     error: str | None
 
     def sizes(self, batch: int, size: int) -> list[int]:
-        """The bytes of every block."""
+        """Return the number of bytes of every block, or -1 for a block whose number would not be whole."""
         weights = []
         for i, a in enumerate(self.at):
             weight = Fraction(1)
@@ -53,16 +57,16 @@ class Law:
 
 
 def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int]) -> Law:
-    """The law of a program, from runs at three small sizes, and checked at a fourth.
+    """Run a program at three small sizes, derive its law, and check it at a fourth size.
 
     Args:
-        label: what it is called, in errors too.
+        label: the program's name, also in errors.
         program: a function of a batch and a size.
-        policy: the in-place policy to run it under; None for the one in force.
+        policy: the in-place policy to run it under; None for the current one.
         run_at: four different sizes.
 
     Raises:
-        ValueError: its allocations follow no such law.
+        ValueError: if its allocations follow no such law.
     """
     at = tuple(run_at[:3])
     runs = {(batch, size): run(program, batch, size, policy) for batch in (1, 2) for size in at}
@@ -70,8 +74,8 @@ def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int
     for (batch, size), (others, _, _) in runs.items():
         if others != events:
             raise ValueError(
-                f"{label!r} takes other blocks at batch {batch}, size {size} than at batch 1, size {at[0]}: what fits "
-                f"can be told only of a program that does the same at every size"
+                f"{label!r} allocates other blocks at batch {batch}, size {size} than at batch 1, size {at[0]}: "
+                f"the program must do the same at every batch and size"
             )
     count = len(runs[1, at[0]][1])
     bytes_of = [[(runs[1, size][1][i], runs[2, size][1][i]) for size in at] for i in range(count)]
@@ -80,14 +84,14 @@ def learn(label: str, program: Program, policy: str | None, run_at: Sequence[int
         others, found, _ = run(program, batch, size, policy)
         if others != events or law.sizes(batch, size) != found:
             raise ValueError(
-                f"{label!r} takes other numbers of bytes at batch {batch}, size {size} than its smaller runs foretell: "
-                f"they must be linear in the batch and at most quadratic in the size"
+                f"{label!r} allocates other numbers of bytes at batch {batch}, size {size} than its smaller runs "
+                f"predict: they must be linear in the batch and at most quadratic in the size"
             )
     return law
 
 
 def run(program: Program, batch: int, size: int, policy: str | None) -> tuple[list[Any], list[int], str | None]:
-    """Run a program and record it: its events, the bytes of its blocks, and its error in one line."""
+    """Run and record a program. Return its events, the bytes of its blocks, and its error in one line or None."""
     error = None
     with record() as recording:
         try:
@@ -111,7 +115,7 @@ def run(program: Program, batch: int, size: int, policy: str | None) -> tuple[li
 def replay(
     events: Sequence[tuple[int, str | None]], nbytes: Sequence[int], profile: str | Profile, capacity: int
 ) -> tuple[CachingAllocator, str | None]:
-    """Let an allocator serve ``events``. Returns it, and the operation at which it ran out of memory, or None."""
+    """Replay ``events`` in a new allocator. Return it, and the operation at which memory ran out, or None."""
     allocator = CachingAllocator(capacity, profile)
     blocks: dict[Any, Any] = {}
     for block, op in events:

@@ -1,13 +1,13 @@
-"""The map of the allocator: segments, the blocks in them and the free space between, along the events of a log.
+"""The map of the allocator: its segments, their blocks and the free space between, after each event of a log.
 
     mt.set_device("gpu:sim", capacity="64 MiB")
     with memory.record() as recording:
         ...
         figure = allocator_map.show(recording)
 
-or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator as
-it is after the last event and goes back through the events, so early ones may be missing: make it before more is
-allocated. A list of events without an allocator will do if it holds the segments' own events.
+or, for the allocator alone, ``allocator_map.show(log)`` with a ``MemoryLog``. The figure starts from the allocator's
+state after the last event and undoes the events, so early events may be missing. Make the figure before more memory is
+allocated. A list of events needs no allocator if it contains the events of the segments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.figures.memory_events import events_of, name_of, titled, told
+from memory_stage.figures.memory_events import described, events_of, name_of, titled
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.allocator import CachingAllocator, SegmentView
@@ -37,25 +37,25 @@ def show(
     ask: str | None = None,
     opens: int | None = None,
 ) -> Figure:
-    """The map of an allocator along the events of ``source``.
+    """Return the map of an allocator along the events of ``source``.
 
     Args:
-        source: a recording, a ``MemoryLog`` or a list of ``MemoryEvent``; every event of the time it covers.
-        allocator: as it is after the last event; by default that of ``source``, or of the simulated GPU.
-        device: whose events, where there are events of several devices.
-        title: names the figure to a screen reader and in print.
+        source: a recording, a ``MemoryLog`` or a list of ``MemoryEvent``, without gaps.
+        allocator: its state after the last event; by default the allocator of ``source``, or of the simulated GPU.
+        device: the device to show; needed only if there are events of several.
+        title: the name of the figure for a screen reader and in print.
         ask: a question to think about before scrubbing; backticks mark code.
-        opens: the event that it opens with, counted from 1; the last by default, and negative ones from the end.
+        opens: the event to show first, counted from 1, or from the end if negative; by default the last.
 
     Raises:
-        TypeError: ``source`` holds no memory events.
-        ValueError: there are none, there are more than 1,500, or they do not fit the allocator's present state.
+        TypeError: if ``source`` contains something other than memory events.
+        ValueError: if there are no events, more than 1,500, or they do not match the allocator's current state.
     """
     events = events_of(source, device)
     if len(events) > MOST_EVENTS:
         raise ValueError(
-            f"the map draws at most {MOST_EVENTS:,} events, and there are {len(events):,}: record less, or give "
-            f"the last ones as a list, and the allocator as it is now"
+            f"the map draws at most {MOST_EVENTS:,} events, and there are {len(events):,}: record less, or pass "
+            f"the last ones as a list together with the allocator"
         )
     if allocator is None:
         allocator = _allocator_of(source, events[0].device)
@@ -66,7 +66,7 @@ def show(
             memory.undo(event)
     names: dict[str, int] = {}
     before = memory.as_data(names)
-    run = told(events, names, start=memory.totals())
+    run = described(events, names, start=memory.totals())
     happened = []
     for event, entry, following in zip(events, run.events, [*events[1:], None], strict=True):
         happened.append({**memory.happen(event, following), "say": entry["say"]})
@@ -100,7 +100,7 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
-    """What made each block, by address, as far as it is known: a log remembers those of events it no longer has."""
+    """Return the event that made each block, by address; a log also remembers those of events that it has dropped."""
     live = getattr(source, "live", {})
     made = dict(live(events[0].device) if callable(live) else live)
     made.update((event.address, event) for event in events if event.kind == "alloc")
@@ -108,7 +108,7 @@ def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
 
 
 @dataclass
-class _Segment:
+class _MappedSegment:
     number: int
     size: int
     pool: str
@@ -116,15 +116,15 @@ class _Segment:
 
 
 class _Memory:
-    """Segments and blocks by address, now, and an event earlier or later."""
+    """Segments and blocks by address. Events can be undone and applied."""
 
     def __init__(self, allocator: CachingAllocator | None) -> None:
         self.small_up_to = allocator.profile.small_up_to if allocator is not None else 0
-        self.segments: dict[int, _Segment] = {}
+        self.segments: dict[int, _MappedSegment] = {}
         self.count = 0
 
     def take_over(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
-        """Start from what an allocator shows after the last event; ``makers`` name its blocks, by address."""
+        """Copy an allocator's segments after the last event; ``makers`` names its blocks, by address."""
         for view in views:
             segment = self._add(view.address, view.size, f"{view.pool} pool" if self.small_up_to else "")
             for block in view.blocks:
@@ -134,7 +134,7 @@ class _Memory:
                     segment.blocks[block.address] = (block.size, block.requested, name)
 
     def undo(self, event: MemoryEvent) -> None:
-        """Go back to how it was before ``event``."""
+        """Restore the state before ``event``."""
         if event.kind == "alloc":
             if self._of(event).blocks.pop(event.address, (None,))[0] != event.size:
                 raise _do_not_fit(event)
@@ -143,13 +143,13 @@ class _Memory:
                 raise _do_not_fit(event)
             self._of(event).blocks[event.address] = (event.size, event.requested, name_of(event))
         elif event.kind == "segment_alloc":
-            if self.segments.pop(event.address, _Segment(0, 0, "", {0: (0, 0, "")})).blocks:
+            if self.segments.pop(event.address, _MappedSegment(0, 0, "", {0: (0, 0, "")})).blocks:
                 raise _do_not_fit(event)
         elif event.kind == "segment_free":
             self._add(event.address, event.size, "")
 
     def happen(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
-        """Let ``event`` happen, and tell it by segment and offset. ``following`` tells a segment's pool."""
+        """Apply ``event`` and describe it by segment and offset. The ``following`` event decides a segment's pool."""
         said: dict[str, Any] = {"do": event.kind, "bytes": event.size}
         if event.kind == "oom":
             return {**said, "asked": event.requested}
@@ -173,12 +173,12 @@ class _Memory:
         return said
 
     def totals(self) -> tuple[int, int]:
-        """Bytes allocated and bytes reserved."""
+        """Return the bytes allocated and the bytes reserved."""
         allocated = sum(size for segment in self.segments.values() for size, _, _ in segment.blocks.values())
         return allocated, sum(segment.size for segment in self.segments.values())
 
     def as_data(self, names: dict[str, int]) -> list[dict[str, Any]]:
-        """Segments and blocks in the order of their addresses, numbered anew from 1."""
+        """Return segments and blocks in the order of their addresses, and number the segments from 1."""
         self.segments = dict(sorted(self.segments.items()))
         self.count = len(self.segments)
         for number, segment in enumerate(self.segments.values(), 1):
@@ -203,7 +203,7 @@ class _Memory:
         ]
 
     def as_table(self, events: int) -> FigureTable:
-        """The segments as they are now."""
+        """Return the segments as a table."""
         rows = []
         for segment in self.segments.values():
             used = sum(size for size, _, _ in segment.blocks.values())
@@ -213,9 +213,9 @@ class _Memory:
             rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, held + more))
         return FigureTable(f"Segments after event {events}", ("segment", "bytes", "in use", "free", "held by"), rows)
 
-    def _add(self, address: int, size: int, pool: str) -> _Segment:
+    def _add(self, address: int, size: int, pool: str) -> _MappedSegment:
         self.count += 1
-        self.segments[address] = segment = _Segment(self.count, size, pool)
+        self.segments[address] = segment = _MappedSegment(self.count, size, pool)
         return segment
 
     def _address_of(self, event: MemoryEvent) -> int:
@@ -226,17 +226,17 @@ class _Memory:
         return addresses[found]
 
     def _blocks_in(self, event: MemoryEvent) -> Iterator[int]:
-        """Blocks that lie where the event's block lay."""
+        """Yield the addresses of the blocks that overlap the event's block."""
         for address, (size, _, _) in self._of(event).blocks.items():
             if address < event.address + event.size and event.address < address + size:
                 yield address
 
-    def _of(self, event: MemoryEvent) -> _Segment:
+    def _of(self, event: MemoryEvent) -> _MappedSegment:
         return self.segments[self._address_of(event)]
 
 
 def _do_not_fit(event: MemoryEvent) -> ValueError:
     return ValueError(
         f"the events do not fit the allocator: {event.kind} of {event.size:,} bytes at address {event.address:#x}. Log "
-        f"every allocation, make the figure right after the last event, and give the allocator if events are missing"
+        f"every allocation, make the figure right after the last event, and pass the allocator if events are missing"
     )

@@ -1,4 +1,4 @@
-"""The benchmarks as figures for paper: what was measured once, with machine and date.
+"""Recorded benchmarks as figures for paper, with the machine and the date of the measurement.
 
     record = json.loads(Path("../facts/benchmarks.json").read_text(encoding="utf-8"))
     bench_figure.article(record)      # 100 additions: time and peak bytes, normal and in place
@@ -6,8 +6,8 @@
     bench_figure.curves(record)       # time and bytes against size and against depth
     bench_figure.everything(record)   # all of them on one page
 
-A record is what ``python -m benchmarks --record`` writes. Colours and hatches are those of the stage, as in
-:mod:`memory_stage.figures.paper`; what is normal and what is in place look the same in all of them.
+``python -m benchmarks --record`` writes a record. Colours and hatches are those of the stage, as in
+:mod:`memory_stage.figures.paper`; normal operations look the same in all figures, and so do those in place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Record = Mapping[str, Any]
 
-#: How kinds of operation are drawn: number of the colour, hatch of a surface, mark of a point.
+#: For each kind of operation: number of the colour, hatch of a surface, mark of a point.
 _LOOKS = {"out of place": (1, "", "o"), "in place": (2, "////", "s"), "view": (3, "...", "^")}
 _ARTICLE = ("out of place", "in place")
 _VIEWS = ("reshape", "transpose")
@@ -31,15 +31,15 @@ _OURS = "minitensor"
 
 
 def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """100 additions: milliseconds, and the most bytes beyond the operands, for each library.
+    """Draw 100 additions for each library: milliseconds, and the peak of bytes beyond the operands.
 
     Args:
         record: as written by ``python -m benchmarks --record``.
         width, height: in inches.
 
     Raises:
-        ImportError: without matplotlib.
-        ValueError: nothing of this was recorded.
+        ImportError: if matplotlib is not installed.
+        ValueError: if the record does not contain this benchmark.
     """
     figure = blank(width, height)
     time, peak = figure.subplots(1, 2, sharey=True)
@@ -49,9 +49,9 @@ def article(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figur
 
 
 def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 3.4) -> Figure:
-    """One operation on 3x4 float32: the time of minitensor as a part of that of ``over``, with the targets.
+    """Draw the time of one operation on 3x4 float32 as a ratio of minitensor to ``over``, with the targets.
 
-    Args and errors are those of :func:`article`.
+    Arguments and errors are those of :func:`article`.
     """
     figure = blank(width, height)
     _dispatch(record, over, figure.subplots())
@@ -60,9 +60,9 @@ def dispatch(record: Record, *, over: str = "torch", width: float = 6.5, height:
 
 
 def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure:
-    """Seconds against the size of a tensor; seconds and bytes against the depth of a graph; the lines through them.
+    """Draw seconds over the size of a tensor, seconds and bytes over the depth of a graph, and the fitted lines.
 
-    Args and errors are those of :func:`article`.
+    Arguments and errors are those of :func:`article`.
     """
     figure = blank(width, height)
     _curves(record, *figure.subplots(1, 3))
@@ -71,7 +71,7 @@ def curves(record: Record, *, width: float = 6.5, height: float = 3.0) -> Figure
 
 
 def everything(record: Record, *, over: str = "torch", width: float = 6.5, height: float = 9.0) -> Figure:
-    """All of the above on one page. Args and errors are those of :func:`article`."""
+    """Draw all of these on one page. Arguments and errors are those of :func:`article`."""
     figure = blank(width, height)
     parts: Any = figure.subfigures(3, 1, height_ratios=[3.0, 3.4, 2.8])
     top, middle, bottom = parts
@@ -168,7 +168,7 @@ def _curves(record: Record, by_size: Axes, by_depth: Axes, graph: Axes) -> None:
             axes.legend(loc="upper left", frameon=False, fontsize=8)
 
 
-# ---------- what is recorded ----------
+# ---------- reading a record ----------
 
 
 def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
@@ -179,7 +179,7 @@ def _rows(record: Record, subject: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _libraries(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Those of which time and bytes were recorded, in that order."""
+    """Return the libraries with recorded times and bytes, minitensor first."""
     others = {row["over"]: None for row in rows}
     wanted = [f"{name}{suffix}" for name in _ARTICLE for suffix in ("", ", peak")]
     return [_OURS, *(each for each in others if all(_row(rows, name, each) for name in wanted))]
@@ -195,12 +195,12 @@ def _row(rows: Sequence[Mapping[str, Any]], name: str, over: str) -> Mapping[str
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], name: str, library: str) -> Mapping[str, float]:
-    """The figures of a library: the other side of a row, but for minitensor."""
+    """Return a library's measurements; each row has those of minitensor and of one other library."""
     side = "ours" if library == _OURS else "theirs"
     return next(row[side] for row in rows if row["name"] == name and library in (_OURS, row["over"]))
 
 
-# ---------- how it looks ----------
+# ---------- style ----------
 
 
 def _style(axes: Axes, grid: Any) -> None:
@@ -229,10 +229,10 @@ def _number(axes: Axes, x: float, y: float, text: str) -> None:
 
 
 def _source(figure: Figure, record: Record) -> None:
-    """Below everything: on what it was measured, with what, and when."""
+    """Write the machine, the versions and the date of the measurement below the figure."""
     machine, libraries = record["machine"], record["libraries"]
-    told = {row["over"] for subject in record["subjects"].values() for row in subject["rows"]}
-    versions = [f"{name} {_version(name, libraries[name])}".strip() for name in libraries if name in told]
+    measured = {row["over"] for subject in record["subjects"].values() for row in subject["rows"]}
+    versions = [f"{name} {_version(name, libraries[name])}".strip() for name in libraries if name in measured]
     figure.supxlabel(
         f"{machine['processor']}, {machine['cores']} cores; Python {record['python']}; {', '.join(versions)}; "
         f"median of {record['rounds']} rounds; {record['date']}",

@@ -1,6 +1,6 @@
-"""A figure of matplotlib that a page can show: as SVG, in the colours of the stage by day and by night, with words.
+"""A figure of matplotlib as SVG in the colours of the stage, light and dark, with a label for screen readers.
 
-This module is imported when the first figure is drawn, and matplotlib with it.
+It is imported with matplotlib when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from memory_stage.web.embed import source_module
 
-#: The ground that a page lays under outputs at night is not wanted; on paper it is day.
+#: Remove the background that a dark page gives to outputs; print in the light scheme.
 _STYLE = """<style>
 .mt-inked { color-scheme: light dark; overflow-x: auto; }
 .mt-inked svg { width: 100%; min-width: 30em; max-width: 44em; height: auto; fill: light-dark(INK); }
@@ -38,7 +38,7 @@ def colours(scheme: str) -> dict[str, str]:
 
 
 class InkedFigure(Figure):
-    """A figure of a size in inches, drawn without a window. Notebooks and pages show it as SVG."""
+    """A figure with a size in inches that opens no window. Notebooks and pages show it as SVG."""
 
     def __init__(self, width: float, height: float) -> None:
         super().__init__(figsize=(width, height), layout="constrained", facecolor=colours("light")["paper"])
@@ -51,7 +51,7 @@ class InkedFigure(Figure):
         drawn = re.sub(
             r"<metadata>.*?</metadata>", "", text.getvalue()[text.getvalue().index("<svg") :], flags=re.DOTALL
         )
-        drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # several figures of a page would have the same
+        drawn = re.sub(r'<g id="[^"]*"(/?)>', r"<g\1>", drawn)  # several figures of a page would share ids
         night = colours("dark")
         for name, day in colours("light").items():
             drawn = drawn.replace(day, f"light-dark({day}, {night[name]})")

@@ -1,9 +1,8 @@
-"""Memory events, made ready to be shown: which block each is about, what it is called, and a sentence for it.
+"""Prepare memory events for a figure: each event gets the number and name of its block, and a sentence.
 
-Events come as a list of :class:`~minitensor.engine.device.memory_log.MemoryEvent`, as a ``MemoryLog``, or as a
-recording
-(``with memory.record() as recording``). Early events may be missing, as in a bounded log: what is freed without having
-been made was there before the first event.
+Events are given as a list of :class:`~minitensor.engine.device.memory_log.MemoryEvent`, as a ``MemoryLog``, or as a
+recording (``with memory.record() as recording``). Early events may be missing, as in a bounded log: a block that is
+freed without having been allocated existed before the first event.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from memory_stage.sentences.words import code
 from memory_stage.trace.amounts import bytes_shown
 from minitensor.engine.device.memory_log import MemoryEvent
 
-#: Events that a figure shows; others tell of versions and of what was saved, and move no byte.
+#: The events that a figure shows; the others concern versions and saved tensors and move no bytes.
 SHOWN = ("alloc", "free", "oom", "segment_alloc", "segment_free", "write")
 
 
 def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
-    """The events of a log, of a recording, or of a list, of those kinds that a figure shows.
+    """Return the events of a log, a recording or a list that a figure shows.
 
     Args:
-        source: where they are.
-        device: the device whose events are meant; needed only where there are events of several.
+        source: the log, the recording or the list.
+        device: the device to show; needed only if there are events of several.
 
     Raises:
-        TypeError: it is none of these.
-        ValueError: there is no such event in it, or there are events of several devices.
+        TypeError: if ``source`` is none of these.
+        ValueError: if it has no such event, or events of several devices.
     """
     events = getattr(source, "events", source)
     if isinstance(events, (str, bytes)) or not isinstance(events, Iterable):
@@ -41,7 +40,7 @@ def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
     events = [event for event in events if event.kind in SHOWN and device in (None, event.device)]
     devices = sorted({event.device for event in events})
     if len(devices) > 1:
-        raise ValueError(f"there are events of {' and '.join(devices)}: say with device=... which are meant")
+        raise ValueError(f"there are events of {' and '.join(devices)}: choose one with device=...")
     if not events:
         whose = f" of {device}" if device else ""
         raise ValueError(f"there is no memory event{whose} to show: record while tensors are made and freed")
@@ -49,19 +48,19 @@ def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
 
 
 def name_of(event: MemoryEvent) -> str:
-    """What the memory of an event is called: the tensor's name; without one, what it is for or what made it."""
+    """Return the tensor's name or, in parentheses, the category or the operation of the event."""
     return event.name or f"({event.category or event.op or 'unnamed'})"
 
 
 @dataclass
-class Told:
-    """What a run of events says.
+class EventRun:
+    """A run of events, described for a figure.
 
     Attributes:
-        before: blocks that were there before the first event: number, name, bytes.
+        before: blocks that existed before the first event: number, name, bytes.
         events: one dict for each event, with its sentence as ``say``.
         reserved: bytes reserved before the first event.
-        peak, peak_at, end: the most bytes allocated, the index of the event at which, and the bytes at the end.
+        peak, peak_at, end: the peak of allocated bytes, the index of its event, and the bytes at the end.
     """
 
     before: list[dict[str, Any]] = field(default_factory=list)
@@ -72,20 +71,20 @@ class Told:
     end: int = 0
 
 
-def told(events: list[MemoryEvent], names: dict[str, int], start: tuple[int, int] | None = None) -> Told:
-    """The events in order, each with its block and its sentence.
+def described(events: list[MemoryEvent], names: dict[str, int], start: tuple[int, int] | None = None) -> EventRun:
+    """Describe the events in order, each with its block and its sentence.
 
     Args:
         events: the oldest first.
-        names: the number of each name; names that come up are added in their order.
-        start: bytes allocated and bytes reserved before the first event, where they are known. Without them, what the
-            events speak of counts.
+        names: the number of each name; new names are added in the order of their first events.
+        start: bytes allocated and bytes reserved before the first event. If they are not known, only the bytes that
+            appear in the events are counted.
     """
 
     def number_of(name: str) -> int:
         return names.setdefault(name, len(names))
 
-    result = Told(before=_blocks_before(events, number_of), reserved=_reserved_before(events))
+    result = EventRun(before=_blocks_before(events, number_of), reserved=_reserved_before(events))
     made = {block.pop("address"): (block["block"], block["name"], "") for block in result.before}
     count = len(made)
     now = result.peak = sum(block["bytes"] for block in result.before)
@@ -119,13 +118,13 @@ def told(events: list[MemoryEvent], names: dict[str, int], start: tuple[int, int
 
 
 def titled(title: str, events: Iterable[MemoryEvent]) -> str:
-    """The title of a figure; it says so when the bytes are those of a simulated GPU."""
+    """Return the title of a figure, with a note if the bytes are those of a simulated GPU."""
     is_simulated = any(event.device.endswith(":sim") for event in events)
     return f"{title} (simulated GPU)" if is_simulated and "simulated" not in title else title
 
 
 def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -> list[dict[str, Any]]:
-    """The blocks that are freed in these events without having been made in them."""
+    """Return the blocks that these events free and do not allocate."""
     made: set[int] = set()
     before: list[dict[str, Any]] = []
     for event in events:
@@ -140,7 +139,7 @@ def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -
 
 
 def _reserved_before(events: list[MemoryEvent]) -> int:
-    """Bytes of the segments that are given back without having been reserved in these events."""
+    """Return the bytes of the segments that these events give back and do not reserve."""
     reserved: set[int] = set()
     before = 0
     for event in events:
@@ -154,9 +153,10 @@ def _reserved_before(events: list[MemoryEvent]) -> int:
 
 
 def sentence(event: MemoryEvent, allocated: int, reserved: int, maker: str = "", most_so_far: bool = False) -> str:
-    """What happened, in one sentence of at most 35 words: who, how many bytes, and how many there are now.
+    """Describe an event in at most 35 words: the operation, its bytes, and the bytes that are allocated now.
 
-    ``maker`` is the operation that made what is freed.
+    Args:
+        maker: the operation that made the freed block.
     """
     size = bytes_shown(event.size)
     who = f"{code(event.op)}{f' (line {event.line})' if event.line else ''}" if event.op else ""

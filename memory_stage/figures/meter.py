@@ -1,12 +1,12 @@
-"""The memory meter: what a device's memory holds, live in a notebook, renewed after every cell.
+"""The memory meter: the bytes in use on a device, updated in a notebook after every cell.
 
     from book_kit import meter
     meter.show()                 # the device on which new tensors are made
     meter.show("gpu:sim")
 
-It reads counters that are kept anyway, so it costs the cells nothing, and it never resets a peak. What it shows is
-drawn by the figures' script: a CUDA device by way of CuPy, the simulated GPU, which says that it is simulated, or the
-host. In a page without a kernel it shows what it last showed.
+It reads counters that exist anyway, so it costs the cells nothing, and it never resets a peak. The device is a CUDA
+device through CuPy, the simulated GPU, or the host; the figures' script draws it. In a page without a kernel it shows
+its last reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_CELLS = 24  # the last ones are shown
 
 
 class Reading(NamedTuple):
-    """What a device's counters say, in bytes; ``capacity`` is None where it is not known."""
+    """A reading of a device's counters, in bytes; ``capacity`` is None if it is not known."""
 
     device: str
     allocated: int
@@ -37,10 +37,10 @@ class Reading(NamedTuple):
 
 
 def read(device: str | None = None) -> Reading:
-    """The counters of a device now; by default of the one on which new tensors are made.
+    """Read the counters of a device, by default of the one on which new tensors are made.
 
     Raises:
-        ValueError: there is no such device.
+        ValueError: if there is no such device.
     """
     gpu = current.gpu if device is None else device_named("meter", device)
     if gpu is None:
@@ -58,10 +58,10 @@ def _capacity_of_card() -> int | None:
 
 
 class Meter:
-    """The meter of one device; made by :func:`show`.
+    """The meter of one device; :func:`show` makes it.
 
     Attributes:
-        data: what is shown, as ``meter.schema.json`` describes it.
+        data: the input of the figure's script, as ``meter.schema.json`` describes it.
     """
 
     def __init__(self, device: str | None = None) -> None:
@@ -70,18 +70,20 @@ class Meter:
         self._before = read(device)
         self._shell: Any = None
         self._widget: Any = None
-        self.data = self._told(self._before, f"{_where(self._before)} holds {bytes_shown(self._before.allocated)}.")
+        self.data = self._described(
+            self._before, f"{_where(self._before)} holds {bytes_shown(self._before.allocated)}."
+        )
 
     # ---------- following the notebook's cells ----------
 
     def follow(self, shell: Any) -> None:
-        """Renew after every cell that ``shell`` (an IPython shell) runs, until :meth:`stop`."""
+        """Update the meter after every cell that ``shell`` (an IPython shell) runs, until :meth:`stop`."""
         self._shell = weakref.ref(shell)
         shell.events.register("pre_run_cell", self._about_to_run)
         shell.events.register("post_run_cell", self._has_run)
 
     def stop(self) -> None:
-        """Follow the cells no more; what was shown last stays."""
+        """Stop updating the meter; its last reading stays visible."""
         shell = self._shell() if self._shell is not None else None
         self._shell = None
         if shell is not None:
@@ -96,9 +98,9 @@ class Meter:
         self.note(f"[{number}]" if number else "[ ]")
 
     def note(self, label: str) -> None:
-        """Take a reading under ``label``: the difference is to the last one, or to the beginning of the cell."""
+        """Take a reading under ``label``. Its change is from the last reading or from the beginning of the cell."""
         before, now = self._before, read(self._device)
-        # Another device, or a new simulated one, begins from nothing.
+        # The counters of another device, or of a new simulated one, start at 0.
         begins = before.device != now.device or before.capacity != now.capacity
         change = now.allocated - (0 if begins else before.allocated)
         reserved = 0 if now.device == "cpu" else now.reserved - (0 if begins else before.reserved)
@@ -107,11 +109,11 @@ class Meter:
         del self._cells[:-MOST_CELLS]
         what = f"Cell {label}" if label.startswith("[") else f"“{label}”"
         did = f"{what} {_did(change, reserved)}"
-        self.data = self._told(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
+        self.data = self._described(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
         if self._widget is not None:
             self._widget.data = self.data
 
-    def _told(self, now: Reading, say: str) -> dict[str, Any]:
+    def _described(self, now: Reading, say: str) -> dict[str, Any]:
         simulated = ", simulated" if now.simulated else ""
         return {
             "schema": "meter/1",
@@ -127,7 +129,7 @@ class Meter:
     # ---------- shown ----------
 
     def figure(self) -> Figure:
-        """What the meter shows now, as a figure that stands still."""
+        """Return the current reading as a figure that is not updated."""
         now = self.data["now"]
         rows = [(name, bytes_shown(now[name])) for name in ("allocated", "reserved", "peak")]
         if self.data["capacity"]:
@@ -143,7 +145,7 @@ class Meter:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         figure = self.figure()
-        if os.environ.get("MINITENSOR_BOOK") == "1":  # a page has no kernel to renew it
+        if os.environ.get("MINITENSOR_BOOK") == "1":  # a page has no kernel that could update it
             return figure._repr_mimebundle_()
         try:
             if self._widget is None:
@@ -154,15 +156,15 @@ class Meter:
 
 
 def _did(change: int, reserved: int) -> str:
-    """What became of the bytes that tensors use, and of those that the allocator has taken from the device."""
+    """Describe the change of the bytes that tensors use and of those that the allocator has reserved."""
     if change:
-        told = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
+        phrase = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
     else:
-        told = "leaves what is allocated as it is" if reserved else "leaves the bytes as they are"
+        phrase = "leaves what is allocated as it is" if reserved else "leaves the bytes as they are"
     if not reserved:
-        return told
+        return phrase
     way = "takes {} from the device" if reserved > 0 else "gives {} back to the device"
-    return f"{told}, and the allocator {way.format(bytes_shown(abs(reserved)))}"
+    return f"{phrase}, and the allocator {way.format(bytes_shown(abs(reserved)))}"
 
 
 def _where(now: Reading) -> str:
@@ -184,13 +186,13 @@ _shown: list[Meter] = []
 
 
 def show(device: str | None = None) -> Meter:
-    """A meter that is renewed after every cell; the one shown before stops.
+    """Return a meter that is updated after every cell, and stop the previous one.
 
     Args:
         device: ``"gpu"``, ``"gpu:sim"`` or ``"cpu"``; by default the device on which new tensors are made.
 
     Raises:
-        ValueError: there is no such device.
+        ValueError: if there is no such device.
     """
     made = Meter(device)
     while _shown:

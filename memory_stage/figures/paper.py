@@ -1,10 +1,10 @@
-"""Figures for paper: the timeline and bars of bytes, drawn with matplotlib in the picture language of the stage.
+"""Figures for paper: the timeline and bars of bytes, drawn with matplotlib in the style of the stage.
 
     figure = figures.timeline({"normal": log, "in place": other})
     figure.savefig("peak.pdf")
 
-Colours are those of the stage, read from the one file that defines them, and every colour comes with a hatch, so that
-a figure can be told apart without colour and in print. Nothing here opens a window or changes matplotlib's settings.
+Colours are read from the file that defines those of the stage. Every colour has a hatch, so that a figure is readable
+without colour and in print. No function opens a window or changes matplotlib's settings.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memory_stage.figures.memory_events import Told, events_of, told
+from memory_stage.figures.memory_events import EventRun, described, events_of
 from memory_stage.trace.amounts import bytes_shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# One hatch for each of the eight looks of an alias: 1 to 4 in the four colours, 5 to 8 in the same with others.
+# One hatch for each of eight styles: 1 to 4 in the four colours, 5 to 8 in the same colours with other hatches.
 _HATCHES = ("", "////", "...", "|||", "---", "\\\\\\\\", "oo", "+++")
 _DASHES = ((0, (6, 3)), (0, (2, 2)), (0, (9, 3, 2, 3)), (0, (1, 3)))
 _MOST_NAMES = 8
 
 
 def tokens() -> dict[str, str]:
-    """The stage's colours on paper: ``ink``, ``muted``, ``a1`` to ``a4`` (lines), ``t1`` to ``t4`` (surfaces), ..."""
+    """Return the stage's colours: ``ink``, ``muted``, ``a1`` to ``a4`` (lines), ``t1`` to ``t4`` (surfaces), ..."""
     from memory_stage.figures.inked import colours
 
     return colours("light")
 
 
 def blank(width: float, height: float) -> Figure:
-    """An empty figure of so many inches."""
+    """Return an empty figure with a size in inches."""
     from memory_stage.figures.inked import InkedFigure
 
     return InkedFigure(width, height)
@@ -48,18 +48,19 @@ def timeline(
     width: float = 6.5,
     height: float = 3.2,
 ) -> Figure:
-    """Bytes over events: one run stacked by name, its peak marked, and the others as outlines over it.
+    """Draw bytes over events: one run stacked by name, with its peak marked, and the others as outlines over it.
 
     Args:
         runs: a run of memory events, or label -> run, as ``memory_stage.figures.timeline.show`` takes them.
         run: the label of the run to stack; the first by default.
-        device: whose events, where there are events of several devices.
-        title: written above; none by default, as captions on paper are the text's.
+        device: the device to show; needed only if there are events of several.
+        title: a title above the figure; none by default, because a paper has a caption.
         width, height: in inches.
 
     Raises:
-        ImportError: without matplotlib.
-        TypeError, ValueError: what is no run, or a label that no run has.
+        ImportError: if matplotlib is not installed.
+        TypeError: if ``runs`` contains something other than runs of memory events.
+        ValueError: if a run has no event, or no run has the label ``run``.
     """
     given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     if not given:
@@ -68,17 +69,17 @@ def timeline(
     if chosen not in given:
         raise ValueError(f"there is no run {chosen!r}; the runs are {', '.join(map(repr, given))}")
     names: dict[str, int] = {}
-    all_told = {label: told(events_of(each, device), names) for label, each in given.items()}
+    all_runs = {label: described(events_of(each, device), names) for label, each in given.items()}
     figure, axes = _axes(width, height)
     colour = tokens()
-    main = all_told[chosen]
+    main = all_runs[chosen]
     edges = range(len(main.events) + 1)
     below = [0] * len(main.events)
     for look, (name, held) in enumerate(_bands(main, list(names))):
         above = [b + h for b, h in zip(below, held, strict=True)]
         axes.stairs(above, edges, baseline=below, fill=True, label=_literal(name), **_look(look, name))
         below = above
-    for number, (label, other) in enumerate((label, each) for label, each in all_told.items() if label != chosen):
+    for number, (label, other) in enumerate((label, each) for label, each in all_runs.items() if label != chosen):
         dash = _DASHES[number % len(_DASHES)]
         axes.stairs(
             _totals(other),
@@ -98,8 +99,8 @@ def timeline(
         fontweight="bold",
         arrowprops={"arrowstyle": "-|>", "color": colour["ink"], "linewidth": 0.8},
     )
-    top = max(each.peak for each in all_told.values())
-    axes.set_xlim(0, max(len(each.events) for each in all_told.values()))
+    top = max(each.peak for each in all_runs.values())
+    axes.set_xlim(0, max(len(each.events) for each in all_runs.values()))
     axes.set_ylim(0, max(1, top) * 1.18)
     axes.xaxis.set_major_locator(_whole_numbers())
     axes.set_xlabel("events")
@@ -119,16 +120,16 @@ def bars(
     width: float = 6.5,
     height: float | None = None,
 ) -> Figure:
-    """Bytes as horizontal bars, one for each label, in the order given, each with its number.
+    """Draw bytes as horizontal bars, one for each label, in the given order, each with its number.
 
     Args:
         values: label -> bytes.
-        capacity: bytes of the device: a line, and a cross at every bar that is longer.
-        title, width, height: as in :func:`timeline`; the height follows the number of bars.
+        capacity: bytes of the device: a line, and a cross at every longer bar.
+        title, width, height: as in :func:`timeline`; by default the height depends on the number of bars.
 
     Raises:
-        ImportError: without matplotlib.
-        ValueError: there is no bar, or one is negative.
+        ImportError: if matplotlib is not installed.
+        ValueError: if there is no bar, or a negative one.
     """
     if not values or min(values.values()) < 0:
         raise ValueError(f"bars takes at least one label, and bytes of 0 or more, not {dict(values)!r}")
@@ -169,7 +170,7 @@ def bars(
     return figure
 
 
-# ---------- the picture language ----------
+# ---------- style ----------
 
 
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:
@@ -205,13 +206,13 @@ def _look(number: int, name: str) -> dict[str, Any]:
 
 
 def _literal(text: str) -> str:
-    """Text as it is: matplotlib reads what stands between dollar signs as mathematics, and hides "_" labels."""
+    """Escape a label: matplotlib reads text between dollar signs as mathematics, and hides labels that begin with _."""
     text = text.replace("$", r"\$")
     return f"\u200b{text}" if text.startswith("_") else text
 
 
 def _byte_axis(axis: Any, top: int) -> None:
-    """Round numbers of bytes in one unit, at most five."""
+    """Set at most five ticks at round numbers of bytes, in one unit."""
     if top >= 1024:
         step = 1
         while top / step > 5:
@@ -227,18 +228,19 @@ def _byte_axis(axis: Any, top: int) -> None:
     axis.grid(True, color=tokens()["rule"], linewidth=0.8)
 
 
-# ---------- what is stacked ----------
+# ---------- the stacked bands ----------
 
 
-def _totals(run: Told) -> list[int]:
-    """Bytes allocated after every event."""
+def _totals(run: EventRun) -> list[int]:
+    """Return the bytes allocated after every event."""
     return [sum(held) for held in zip(*(held for _, held in _bands(run, None)), strict=True)]
 
 
-def _bands(run: Told, names: Sequence[str] | None) -> list[tuple[str, list[int]]]:
-    """For each name the bytes that it holds after every event: those that ever hold most, and the others together.
+def _bands(run: EventRun, names: Sequence[str] | None) -> list[tuple[str, list[int]]]:
+    """Return the bytes of each name after every event: the largest names one by one, and the others as one band.
 
-    ``names`` gives the names by number; None puts everything into one band.
+    Args:
+        names: the names by number; None makes one band of everything.
     """
     count = len(run.events)
     held: dict[int, list[int]] = {}

@@ -1,6 +1,6 @@
-"""What data-parallel training costs each rank, as a figure for paper: bytes at the peak, and the time of a step.
+"""The cost of data-parallel training for each rank, as a figure for paper: bytes at the peak and time of a step.
 
-    ranks_figure.cost({1: [...], 2: [...], 4: [...]})     # for each number of ranks, what each rank measured
+    ranks_figure.cost({1: [...], 2: [...], 4: [...]})     # number of ranks -> the measurements of each rank
 
 Colours and hatches are those of the stage.
 """
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What is stacked: the names as measured, in bytes and in seconds.
+#: The stacked measurements: names of bytes, and names of seconds.
 BYTES = ("parameters", "gradients", "activations", "on the way")
 SECONDS = ("computing", "all-reduce")
 
 
 def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float = 6.5, height: float = 2.9) -> Figure:
-    """Bytes and seconds per rank, for each number of ranks: of the rank that took most.
+    """Draw bytes and seconds per rank for each number of ranks; of each value, the largest of all ranks.
 
     Args:
         measured: number of ranks -> for each rank the bytes of :data:`BYTES` and the seconds of :data:`SECONDS`.
         width, height: in inches.
 
     Raises:
-        ImportError: without matplotlib.
-        ValueError: when nothing was measured, or not on every rank.
+        ImportError: if matplotlib is not installed.
+        ValueError: if ``measured`` is empty or lacks a rank.
     """
     if not measured or any(len(each) != count for count, each in measured.items()):
-        raise ValueError("cost takes what every rank measured, for one or more numbers of ranks")
+        raise ValueError("cost takes the measurements of every rank, for one or more numbers of ranks")
     figure = blank(width, height)
     left, right = figure.subplots(1, 2, sharey=True)
     most = {count: {name: max(each[name] for each in those) for name in those[0]} for count, those in measured.items()}

@@ -1,10 +1,10 @@
-"""The stride explorer: click an index, see the arithmetic and the cell; change shape, strides and offset.
+"""The stride explorer: a click on an index shows its arithmetic and its cell; shape, strides and offset can be changed.
 
     x = mt.arange(12).reshape([3, 4])
     stride_explorer.show(x, views={"x": x, "x.t()": x.t(), "x[:, 1:3]": x[:, 1:3]}, index=[1, 2])
 
-The views are the engine's own: shape, strides and offset are read from the tensors given. What a reader types is
-checked by the same rule: every element has to lie inside the storage.
+The views are real: their shapes, strides and offsets are those of the given tensors. A reader's input is checked by
+the engine's rule that every element is inside the storage.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TITLE = "From an index to a cell"
 MOST_CELLS = 36
 MOST_ELEMENTS = 64
 
-# The figure's words, for the page's script and for Python alike: {key} stands for a value.
+# The figure's texts, for the page's script and for Python; {key} is replaced by a value.
 WORDS = {
     "element": "Element {index} is cell {cell}, at byte {byte}: {sum} = {cell}.",
     "moving": "One step further",
@@ -44,18 +44,18 @@ def show(
     title: str | None = None,
     ask: str | None = None,
 ) -> Figure:
-    """The explorer of a tensor and of views of it.
+    """Return the explorer of a tensor and of views of it.
 
     Args:
         tensor: a tensor whose storage has at most 36 elements.
-        views: label -> view on the same storage, to choose from; the tensor alone by default. The first is shown.
-        index: the element that is chosen at first; the last by default.
-        title: names the figure to a screen reader and in print.
+        views: label -> view on the same storage; by default the tensor alone. The first is shown first.
+        index: the element that is selected at first; by default the last.
+        title: the name of the figure for a screen reader and in print.
         ask: a question to think about before clicking; backticks mark code.
 
     Raises:
-        ValueError: the storage or a view is too large or empty to be drawn, a view lies on another storage, or there
-            is no element of that index.
+        ValueError: if the storage or a view is empty or too large to be drawn, a view has another storage, or there
+            is no element at ``index``.
     """
     storage = tensor._storage
     chosen = dict(views) if views else {"the tensor": tensor}
@@ -64,7 +64,7 @@ def show(
         raise ValueError(f"the stride explorer draws a storage of 1 to {MOST_CELLS} elements, not of {cells.size:,}")
     for label, view in chosen.items():
         if view._storage is not storage:
-            raise ValueError(f"the view {label!r} lies on another storage than the tensor: it is a copy, not a view")
+            raise ValueError(f"the view {label!r} has another storage than the tensor: it is a copy, not a view")
         if not 1 <= view.size <= MOST_ELEMENTS or view.ndim > 4:
             raise ValueError(
                 f"the stride explorer draws 1 to {MOST_ELEMENTS} elements in at most 4 dimensions, and {label!r} has "
@@ -91,7 +91,7 @@ def show(
 
 
 def cell_of(view: Mapping[str, Any], index: Sequence[int]) -> int:
-    """The cell of an element: the offset, and for every dimension index times stride."""
+    """Return the cell of an element: the offset plus, for every dimension, index times stride."""
     return view["offset"] + sum(i * stride for i, stride in zip(index, view["strides"], strict=True))
 
 
@@ -100,7 +100,7 @@ def _indexes(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _sentence(data: Mapping[str, Any]) -> str:
-    """What the figure says first, from the words that the page's script uses too."""
+    """Return the first sentence of the figure, from the texts that the page's script uses, too."""
     view, index = data["views"][0], data["opens"]
     words = data["words"]
     cell = cell_of(view, index)

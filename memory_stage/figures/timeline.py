@@ -1,13 +1,13 @@
-"""The timeline: bytes over events, stacked by name, the peak marked; several runs, one over the other.
+"""The timeline: bytes over events, stacked by name, with the peak marked; several runs are drawn over each other.
 
     with memory.record() as recording:
         step()
     timeline.show(recording, title="One training step")
     timeline.show({"normal": recording, "in place": other}, compare="kind of operation")
 
-A run is a recording, a `MemoryLog` of an allocator, or a list of `MemoryEvent`. Bytes are those that its events speak
-of: what was there before and stays is not in them. What the figure says is in every event's own sentence, made here;
-where things stand is the script's business.
+A run is a recording, a `MemoryLog` of an allocator, or a list of `MemoryEvent`. Only the bytes of its events count;
+blocks that exist before the first event and are never freed are not in them. This module writes a sentence for every
+event; the script decides the layout.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Any
 
-from memory_stage.figures.memory_events import Told, events_of, titled, told
+from memory_stage.figures.memory_events import EventRun, described, events_of, titled
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 
 TITLE = "Bytes over events"
-MOST_EVENTS = 1_000  # of one run, drawn one by one; beyond that the events of its smaller blocks are put together
+MOST_EVENTS = 1_000  # of one run, drawn one by one; of a longer run the events of smaller blocks are combined
 
 
 def show(
@@ -34,25 +34,26 @@ def show(
     capacity: int | None = None,
     device: str | None = None,
 ) -> Figure:
-    """The timeline of one run, or of several as label -> run.
+    """Return the timeline of one run, or of several.
 
     Args:
         runs: a run, or a mapping of labels to runs.
-        title: names the figure to a screen reader and in print.
+        title: the name of the figure for a screen reader and in print.
         ask: a question to think about before scrubbing; backticks mark code.
-        compare: heading of the table of runs, such as "kind of operation".
-        capacity: bytes of the device, drawn where it is near what is used.
-        device: whose events, where there are events of several devices.
+        compare: the heading of the table of runs, such as "kind of operation".
+        capacity: bytes of the device, drawn if it is close to the bytes in use.
+        device: the device to show; needed only if there are events of several.
 
     Raises:
-        TypeError, ValueError: what is no run, or holds no event.
+        TypeError: if ``runs`` contains something other than runs of memory events.
+        ValueError: if there is no run, or a run has no event.
     """
     given = dict(runs) if isinstance(runs, Mapping) else {"": runs}
     if not given:
         raise ValueError("timeline.show takes at least one run of memory events")
     names: dict[str, int] = {}
     events = {label: events_of(run, device) for label, run in given.items()}
-    all_told = {label: _thinned(told(run, names)) for label, run in events.items()}
+    all_runs = {label: _thinned(described(run, names)) for label, run in events.items()}
     data = {
         "schema": "timeline/1",
         "title": titled(title or TITLE, (event for run in events.values() for event in run)),
@@ -62,19 +63,19 @@ def show(
         "names": list(names),
         "runs": [
             {"label": label, "before": run.before, "reserved": run.reserved, "events": run.events}
-            for label, run in all_told.items()
+            for label, run in all_runs.items()
         ],
     }
-    first = next(iter(all_told.values()))
+    first = next(iter(all_runs.values()))
     return Figure(
         data,
         sentence=first.events[first.peak_at]["say"],
-        tables=[_runs_table(all_told, compare), _names_table(first, list(names))],
+        tables=[_runs_table(all_runs, compare), _names_table(first, list(names))],
         steps=[event["say"] for event in first.events] if len(first.events) <= 60 else (),
     )
 
 
-def _runs_table(runs: Mapping[str, Told], compare: str | None) -> FigureTable:
+def _runs_table(runs: Mapping[str, EventRun], compare: str | None) -> FigureTable:
     rows = [
         (label or "this run", bytes_shown(run.peak), str(run.peak_at + 1), bytes_shown(run.end), f"{len(run.events):,}")
         for label, run in runs.items()
@@ -82,8 +83,8 @@ def _runs_table(runs: Mapping[str, Told], compare: str | None) -> FigureTable:
     return FigureTable("Bytes of each run", (compare or "run", "peak", "at event", "at the end", "events"), rows)
 
 
-def _names_table(run: Told, names: list[str]) -> FigureTable:
-    """Who holds the bytes at the peak, the most first."""
+def _names_table(run: EventRun, names: list[str]) -> FigureTable:
+    """Return a table of the names that hold the bytes at the peak, the largest first."""
     held: dict[int, int] = {}
     rest = 0
     for entry in run.before:
@@ -108,9 +109,10 @@ def _names_table(run: Told, names: list[str]) -> FigureTable:
 # ---------- more events than can be drawn ----------
 
 
-def _thinned(run: Told, most: int = MOST_EVENTS) -> Told:
-    """The run with at most about ``2 * most`` events: of blocks too small to be seen, several that follow each other
-    are one event, which keeps their sum and the most that there was among them. Totals and peak stay exact.
+def _thinned(run: EventRun, most: int = MOST_EVENTS) -> EventRun:
+    """Reduce a run to about ``2 * most`` events at most: consecutive events of blocks too small to be seen become one.
+
+    The combined event has their sum and their highest total, so totals and peak stay exact.
     """
     if len(run.events) <= most:
         return run
@@ -140,12 +142,12 @@ def _thinned(run: Told, most: int = MOST_EVENTS) -> Told:
 
 
 def _change(entry: dict[str, Any]) -> int:
-    """How many bytes more an event leaves allocated."""
+    """Return by how many bytes an event changes the allocated total."""
     return {"alloc": 1, "free": -1, "rest": 1}.get(entry["do"], 0) * entry.get("bytes", 0)
 
 
 def _together(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
-    """Events of small blocks as one; ``before`` bytes are allocated before them."""
+    """Combine events of small blocks into one; ``before`` bytes are allocated before them."""
     totals = list(accumulate(map(_change, entries)))
     now, top = totals[-1], max(0, *totals)
     change = f"{bytes_shown(abs(now))} {'more' if now > 0 else 'fewer'}" if now else "the same number"
@@ -154,7 +156,7 @@ def _together(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
 
 
 def _peak_at(events: list[dict[str, Any]], before: list[dict[str, Any]], peak: int) -> int:
-    """The first event at which, or among which, ``peak`` bytes are allocated."""
+    """Return the index of the first event, single or combined, at which ``peak`` bytes are allocated."""
     now = sum(block["bytes"] for block in before)
     for index, entry in enumerate(events):
         if entry["do"] == "rest" and now + entry["top"] == peak:

@@ -1,4 +1,4 @@
-"""The what-fits explorer: which batch and which size fit on a device, for each kind of program.
+"""The what-fits explorer: the batches and sizes that fit on a device, for each kind of program.
 
     def normal(batch, size):
         x = mt.zeros([batch, 64, size, size])
@@ -9,9 +9,9 @@
 
     what_fits.show({"normal": normal, "in place": in_place}, sizes=[128, 256, 512], batches=[1, 2, 4, 8, 16])
 
-No memory of that size is needed. The engine runs each program at a few small sizes, and what it allocates at any other
-follows from those runs (`memory_stage.figures.allocation_law` says how, and what counts). The allocator is then
-replayed for every choice, byte by byte: its rounding, its segments, and where it runs out.
+No memory of that size is needed. Each program runs at a few small sizes, from which its allocations at any other size
+are derived (see `memory_stage.figures.allocation_law`). A simulated allocator then replays every choice byte by byte,
+with its rounding and its segments, and finds the operation at which memory runs out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from minitensor.engine.device.profiles import Profile
 TITLE = "What fits on a device (simulated)"
 CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")
 
-# The figure's words, for the page's script and for Python alike: {key} stands for a value.
+# The figure's texts, for the page's script and for Python; {key} is replaced by a value.
 WORDS = {
     "fits": "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak and reserves "
     "{reserved}: it fits in {capacity}, and {left} are left.",
@@ -43,7 +43,7 @@ WORDS = {
     "none": "No {batchName} of the list fits at this {sizeName}.",
 }
 
-FITS, RELEASED, STOPPED = 0, 1, 2  # how a choice ends; from STOPPED on it is the number of the operation that stops
+FITS, RELEASED, STOPPED = 0, 1, 2  # the result of a choice; STOPPED + n: memory runs out at operation number n
 
 
 def show(
@@ -64,22 +64,22 @@ def show(
     ask: str | None = None,
     compare: str | None = None,
 ) -> Figure:
-    """The explorer of several programs.
+    """Return the explorer of several programs.
 
     Args:
-        programs: label -> function of a batch and a size. It may return what it likes.
-        batches, sizes: what a reader may choose, rising.
+        programs: label -> function of a batch and a size; its result is not used.
+        batches, sizes: the reader's choices.
         capacities: of the device, in bytes or as "8 GiB".
-        policies: in-place policies to run each program under; the one in force by default.
-        profile: whose allocator is replayed: "torch", "paddle", or a ``Profile``.
-        run_at: four sizes, small, at which the programs are really run.
-        batch_name, size_name: what the two numbers are called in the figure.
-        batch, size, capacity: what is chosen at first; the middle ones by default.
+        policies: in-place policies to run each program under; by default the current one.
+        profile: the allocator to replay: "torch", "paddle", or a ``Profile``.
+        run_at: four small sizes at which the programs run.
+        batch_name, size_name: the names of the two numbers in the figure.
+        batch, size, capacity: the first choice; by default the middle of each list.
         title, ask: as in the stage.
-        compare: heading of the table of programs.
+        compare: the heading of the table of programs.
 
     Raises:
-        ValueError: a program's allocations do not follow the rule above, or nothing is there to choose from.
+        ValueError: if a program's allocations do not follow the law, or there is nothing to choose from.
     """
     if not (programs and batches and sizes and capacities):
         raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
@@ -134,7 +134,7 @@ def _position(what: str, values: Sequence[int], chosen: int | None) -> int:
 
 @dataclass
 class _Asked:
-    """What may be chosen, and the answers to all of it."""
+    """The choices of a reader, and the answers to all of them."""
 
     laws: list[Law]
     batches: list[int]
@@ -143,7 +143,7 @@ class _Asked:
     profile: str | Profile
 
     def answers(self) -> dict[str, Any]:
-        """The part of the figure's data that depends on what may be chosen."""
+        """Return the part of the figure's data that depends on the choices."""
         ops: dict[str, int] = {}
         kinds = []
         for law in self.laws:
@@ -166,7 +166,7 @@ class _Asked:
         }
 
     def _answer(self, law: Law, batch: int, size: int, ops: dict[str, int]) -> tuple[int, int, list[int]]:
-        """Peak and reserved bytes on a device without end, and how it ends on each device."""
+        """Return peak and reserved bytes on a device without limit, and the result on each device."""
         nbytes = law.sizes(batch, size)
         allocator, _ = replay(law.events, nbytes, self.profile, 1 << 62)
         ends = []
@@ -197,7 +197,7 @@ def _verdict(kind: dict[str, Any], end: int) -> str:
 
 
 def _sentence(data: dict[str, Any]) -> str:
-    """What the figure says first, from the words that the page's script uses too."""
+    """Return the first sentence of the figure, from the texts that the page's script uses, too."""
     opens, words = data["opens"], data["words"]
     kind, batch, size = data["kinds"][opens["kind"]], opens["batch"], opens["size"]
     capacity = data["capacities"][opens["capacity"]]

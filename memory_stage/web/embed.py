@@ -1,9 +1,8 @@
-"""HTML that leaves a cell as its output.
+"""Build the HTML of a cell's output.
 
-* Text that a chapter or a program supplies never becomes markup: only a pair of backticks means something
-  (code).
-* A script or style sheet is written into an output once per kernel session, or not at all where the page
-  brings its own. Every asset guards itself against a second definition, so a copy too many does no harm.
+* The text of a chapter or a program is escaped; only a pair of backticks has a meaning (code).
+* A script or style sheet is written into an output once per kernel session, or not at all if the page links it. Every
+  asset checks whether it is already defined, so a second copy does no harm.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from typing import Any
 
 _CODE_SPAN = re.compile(r"`([^`]+)`")
 
-# Asset name -> the cell id and the execution count of the run that carried it.
+# Asset name -> the cell id and the execution count of the run whose output has it.
 _carriers: dict[str, tuple[str | None, int | None]] = {}
 
 
 def prose(text: str) -> str:
-    """`text` as HTML: everything escaped, and what stands between a pair of backticks as `<code>`."""
+    """Return `text` as HTML: everything is escaped, and text between two backticks becomes `<code>`."""
     pieces = _CODE_SPAN.split(text)
     pieces[0::2] = [html.escape(piece) for piece in pieces[0::2]]
     pieces[1::2] = [_code(span) for span in pieces[1::2]]
@@ -36,13 +35,15 @@ def _code(span: str) -> str:
 
 
 def page_assets(*names: str, package: str) -> str:
-    """The `<style>` and `<script>` elements of the named assets, for the front of a cell's HTML output.
+    """Return the `<style>` and `<script>` elements of assets, to precede a cell's HTML output.
 
-    `names` are files of the folders `css` and `built` of `package`, ending in `.css` or `.js`. The answer is empty
-    where nothing is needed: inside the book (environment variable `MINITENSOR_BOOK=1`, whose pages link the same
-    files), and in a kernel session that has carried them already. The cell that carried them carries them
-    again when it is run again, because its first output is gone then. Colab shows each output in a frame of
-    its own, so there every output carries them.
+    The result is empty in the book (environment variable `MINITENSOR_BOOK=1`), whose pages link the same files, and in
+    a kernel session in which another cell has the assets in its output. If that cell runs again, it includes them
+    again, because its first output is replaced. Colab shows each output in a separate frame, so there every output
+    includes them.
+
+    Args:
+        names: files of the folders `css` and `built` of `package`, ending in `.css` or `.js`.
     """
     return "".join(_element(name, package) for name in names if _must_carry(name))
 
@@ -74,7 +75,7 @@ def _must_carry(name: str) -> bool:
 
 
 def _current_run() -> tuple[str | None, int | None]:
-    """The id of the running cell (None where the front end sends none) and its execution count."""
+    """Return the id of the running cell (None if the front end sends none) and its execution count."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     if shell is None:
@@ -92,12 +93,12 @@ def _element(name: str, package: str) -> str:
 
 
 def _script(source: str) -> str:
-    # "</" would end the element early if it stood in a string of the script; "<\/" means the same there.
+    # In a string of the script, "</" would end the element early; "<\/" means the same.
     return "<script>\n" + source.replace("</", "<\\/") + "</script>\n"
 
 
-#: Pictures are drawn for letters as wide as Arial's. Where the reader's machine has wider ones only, as some with Linux
-#: do, they are made smaller, or words would run into each other.
+#: Pictures are laid out for letters as wide as Arial's. If the reader's machine has only wider fonts, as on some Linux
+#: systems, the letters are scaled down so that words do not overlap.
 _FONT = (
     "@font-face { font-family: as-wide-as-arial; src: local('DejaVu Sans'), local('Verdana'); size-adjust: 86% } "
     "@font-face { font-family: as-wide-as-arial; font-weight: 600 700; "
@@ -107,7 +108,7 @@ _FONT = (
 )
 
 
-#: The arrow keys step as soon as the page is there: nothing else on it takes them.
+#: Focus the slider when the page loads, so that the arrow keys step: nothing else on the page uses them.
 _KEYS = """\
 addEventListener("load", () => {
   const slider = document.querySelector("memory-stage")?.shadowRoot?.querySelector("input[type=range]");
@@ -117,7 +118,7 @@ addEventListener("load", () => {
 
 
 def whole_page(title: str, body: str, script: str) -> str:
-    """A page of its own that needs no other file and asks no host: `title` is text, `body` is HTML."""
+    """Return a page that loads nothing from other files or hosts. `title` is text, `body` is HTML."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -130,7 +131,7 @@ def whole_page(title: str, body: str, script: str) -> str:
 
 
 def as_data(data: dict[str, Any]) -> str:
-    """The data of an element as JSON that may stand in an HTML page: nothing in it ends the script element early."""
+    """Return the data of an element as JSON for a script element; nothing in it can end that element early."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     # Inside JSON, < and > and & occur in strings only, where their escapes mean the same.
     text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -49,10 +49,14 @@ def _v8() -> Script:
 
 
 def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760) -> str:
-    """The picture of one step as a complete SVG, light and dark, equal to what the page draws at `width` px.
+    """Return the picture of one step that the page draws at `width` px, as a complete SVG for light and dark schemes.
 
-    `step` counts from 0; None is the last. Raises ImportError without mini-racer, IndexError for a step or variant
-    that the trace does not have.
+    Args:
+        step: counted from 0; None is the last.
+
+    Raises:
+        ImportError: if mini-racer is not installed.
+        IndexError: if the trace has no such step or variant.
     """
     steps = trace["variants"][variant]["steps"]
     step = len(steps) - 1 if step is None else range(len(steps))[step]

@@ -57,7 +57,6 @@ REPEATED_CLASSES = {
     "Statement",
     "Unversioned",
     "_Hook",
-    "_Segment",
 }
 
 #: Names of files that hold the same thing in each of their folders, and how these differ.

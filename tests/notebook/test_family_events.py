@@ -27,7 +27,7 @@ def event(kind, address, size, **more):
 
 
 def test_a_run_is_told_with_bytes_names_and_lines():
-    run = memory_events.told(
+    run = memory_events.described(
         [
             event("alloc", 10, 512, requested=500, name="x", op="randn", line=3),
             event("alloc", 20, 256, op="add", line=4),
@@ -53,7 +53,7 @@ def test_what_is_freed_without_having_been_made_was_there_before():
         event("segment_free", 5, 200),
         event("free", 40, 7, name="z"),
     ]
-    run = memory_events.told(events, {})
+    run = memory_events.described(events, {})
     assert [(block["bytes"], block["block"]) for block in run.before] == [(100, 1), (7, 2)]
     assert (run.reserved, run.peak, run.peak_at, run.end) == (200, 107, 0, 30)
     table = timeline.show(events).tables[1]
@@ -71,7 +71,7 @@ def test_peak_and_totals_are_the_allocators_own(seed):
         else:
             blocks.append(log.allocate(rng.choice([100, 3000, 50_000, 3_000_000]), name=rng.choice("abcdefghijkl")))
         totals.append(log.allocator.allocated)
-    run = memory_events.told(list(log.events), {})
+    run = memory_events.described(list(log.events), {})
     assert (run.peak, run.end) == (log.allocator.max_allocated, log.allocator.allocated)
     for most in (50, 400):
         thin = timeline._thinned(run, most)
@@ -104,7 +104,7 @@ def test_a_recording_of_the_engine_makes_a_timeline():
 
 def test_events_of_two_devices_have_to_be_told_apart():
     events = [event("alloc", 1, 8, device="cpu"), event("alloc", 1, 512, device="gpu:sim")]
-    with pytest.raises(ValueError, match="events of cpu and gpu:sim: say with device="):
+    with pytest.raises(ValueError, match="events of cpu and gpu:sim: choose one with device="):
         timeline.show(events)
     assert timeline.show(events, device="cpu").data["runs"][0]["events"][0]["bytes"] == 8
 

@@ -54,7 +54,7 @@ def test_python_says_what_the_page_says():
 @pytest.mark.parametrize("make, said", [
     (lambda x: {"tensor": mt.zeros([37])}, "1 to 36 elements, not of 37"),
     (lambda x: {"tensor": mt.zeros([0])}, "1 to 36 elements, not of 0"),
-    (lambda x: {"tensor": x, "views": {"copy": x + 1}}, "'copy' lies on another storage"),
+    (lambda x: {"tensor": x, "views": {"copy": x + 1}}, "'copy' has another storage"),
     (lambda x: {"tensor": x, "index": [4, 0]}, "has no element of index .4, 0."),
     (lambda x: {"tensor": x, "index": [1]}, "has no element of index .1."),
 ])  # fmt: skip
@@ -193,9 +193,9 @@ def test_programs_that_follow_no_law_are_refused():
     def cubic(batch, size):
         mt.ones([size, size, size])
 
-    with pytest.raises(ValueError, match="takes other blocks at batch 2, size 4"):
+    with pytest.raises(ValueError, match="allocates other blocks at batch 2, size 4"):
         what_fits.show({"p": more_blocks})
-    with pytest.raises(ValueError, match="takes other numbers of bytes at batch 3, size 16"):
+    with pytest.raises(ValueError, match="allocates other numbers of bytes at batch 3, size 16"):
         what_fits.show({"p": cubic})
 
 

@@ -25,7 +25,7 @@ def stack_of(axes):
 def test_the_stack_adds_up_to_what_was_allocated():
     log = family.log_of("normal")
     axes = paper.timeline({"normal": log, "in place": family.log_of("in place")}).axes[0]
-    run = memory_events.told(memory_events.events_of(log), names := {})
+    run = memory_events.described(memory_events.events_of(log), names := {})
     bands = stack_of(axes)
     assert list(bands) == ["x", "w", "h", "h2", "r", "(relu gradient)", "w.grad", "2 others"]
     totals = [sum(column) for column in zip(*bands.values(), strict=True)]

@@ -43,7 +43,7 @@ def test_the_legends_keep_apart_and_stay_on_the_paper():
 
 @pytest.mark.parametrize("measured", [{}, {2: [rank(1.0, 1.0, 1.0)]}])
 def test_what_was_not_measured_on_every_rank_is_not_drawn(measured):
-    with pytest.raises(ValueError, match="what every rank measured"):
+    with pytest.raises(ValueError, match="the measurements of every rank"):
         ranks_figure.cost(measured)
 
 
