@@ -14,7 +14,7 @@ from memory_stage.model.finished_step import Done
 
 def package_of(done: Done) -> str:
     """Return the package of the program's tensors, ``paddle`` or ``torch``; "" while that is not known."""
-    for entry in done.ledger.tensors.values():
+    for entry in done.ledger.tensors.entries.values():
         x = entry.ref()
         package = "" if x is None else type(x).__module__.partition(".")[0]
         if package in ("paddle", "torch"):

@@ -1,7 +1,5 @@
-"""The books of a recording: which storages, tensors, groups and nodes there are, and what each step did to them.
+"""The model of a recording: storages, tensors, groups and nodes, and the changes of each step.
 
-* :mod:`~memory_stage.model.ledger` is all of them; :mod:`~memory_stage.model.changes` is what happened in a step.
-* Nobody is asked here but the engine, through its protocol; nothing is said in sentences.
-
-May import: ``stage.cells``, and of ``stage.engines`` the protocol.
+* :class:`~memory_stage.model.ledger.Ledger` has all of them; :mod:`~memory_stage.model.changes` has the changes.
+* The model reads the program's objects through the engine's protocol only, and writes no sentences.
 """

@@ -1,4 +1,4 @@
-"""What happened in one step, in the order in which it happened: what the sentences are written from."""
+"""Changes in one step, in order; the sentences are written from them."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ if TYPE_CHECKING:
     from memory_stage.model.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
 
 
-#: In place of the name of an operation, where a write was found and none was told.
+#: The name of the operation for a write that was found and emitted no event.
 UNTOLD = "an update"
 
 
 @dataclass(eq=False)
 class Allocated:
-    """A storage came to be."""
+    """A storage was allocated."""
 
     storage: StorageEntry
 
 
 @dataclass(eq=False)
 class StorageFreed:
-    """A storage went."""
+    """A storage was freed."""
 
     storage: StorageEntry
 
 
 @dataclass(eq=False)
 class TensorFreed:
-    """A tensor went."""
+    """A tensor was freed."""
 
     tensor: TensorEntry
 
 
 @dataclass(eq=False)
 class Operated:
-    """An operation did something.
+    """A change made by an operation.
 
-    ``op`` is what the engine calls it; empty where no operation told. ``word`` is what a sentence calls it, if that is
-    another name, and ``at`` the place in the program and what stands there, where that is known.
+    Attributes:
+        op: its name in the engine; empty if no operation emitted an event.
+        word: its name in sentences, if that is another one.
+        at: the instruction in the program and the expressions there, if they are known.
     """
 
     op: str
@@ -49,7 +51,7 @@ class Operated:
 
     @property
     def called(self) -> str:
-        """What a sentence calls the operation."""
+        """The name of the operation in sentences."""
         return self.word or self.op
 
 
@@ -64,24 +66,24 @@ class Made(Operated):
 
 @dataclass(eq=False)
 class Viewed(Operated):
-    """A view made a tensor on an old storage."""
+    """A view made a tensor on an existing storage."""
 
     tensor: TensorEntry
     base: TensorEntry | None
     same_group: bool
-    node: NodeEntry | None = None  # of a layer written by hand, which gives its result a history
+    node: NodeEntry | None = None  # of a custom layer, which gives its result a history
 
 
 @dataclass(eq=False)
 class Preserved:
-    """Just before a write, bytes that savers still need were copied, or had been before.
+    """Saved bytes were copied just before a write, or by an earlier write.
 
-    A saver that was recorded before the first step is told by the name of its operation.
+    A node from before the first step is given as the name of its operation.
     """
 
-    savers: list[NodeEntry | str] = field(default_factory=list)  # for whom bytes were copied
-    idle: list[NodeEntry | str] = field(default_factory=list)  # for whom that was done before
-    nbytes: int = 0  # copied now
+    savers: list[NodeEntry | str] = field(default_factory=list)  # nodes whose bytes were copied
+    idle: list[NodeEntry | str] = field(default_factory=list)  # nodes whose bytes had been copied before
+    nbytes: int = 0  # copied for this write
     storages: list[StorageEntry] = field(default_factory=list)  # of the copies
 
 
@@ -93,15 +95,15 @@ class Wrote(Operated):
     storage: StorageEntry
     before: int  # version
     cover: Cover
-    victims: list[SaveEntry]  # what became stale
-    preserved: Preserved | None  # under "copy_on_write", when the write covers what somebody saved
-    spared: list[SaveEntry]  # under "copy_on_write": saved before, right still, in cells that the write left alone
+    victims: list[SaveEntry]  # that became stale
+    preserved: Preserved | None  # under "copy_on_write", if the write covers saved cells
+    spared: list[SaveEntry]  # under "copy_on_write": still right, in cells that the write left alone
     wanted_gradient: bool  # before the write
     node: NodeEntry | None = None
-    own: list[StorageEntry] = field(default_factory=list)  # what the operation kept of its input: a copy, or marks
+    own: list[StorageEntry] = field(default_factory=list)  # copies or marks of its input that the operation saved
     recording: bool = True  # whether gradients were recorded
     reads: list[TensorEntry] = field(default_factory=list)  # other tensors that it read
-    taken: list[SaveEntry] = field(default_factory=list)  # overwritten, and backward compares no version of them
+    taken: list[SaveEntry] = field(default_factory=list)  # overwritten, without a version that backward compares
 
 
 @dataclass(eq=False)
@@ -114,27 +116,27 @@ class Reshaped(Operated):
 
 @dataclass(eq=False)
 class Moved(Operated):
-    """A tensor went to another storage; ``op`` is empty when no operation told of it."""
+    """A tensor moved to another storage; ``op`` is empty if no operation emitted an event."""
 
     tensor: TensorEntry
-    old: dict[str, Any]  # how it looked
+    old: dict[str, Any]  # its shape, strides and so on before
     left: StorageEntry
 
 
 @dataclass(eq=False)
 class Unversioned(Operated):
-    """Memory was written and no version tells; ``op`` is empty when numpy or another library did it."""
+    """Memory was written and no version changed; ``op`` is empty if numpy or another library wrote it."""
 
-    tensor: TensorEntry | None  # through which it was written; None when numpy or another library did it
+    tensor: TensorEntry | None  # through which it was written; None if numpy or another library wrote it
     storage: StorageEntry
     cover: Cover
-    used: list[SaveEntry]  # what was saved of these cells and is held to be right still
-    checked: bool  # whether backward will find out: ``check_foreign_writes`` noted all of them
+    used: list[SaveEntry]  # saved tensors with these cells that backward takes for right
+    checked: bool  # True if backward will raise: ``check_foreign_writes`` has copies of all of them
 
 
 @dataclass(eq=False)
 class Asked:
-    """The program has asked for the gradient of a tensor that keeps none: it is no leaf."""
+    """The program has read ``.grad`` of a tensor that has none because it is no leaf."""
 
     tensor: TensorEntry
 
@@ -143,7 +145,7 @@ class Asked:
 class Unseen:
     """The program does something that is not recorded."""
 
-    text: str  # what, and why: a sentence
+    text: str  # a sentence with the reason
 
 
 @dataclass(eq=False)
@@ -151,9 +153,9 @@ class Elsewhere:
     """Another thread, whose steps are not shown, made a storage or wrote it."""
 
     storage: StorageEntry
-    before: int | None  # version; None where it made the storage
-    version: int  # that it made last
-    victims: list[SaveEntry]  # what became stale
+    before: int | None  # version; None if the thread made the storage
+    version: int  # after the write
+    victims: list[SaveEntry]  # that became stale
 
 
 @dataclass(eq=False)
@@ -169,12 +171,12 @@ class Named:
 
     name: str
     tensor: TensorEntry
-    before: TensorEntry | None  # what the name stood for
+    before: TensorEntry | None  # that the name referred to
 
 
 @dataclass(eq=False)
 class Unnamed:
-    """A name went."""
+    """A name was deleted, or refers to no tensor now."""
 
     name: str
     tensor: TensorEntry
@@ -182,9 +184,9 @@ class Unnamed:
 
 @dataclass(eq=False)
 class Started:
-    """Backward starts."""
+    """Backward started."""
 
-    label: str  # of the state it starts at, as a sentence names it; empty when the trace does not know it
+    label: str  # of the state that it starts at, as in sentences; empty if the trace does not show it
     gradient: str
 
 
@@ -193,9 +195,9 @@ class Sent:
     """A gradient that a node passed on."""
 
     to: NodeEntry | None
-    label: str  # of the state it is for, as a sentence names it; empty for a value that the trace does not know
+    label: str  # of the state that it is for, as in sentences; empty if the trace does not show it
     text: str
-    total: str  # the sum of what has arrived there so far
+    total: str  # the sum of the gradients that have arrived there so far
 
 
 @dataclass(eq=False)
@@ -204,56 +206,56 @@ class Passed:
 
     node: NodeEntry | None
     op: str
-    gradient: str  # what came in; empty when an earlier step told it
+    gradient: str  # that it received; empty if an earlier step has said it
     sent: list[Sent]
-    done: bool = False  # whether its rules have run
-    seen: bool = True  # whether it is known what it sends
-    reshapes: bool = False  # whether what it sends has another shape than what came in
+    done: bool = False  # True once its backward function has run
+    seen: bool = True  # True if the gradients that it sends are known
+    reshapes: bool = False  # True if these have another shape than the gradient that it received
 
 
 @dataclass(eq=False)
 class Collected:
-    """A gradient was left at a leaf."""
+    """A leaf received its gradient."""
 
-    leaf: str  # its name; empty when it has none
+    leaf: str  # its name; empty if it has none
     gradient: str
     storage: StorageEntry
 
 
 @dataclass(eq=False)
 class Called:
-    """A function of the notebook was entered."""
+    """A function of the notebook was called."""
 
     function: str  # with its class: ``Net.forward``
 
 
 @dataclass(eq=False)
 class Returned:
-    """A function of the notebook came back to this statement."""
+    """A function of the notebook returned to this statement, or yielded."""
 
     function: str  # with its class
-    may_go_on: bool = False  # a generator, which may only wait
-    since: int = 0  # the step in which it began, or went on
-    value: TensorEntry | None = None  # what it returned or yielded, when that is a tensor
-    inside: list[TensorEntry] = field(default_factory=list)  # the tensors in what it returned or yielded
+    may_go_on: bool = False  # True for a generator, which may be suspended
+    since: int = 0  # the step in which it began or resumed
+    value: TensorEntry | None = None  # its result, if that is a tensor
+    inside: list[TensorEntry] = field(default_factory=list)  # the tensors in its result
 
 
 @dataclass(eq=False)
 class Resumed:
-    """A generator of the notebook goes on where it waited."""
+    """A generator of the notebook resumed."""
 
     function: str  # with its class
-    place: str  # what its local names are told to be in
-    names: dict[str, TensorEntry]  # its local names for tensors, as they were when it came to wait
+    place: str  # the function and its number, as behind its local names
+    names: dict[str, TensorEntry]  # its local names for tensors when it was suspended
 
 
 @dataclass(eq=False)
 class Hooked:
-    """A hook of the program was given a gradient in backward."""
+    """A hook of the program was called with a gradient in backward."""
 
-    of: str  # the state whose gradient it is, as a sentence names it; empty when the trace does not know it
+    of: str  # the state with this gradient, as in sentences; empty if the trace does not show it
     given: str
-    answer: str  # empty when it answered None: backward goes on with what it was given
-    storage: StorageEntry | None = None  # of the answer
-    itself: bool = False  # whether it was given the gradient itself, and not a copy
-    now: str = ""  # what the gradient is since, where the hook has written into it
+    answer: str  # its result; empty if it returned None, so that backward uses the given gradient
+    storage: StorageEntry | None = None  # of the result
+    itself: bool = False  # True if it was given the gradient and not a copy
+    now: str = ""  # the gradient after the hook, if the hook wrote into it

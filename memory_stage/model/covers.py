@@ -1,4 +1,4 @@
-"""Which cells of a storage a write covered."""
+"""The cells of a storage that a write covered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from memory_stage.engines.protocol import Layout
 from memory_stage.trace import cells
 
-MOST_PICKED = 10_000  # cells that an index picks are told apart; of more, the first and the last
+MOST_PICKED = 10_000  # cells selected by an index; of more, only the first and the last are in ``runs``
 
 
 @dataclass
@@ -19,8 +19,9 @@ class Cover:
     """The cells that a write covered.
 
     Attributes:
-        runs: of neighbours, rising; ``exact`` when they hold no other cells.
-        count: how many cells.
+        runs: first and last cells of contiguous runs, in rising order.
+        count: number of cells.
+        exact: True if the runs have no other cells.
     """
 
     runs: list[cells.Run]
@@ -29,19 +30,19 @@ class Cover:
     _holds: Callable[[int], bool] | None = None
 
     def holds(self, cell: int) -> bool:
-        """Whether it was written."""
+        """True if a cell was written."""
         if not any(first <= cell <= last for first, last in self.runs):
             return False
         return self._holds is None or self._holds(cell)
 
     @classmethod
     def all_of(cls, length: int) -> Cover:
-        """Every cell of a storage that has so many."""
+        """Return the cover of a whole storage of ``length`` cells."""
         return cls([(0, length - 1)] if length else [], length)
 
     @classmethod
     def of_write(cls, written: Layout | np.ndarray) -> Cover:
-        """What a write covered, as the engine says it: a layout, or cells one by one."""
+        """Return the cover of a write: a layout, or the rising indexes of its cells."""
         if isinstance(written, np.ndarray):
             return cls.picked(written)
         shape, strides, offset = written
@@ -54,13 +55,13 @@ class Cover:
 
     @classmethod
     def picked(cls, numbers: np.ndarray) -> Cover:
-        """Cells that are given one by one, rising."""
+        """Return the cover of cells that are given by their rising indexes."""
         if numbers.size <= MOST_PICKED:
             return cls(cells.merged((i, i) for i in numbers.tolist()), numbers.size)
         first, last = int(numbers[0]), int(numbers[-1])
         marks = np.zeros(last - first + 1, bool)
         marks[numbers - first] = True
-        bits = np.packbits(marks)  # kept as long as the recording
+        bits = np.packbits(marks)  # smaller, since it lives as long as the recording
 
         def holds(cell: int) -> bool:
             byte, bit = divmod(cell - first, 8)

@@ -1,6 +1,6 @@
-"""What a recording knows of each storage, tensor, group, memory state, node and saved tensor.
+"""Entries of a recording for storages, tensors, groups, memory states, nodes and saved tensors.
 
-Entries hold identities, texts and weak references; never an object of the program.
+Entries have identities, texts and weak references, and never refer to an object of the program.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class StorageEntry:
     nbytes: int
     version: int
     event: Event
-    step: int  # in which it was made; -1 for one that was there before
-    counted: int = 0  # of its bytes, those that the meter counts
-    #: The storage whose memory this is: itself, unless this is a second counter of versions over the same memory.
+    step: int  # that made it; -1 if it existed before the first step
+    counted: int = 0  # bytes of it that the meter counts
+    #: The storage with this memory, if this is a second counter of versions over it.
     over: StorageEntry | None = None
     ref: Any = None  # a weak reference to that counter
     seen_by_tensor: bool = False
     freed: bool = False
     aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
-    groups: list[Group] = field(default_factory=list)  # that ever looked at it
-    saves: list[SaveEntry] = field(default_factory=list)  # that were made of it
-    known: set[int] = field(default_factory=set)  # cells whose numbers are told
-    #: Writes so far, and the cells that each covered. Only for storages that are not shown whole.
+    groups: list[Group] = field(default_factory=list)  # that ever had tensors on it
+    saves: list[SaveEntry] = field(default_factory=list)  # tensors on it that were saved for backward
+    known: set[int] = field(default_factory=set)  # cells whose numbers are shown
+    #: Writes so far, each with the cells that it covered; only of storages that are not shown whole.
     writes: list[tuple[Event, Any]] = field(default_factory=list)
 
     @property
@@ -45,30 +45,30 @@ class StorageEntry:
 
     @property
     def is_small(self) -> bool:
-        """Whether each of its cells is shown."""
+        """True if each of its cells is shown."""
         return self.length <= cells.SMALL
 
     @property
     def is_borrowed(self) -> bool:
-        """Whether its memory is numpy's, or another library's."""
+        """True if numpy or another library owns its memory."""
         return "borrowed" in self.event
 
     def label(self, text: str) -> None:
-        """Say what the storage is for, although no name reaches it."""
+        """Set the text that says what a storage without a name is for."""
         self.event["label"] = text
 
 
 @dataclass(eq=False)
 class Group:
-    """Tensors that share one history, and the memory states they have gone through."""
+    """Tensors that share one history, and their memory states."""
 
     id: str
     storage: StorageEntry
     label: str = ""
-    key: Key | None = None  # the engine's, once it has grouped them
+    key: Key | None = None  # of the engine, once it has grouped them
     members: dict[int, TensorEntry] = field(default_factory=dict)
     states: dict[int, StateEntry] = field(default_factory=dict)  # by version
-    told: tuple[Any, ...] = ()  # what the last group event said
+    shown: tuple[Any, ...] = ()  # names and states in the last group event
 
 
 @dataclass(eq=False)
@@ -80,14 +80,14 @@ class StateEntry:
     version: int
     event: Event
     names: list[str] = field(default_factory=list)
-    step: int = -1  # in which it was made
-    holders: int = 0  # nodes whose value it is, or that read it
+    step: int = -1  # that made it
+    holders: int = 0  # nodes that made it or read it
     dropped: bool = False
-    gradient: str | None = None  # what has arrived here in backward
+    gradient: str | None = None  # that has arrived in backward, as a text
 
     @property
     def label(self) -> str:
-        """What sentences call it."""
+        """The text by which sentences name it: ``a@0``."""
         return self.event["label"]
 
 
@@ -102,16 +102,16 @@ class TensorEntry:
     op: str = ""  # the operation that made it
     names: list[str] = field(default_factory=list)
     last_name: str = ""
-    held: str = ""  # "line 5", while only the running line holds it
-    holder: str = ""  # who holds it, in words, while no name and no line does
+    held: str = ""  # "line 5", while only the running line refers to it
+    holder: str = ""  # what refers to it, in words, while no name and no line does
     was_named: bool = False
     freed: bool = False
-    otherwise: bool = False  # whether its vocabulary has other names for operations than events have
-    run: int = 0  # the execution of a statement that made it
-    step: int = -1  # in which it is told; -1 for one that was there before
+    otherwise: bool = False  # True if its vocabulary has other names for operations than events have
+    run: int = 0  # number of the execution of the statement that made it
+    step: int = -1  # with its event; -1 if it existed before the first step
     event: Event = field(default_factory=dict)
-    seen: Any = None  # the engine's stamp of it when it was last looked at
-    pending: tuple[str, dict[Key, StateEntry]] | None = None  # op and states read, while its node is not there yet
+    seen: Any = None  # the engine's stamp when it was last compared
+    pending: tuple[str, dict[Key, StateEntry]] | None = None  # op and states read, until its node exists
 
     @property
     def storage(self) -> StorageEntry:
@@ -120,75 +120,75 @@ class TensorEntry:
 
     @property
     def is_array(self) -> bool:
-        """Whether it is numpy's."""
+        """True if it is an array of numpy."""
         return "outside" in self.event
 
     @property
     def name(self) -> str:
-        """What to call it: a name it has or had, or the operation that made it."""
+        """Its first name, or the last name that it had; empty if it never had one."""
         return self.names[0] if self.names else self.last_name
 
     @property
     def short_name(self) -> str:
-        """The same, without the function whose local variable it is."""
+        """The same without the function, if it is a local variable."""
         return self.name.split(" in ")[0]
 
 
 @dataclass(eq=False)
 class NodeEntry:
-    """A value of the history. Drawn when it is an operation that made a memory state."""
+    """A node of the history; it is drawn if it is an operation that made a memory state."""
 
     state: StateEntry
     op: str
     line: int
     drawn: str | None  # id in the trace
     saves: list[SaveEntry] = field(default_factory=list)
-    reads: dict[Key, StateEntry] = field(default_factory=dict)  # by key of the node that held it, which this one holds
-    of: TensorEntry | None = None  # the tensor whose value it was when first seen
+    reads: dict[Key, StateEntry] = field(default_factory=dict)  # by the keys of the parent nodes
+    of: TensorEntry | None = None  # the tensor that had its value first
     ref: Callable[[], Node | None] | None = None
-    partial: bool = False  # the value of a part of its group's memory
-    stands: bool = False  # not drawn, and yet all of its state: the first result of a call that is drawn in its place
-    inner: bool = False  # no tensor's own: the call of a layer with several outputs, which are drawn in its place
-    arrived: Any = None  # the gradient so far, as nested lists of numbers; None when it is long
-    dead: bool = False
-    word: str = ""  # what sentences call the operation, where that is not ``op``
-    unknown: bool = False  # whether the engine does not know what it saved
-    earlier: bool = False  # recorded before the first step, by no line of the trace
+    partial: bool = False  # True for the value of a part of its group's memory
+    stands: bool = False  # True for the first result of a call: the call is drawn in its place
+    inner: bool = False  # True for the call of a layer with several outputs: no tensor has its value
+    arrived: Any = None  # the sum of gradients so far, as nested lists of numbers; None if it is long
+    dead: bool = False  # True once it is freed
+    word: str = ""  # the operation's name in sentences, if that is not ``op``
+    unknown: bool = False  # True if the engine does not know its saved tensors
+    earlier: bool = False  # True if it was recorded before the first step, by no line of the trace
 
     @property
     def called(self) -> str:
-        """What sentences call the operation."""
+        """The name of the operation in sentences."""
         return self.word or self.op
 
 
 @dataclass(eq=False)
 class SaveEntry:
-    """A tensor that a node keeps for backward."""
+    """A tensor that a node has saved for backward."""
 
     id: str
     what: str
     storage: StorageEntry
     version: int
     node: NodeEntry
-    state: StateEntry | None = None  # whose numbers they are
-    of: TensorEntry | None = None  # a tensor on the same storage, when no state is known
-    position: int = 0  # in the node's own list of what it saved
-    #: "lost" once a write took some of its bytes, "moved" when only the version of its storage moved: in both cases
-    #: backward will refuse. Empty while it is right.
+    state: StateEntry | None = None  # that had these numbers
+    of: TensorEntry | None = None  # a tensor on the same storage, if no state is known
+    position: int = 0  # in the node's list of saved tensors
+    #: "lost" once a write has overwritten some of its bytes, "moved" if only the version of its storage changed;
+    #: backward refuses both. Empty while it is right.
     stale: str = ""
-    taken: bool = False  # whether a write took its bytes, and backward will not notice
-    copies: list[StorageEntry] = field(default_factory=list)  # what was preserved of it before writes
+    taken: bool = False  # True if a write has overwritten its bytes and backward will not notice
+    copies: list[StorageEntry] = field(default_factory=list)  # of its bytes, made before writes
     released: bool = False
     event: Event = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """What to call the numbers."""
+        """The name of its numbers."""
         if self.state is not None:
             return self.state.label.rpartition("@")[0]
         return (self.of.short_name or self.of.op) if self.of is not None else self.what
 
     @property
     def label(self) -> str:
-        """The name with the version at which they were saved: ``a@0``."""
+        """The name with the version at which it was saved: ``a@0``."""
         return f"{self.name}@{self.version}"

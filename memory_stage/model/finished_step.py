@@ -1,4 +1,4 @@
-"""A step that is over: its facts and all that a sentence about it may ask."""
+"""A finished step: its facts, and everything else that its sentence depends on."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from memory_stage.model.statement import Statement
 
 @dataclass
 class Done:
-    """A step that is over."""
+    """A finished step."""
 
     statement: Statement
     line: int
     phase: str
-    partly: bool  # the statement goes on
+    partly: bool  # True if the statement has not ended
     facts: list[Any]
     printed: bool
     error: BaseException | None
     node: NodeEntry | None
-    told: str  # the sentence of the step before
+    told: str  # the sentence of the previous step
     ledger: Ledger
     events: list[dict[str, Any]]
-    unreserved: int = 0  # bytes that the GPU's allocator gave back
-    reserved: int = 0  # bytes that it holds
+    unreserved: int = 0  # bytes that the GPU's allocator released
+    reserved: int = 0  # bytes that it has reserved
 
     def all(self, *kinds: type) -> list[Any]:
-        """The facts of some kinds, in order."""
+        """Return the facts of these kinds, in order."""
         return [fact for fact in self.facts if isinstance(fact, kinds)]

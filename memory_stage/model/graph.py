@@ -1,8 +1,8 @@
-"""The books of a recording, fourth part: the history of memory states, and the operations between them.
+"""The history: memory states, the operations between them, and the nodes of the engine.
 
-A view group has one row of memory states. An operation's node is drawn between the states that it read and the
-state that it made. Nodes that only show a group's value another way (views, parts of a view's memory) are not drawn:
-they stand for the state they show.
+A view group has one sequence of memory states. The node of an operation is drawn between the states that it read and
+the state that it made. A node that only shows a group's value another way (a view, a part of a view's memory) is not
+drawn: it has the state that it shows.
 """
 
 from __future__ import annotations
@@ -11,180 +11,215 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from memory_stage.engines.protocol import Key, Node, Role, Tensor
+from memory_stage.engines.protocol import Engine, Key, Node, Role, Tensor
 from memory_stage.model import changes
-from memory_stage.model.entries import Event, Group, NodeEntry, StateEntry, TensorEntry
-from memory_stage.model.saved_tensors import Savings
+from memory_stage.model.entries import Event, Group, NodeEntry, SaveEntry, StateEntry, TensorEntry
+from memory_stage.model.journal import Journal
+from memory_stage.model.saved_tensors import SavedTensors
+from memory_stage.model.storages import Storages
+from memory_stage.model.tensors import Tensors
 
 
-class Lineage(Savings):
-    """Memory, who looks at it, what is saved of it, and where its numbers came from."""
+class Graph:
+    """The nodes and states of a recording.
 
-    #: The line that called the operation of a node. The recorder's business while it listens.
-    line_of_call: Callable[[Node], int]
+    Attributes:
+        nodes: by the engine's key.
+        states: that are not dropped, by id.
+        other_names: True while the running operation has another name in the program's vocabulary.
+        line_of_call: returns the line of the trace that called the operation of a node; set by the recorder.
+    """
+
+    def __init__(
+        self, engine: Engine, journal: Journal, storages: Storages, tensors: Tensors, saved: SavedTensors
+    ) -> None:
+        self.nodes: dict[Key, NodeEntry] = {}
+        self.states: dict[str, StateEntry] = {}
+        self.other_names = False
+        self.line_of_call: Callable[[Node], int] = first_line
+        self._engine = engine
+        self._journal = journal
+        self._storages = storages
+        self._tensors = tensors
+        self._saved = saved
+        self._freed: list[NodeEntry] = []  # since the last step
 
     # ---------- the node of a tensor's value ----------
 
-    def _see_all(self, inputs: tuple[Any, ...]) -> list[TensorEntry]:
-        return [self.see(x) for x in inputs if self.engine.is_shown(x)]
+    def observe_all(self, inputs: tuple[Any, ...]) -> list[TensorEntry]:
+        """Observe those inputs of an operation that are tensors."""
+        return [self.observe(x) for x in inputs if self._engine.is_shown(x)]
 
-    def see(self, x: Tensor) -> TensorEntry:
-        """Note the tensor and the node of its value."""
-        entry = self.meet(x)
+    def observe(self, x: Tensor) -> TensorEntry:
+        """Register a tensor and the node of its value; return the tensor's entry."""
+        entry = self._tensors.register(x)
         self._follow_group(x, entry)
-        node = self.engine.node(x)
+        node = self._engine.node(x)
         if node is None:
             return entry
-        known = self.values.get(self.engine.key(node))
+        known = self.nodes.get(self._engine.key(node))
         if known is not None:
-            state = self._state(entry)
-            if self.engine.role(node) is Role.LEAF:
-                self._stands_at(known, state)
+            state = self.state_of(entry)
+            if self._engine.role(node) is Role.LEAF:
+                self._set_state(known, state)
             return entry
         pending, entry.pending = entry.pending, None
         op, reads = pending or (None, {})
-        if not self._is_operation(node):
+        if not self.is_operation(node):
             op = None
-        elif op is None and not self._is_look_at_group(node, entry):
-            op = self.engine.name(node)  # a layer written by hand made this value
+        elif op is None and not self._only_shows_group(node, entry):
+            op = self._engine.name(node)  # a custom layer made this value
             call = self._call_of(node, entry)
             if call is not None:
-                self._result_of(call, node, entry)
+                self._add_result(call, node, entry)
                 return entry
-            reads = self._reads_of(node)
-        value = self._value(node, entry, op, reads, line=None if pending else self.line_of_call(node))
+            reads = self._states_read_by(node)
+        added = self.add_node(node, entry, op, reads, line=None if pending else self.line_of_call(node))
         if op is not None:
-            self._tell_maker(entry, value)
+            self._set_node_of_fact(entry, added)
         return entry
 
-    def _result_of(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
-        """``node`` is one of several results of a layer's call. The call itself is drawn as what made the first."""
-        first = call.state is self._state(entry)
-        value = self._value(node, entry, None if first else self.engine.name(node), call.reads, line=call.line)
-        value.stands = True
+    def _add_result(self, call: NodeEntry, node: Node, entry: TensorEntry) -> None:
+        """Add the node of one result of a layer's call; the call itself is drawn in place of the first result."""
+        first = call.state is self.state_of(entry)
+        added = self.add_node(node, entry, None if first else self._engine.name(node), call.reads, line=call.line)
+        added.stands = True
 
-    def _stands_at(self, value: NodeEntry, state: StateEntry) -> None:
-        """The value of a leaf is this state now: it was written without a history, or taken to another storage."""
-        if value.state is not state:
-            value.state.holders -= 1
-            self.touched |= {value.state.group: None, state.group: None}
-            value.state = state
+    def _set_state(self, node: NodeEntry, state: StateEntry) -> None:
+        """Set the state of a leaf that was written without a history, or moved to another storage."""
+        if node.state is not state:
+            node.state.holders -= 1
+            self._tensors.touched |= {node.state.group: None, state.group: None}
+            node.state = state
             state.holders += 1
 
-    def _tell_maker(self, entry: TensorEntry, value: NodeEntry) -> None:
-        """The node of the operation that made a tensor is known now."""
-        for fact in reversed(self.facts):
+    def _set_node_of_fact(self, entry: TensorEntry, node: NodeEntry) -> None:
+        """Add the node to the fact of the operation that made a tensor."""
+        for fact in reversed(self._journal.facts):
             if type(fact) in (changes.Made, changes.Viewed) and fact.tensor is entry:
-                fact.node = value
+                fact.node = node
                 break
 
     def _call_of(self, node: Node, entry: TensorEntry) -> NodeEntry | None:
-        """The call of a layer with several outputs, when ``node`` is the value of one of them.
+        """Return the call of a layer with several outputs if ``node`` is the value of one of them.
 
-        It is no tensor's own value, and is drawn as what made the first of them.
+        The call is the value of no tensor; it is drawn as the operation that made the first output.
         """
-        parents = self.engine.parents(node)
+        parents = self._engine.parents(node)
         call = parents[0] if len(parents) == 1 else None
-        if call is None or not self._is_operation(call):
+        if call is None or not self.is_operation(call):
             return None
-        if not self.engine.name(node).startswith(f"{self.engine.name(call)}["):
+        if not self._engine.name(node).startswith(f"{self._engine.name(call)}["):
             return None  # a view that was recorded before the first step
-        known = self.value_of(call)
+        known = self.entry_of(call)
         if known is None:
-            name, line = self.engine.name(call), self.line_of_call(call)
-            known = self._value(call, entry, name, self._reads_of(call), line=line)
+            name, line = self._engine.name(call), self.line_of_call(call)
+            known = self.add_node(call, entry, name, self._states_read_by(call), line=line)
             known.inner = True
-            self._tell_maker(entry, known)
+            self._set_node_of_fact(entry, known)
         return known if known.inner else None
 
     def _follow_group(self, x: Tensor, entry: TensorEntry) -> None:
-        """Note that a tensor has begun a group, left one or joined another."""
-        key, group = self.engine.group(x), entry.group
+        """Record that a tensor has started a group, left one or joined another."""
+        key, group = self._engine.group(x), entry.group
         if group.key == key:
             return
         if group.key is None and key is not None:
-            self._found(group, key)
+            self._tensors.set_key(group, key)
         else:
-            self._join(x, entry, self._group(x, entry.storage))
+            self._tensors.join(x, entry, self._tensors.group_of(x, entry.storage))
 
-    def _is_look_at_group(self, node: Node, entry: TensorEntry) -> bool:
-        """Whether a node that no operation told of only shows a value of the tensor's own group another way."""
-        parents = [value for parent in self.engine.parents(node) if (value := self.value_of(parent)) is not None]
-        return self.engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
+    def _only_shows_group(self, node: Node, entry: TensorEntry) -> bool:
+        """True if a node without an operation's event shows a value of the tensor's group another way."""
+        parents = [known for parent in self._engine.parents(node) if (known := self.entry_of(parent)) is not None]
+        return self._engine.moves_only(node) and any(parent.state.group is entry.group for parent in parents)
 
-    def _reads_of(self, node: Node) -> dict[Key, StateEntry]:
-        """The states that the inputs of a node stand for now."""
+    def _states_read_by(self, node: Node) -> dict[Key, StateEntry]:
+        """Return the current states of a node's inputs, by the keys of their nodes."""
         found: dict[Key, StateEntry] = {}
-        for parent in self.engine.parents(node):
-            value = self.value_of(parent)
-            if value is not None:
-                holders = [entry for entry in value.state.group.members.values() if self.shows(entry.ref(), parent)]
-                found[self.engine.key(parent)] = self._state(holders[0]) if holders else value.state
+        for parent in self._engine.parents(node):
+            known = self.entry_of(parent)
+            if known is not None:
+                holders = [entry for entry in known.state.group.members.values() if self.has_value(entry.ref(), parent)]
+                found[self._engine.key(parent)] = self.state_of(holders[0]) if holders else known.state
         return found
 
-    def value_of(self, node: Node | None) -> NodeEntry | None:
-        """The entry of a node, if there is one."""
-        return None if node is None else self.values.get(self.engine.key(node))
+    def entry_of(self, node: Node | None) -> NodeEntry | None:
+        """Return the entry of a node, if it has one."""
+        return None if node is None else self.nodes.get(self._engine.key(node))
 
-    def shows(self, x: Tensor | None, node: Node) -> bool:
-        """Whether a tensor is there and has the value of ``node``."""
-        own = None if x is None else self.engine.node(x)
-        return own is not None and self.engine.key(own) == self.engine.key(node)
+    def save_at(self, node: Node, position: int) -> SaveEntry | None:
+        """Return the entry of a saved tensor of a node, if it has one."""
+        known = self.entry_of(node)
+        return next((save for save in known.saves if save.position == position), None) if known is not None else None
 
-    def _is_operation(self, node: Node) -> bool:
-        """Whether a node is what an operation made: no leaf, and no other look at a group's value."""
-        return self.engine.role(node) is Role.OPERATION
+    def has_value(self, x: Tensor | None, node: Node) -> bool:
+        """True if a tensor is alive and has the value of ``node``."""
+        own = None if x is None else self._engine.node(x)
+        return own is not None and self._engine.key(own) == self._engine.key(node)
 
-    def _state(self, entry: TensorEntry) -> StateEntry:
-        """The state of a tensor's group at the storage's version."""
+    def is_operation(self, node: Node) -> bool:
+        """True if an operation made the node: it is no leaf and does not only show a group's value."""
+        return self._engine.role(node) is Role.OPERATION
+
+    # ---------- states ----------
+
+    def state_of(self, entry: TensorEntry) -> StateEntry:
+        """Return the state of a tensor's group at the storage's version, new or known."""
         group, version = entry.group, entry.storage.version
         state = group.states.get(version)
         if state is None:
             event: Event = {
                 "do": "state",
-                "id": self._new_id("m"),
+                "id": self._journal.new_id("m"),
                 "label": "",
                 "storage": entry.storage.id,
                 "version": version,
                 "names": [],
             }
-            before = self._before(entry)
+            before = self._state_before(entry)
             if before is not None:
                 event["after"] = before.id
-            state = group.states[version] = StateEntry(event["id"], group, version, event, step=self.step)
+            state = group.states[version] = StateEntry(event["id"], group, version, event, step=self._journal.step)
             event["label"] = f"{group.label}@{version}" if group.label else f"{entry.op or 'tensor'}@{version}"
             self.states[state.id] = state
-            self.labels[event["label"]] += 1
-            self.touched[group] = None
-            self.events.append(event)
+            self._tensors.labels[event["label"]] += 1
+            self._tensors.touched[group] = None
+            self._journal.events.append(event)
         return state
 
-    def _before(self, entry: TensorEntry) -> StateEntry | None:
-        """The state whose history a tensor has, when its memory was written since and no history tells."""
+    def _state_before(self, entry: TensorEntry) -> StateEntry | None:
+        """Return the state of a tensor's node if its memory was written since, without a history of that write."""
         x = entry.ref()
-        value = self.value_of(self.engine.node(x) if x is not None else None)
-        if value is None or value.state.dropped or value.state.group is not entry.group:
+        node = self.entry_of(self._engine.node(x) if x is not None else None)
+        if node is None or node.state.dropped or node.state.group is not entry.group:
             return None
-        return value.state
+        return node.state
 
-    def _states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[Key, StateEntry]:
-        """The states that an operation read, of those inputs that want a gradient, by the key of their nodes."""
+    def states_of(self, inputs: tuple[Any, ...], besides: Tensor | None = None) -> dict[Key, StateEntry]:
+        """Return the states that an operation read, of inputs that need a gradient, by the keys of their nodes.
+
+        Args:
+            besides: a tensor to leave out, which the operation wrote.
+        """
         found: dict[Key, StateEntry] = {}
         for x in inputs:
-            node = self.engine.node(x) if self.engine.is_shown(x) and x is not besides else None
+            node = self._engine.node(x) if self._engine.is_shown(x) and x is not besides else None
             if node is None:
                 continue
-            entry = self.meet(x)
+            entry = self._tensors.register(x)
             group, version = entry.group, entry.storage.version
-            if besides is not None and self.entry_of(x) is self.entry_of(besides):
-                state = group.states.get(version - 1)  # what it read was there before the write
+            if besides is not None and self._tensors.storage_of(x) is self._tensors.storage_of(besides):
+                state = group.states.get(version - 1)  # it was read before the write
             else:
-                state = self._state(entry)
+                state = self.state_of(entry)
             if state is not None:
-                found[self.engine.key(node)] = state
+                found[self._engine.key(node)] = state
         return found
 
-    def _value(
+    # ---------- adding nodes ----------
+
+    def add_node(
         self,
         node: Node,
         entry: TensorEntry,
@@ -193,102 +228,122 @@ class Lineage(Savings):
         state: StateEntry | None = None,
         line: int | None = None,
     ) -> NodeEntry:
-        """A node seen for the first time: the value of ``entry`` now. Drawn when ``op`` made it."""
-        state = state or self._state(entry)
-        name, line = self.engine.name(node), self.line if line is None else line
+        """Add a node, the current value of ``entry``. It is drawn if ``op``, an operation, made it."""
+        journal = self._journal
+        state = state or self.state_of(entry)
+        name, line = self._engine.name(node), journal.line if line is None else line
         x = entry.ref()
-        value = NodeEntry(state, name, line, None, reads=reads, of=entry, earlier=self.step < 0)
+        added = NodeEntry(state, name, line, None, reads=reads, of=entry, earlier=journal.step < 0)
         state.holders += 1
         for each in reads.values():
             each.holders += 1
-        key = self.engine.key(node)
+        key = self._engine.key(node)
         me = weakref.ref(self)
-        value.ref = self.engine.weak(node, lambda _: _node_gone(me, key))
-        self.values[key] = value
+        added.ref = self._engine.weak(node, lambda _: _node_freed(me, key))
+        self.nodes[key] = added
         if op is None:
-            return value
-        value.drawn = self._new_id("n")
+            return added
+        added.drawn = journal.new_id("n")
         ins = list(dict.fromkeys(each.id for each in reads.values()))
         if op != name:
-            value.op = op  # `cast_` is recorded as the cast that it is
-        if self.otherwise or entry.otherwise or (x is not None and self.engine.spells_otherwise(x)):
-            value.word = op = self.engine.spelled(op)
-        event: Event = {"do": "node", "id": value.drawn, "op": op, "line": line, "ins": ins, "out": state.id}
-        self.events.append(event)
-        saved = self.engine.saved(node)
+            added.op = op  # the engine records `cast_` as a cast
+        if self.other_names or entry.otherwise or (x is not None and self._engine.spells_otherwise(x)):
+            added.word = op = self._engine.spelled(op)
+        event: Event = {"do": "node", "id": added.drawn, "op": op, "line": line, "ins": ins, "out": state.id}
+        journal.events.append(event)
+        saved = self._engine.saved(node)
         if saved is None:
-            value.unknown = event["unknown"] = True
+            added.unknown = event["unknown"] = True
         for one in saved or ():
-            self._save(value, one)
-        for index in self.engine.indices(node):
-            self._storage(index).label(f"index of {op}")
-        return value
+            self._saved.save(added, one)
+        for index in self._engine.indices(node):
+            self._storages.entry_of(index).label(f"index of {op}")
+        return added
+
+    def add_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:
+        """Add the node of a view that was brought up to date for a write; it never was the value of its tensor."""
+        for parent in self._engine.parents(node):
+            known = parent is None or self.entry_of(parent) is not None
+            if not known and self._engine.role(parent) is Role.READ and old is not None:
+                self.add_node(parent, entry, None, {}, old)
+
+    def free(self, key: Key) -> None:
+        """Record that the node with this key is freed, and its saved tensors with it, when the step ends."""
+        node = self.nodes.pop(key, None)
+        if node is not None:
+            node.dead = True
+            self._freed.append(node)
 
     # ---------- the end of a step ----------
 
-    def tidy(self) -> None:
-        """Tell what the history let go and who stands at which state."""
-        for save in self._unlabelled:
-            save.event["what"] = save.label
-        self._unlabelled.clear()
+    def close_step(self) -> None:
+        """Drop freed nodes and states, and record the names of the others."""
+        self._saved.label_unlabelled()
         self._drop()
-        for group in self.touched:
-            self._tell_names(group)
-            if not (group.members or group.states) and self._groups.get(group.key) is group:
-                del self._groups[group.key]
-        self.touched.clear()
+        touched = self._tensors.touched
+        for group in touched:
+            self._add_names(group)
+            self._tensors.forget_empty(group)
+        touched.clear()
 
-    def _tell_names(self, group: Group) -> None:
+    def _add_names(self, group: Group) -> None:
         members = [entry for entry in group.members.values() if not entry.look["stop_gradient"]]
         names = [name for entry in members for name in entry.names or [entry.held] if name]
         if not group.states:
             return
         newest = max(group.states)
         for version, state in group.states.items():
-            standing = names if version == newest else []
-            if state.names != standing and not state.dropped:
-                state.names = standing
-                if state.step == self.step:
-                    state.event["names"] = list(standing)
+            current = names if version == newest else []
+            if state.names != current and not state.dropped:
+                state.names = current
+                if state.step == self._journal.step:
+                    state.event["names"] = list(current)
                 else:
-                    self.events.append({"do": "names", "state": state.id, "names": list(standing)})
-        told = names, [state.id for state in group.states.values() if not state.dropped]
-        if len(members) > 1 and len(names) > 1 and told != group.told:
-            group.told = told
-            self.events.append({"do": "group", "id": group.id, "names": names, "states": told[1]})
+                    self._journal.events.append({"do": "names", "state": state.id, "names": list(current)})
+        shown = names, [state.id for state in group.states.values() if not state.dropped]
+        if len(members) > 1 and len(names) > 1 and shown != group.shown:
+            group.shown = shown
+            self._journal.events.append({"do": "group", "id": group.id, "names": names, "states": shown[1]})
 
     def _drop(self) -> None:
-        """Drop the nodes that are gone, and the states that nobody stands at, made or reads any more."""
-        nodes = [value.drawn for value in self._dying if value.drawn]
-        asked = dict.fromkeys(state for group in self.touched for state in group.states.values())
-        for value in self._dying:
-            for save in value.saves:
+        """Drop the freed nodes, and the states that no tensor shows and no node made or read."""
+        touched = self._tensors.touched
+        nodes = [node.drawn for node in self._freed if node.drawn]
+        candidates = dict.fromkeys(state for group in touched for state in group.states.values())
+        for node in self._freed:
+            for save in node.saves:
                 save.released = True
-            for state in (value.state, *value.reads.values()):
+            for state in (node.state, *node.reads.values()):
                 state.holders -= 1
-                asked[state] = None
-        self._dying.clear()
+                candidates[state] = None
+        self._freed.clear()
         states = []
-        for state in asked:
-            if not (state.dropped or state.holders or self._is_stood_at(state)):
+        for state in candidates:
+            if not (state.dropped or state.holders or _is_shown(state)):
                 state.dropped = True
                 del self.states[state.id]
-                self.labels[state.label] -= 1
+                self._tensors.labels[state.label] -= 1
                 state.group.states.pop(state.version, None)
-                self.touched[state.group] = None
+                touched[state.group] = None
                 states.append(state.id)
         if nodes or states:
-            self.events.append({"do": "drop", "nodes": nodes, "states": states})
-
-    def _is_stood_at(self, state: StateEntry) -> bool:
-        """Whether a tensor that wants a gradient shows these numbers."""
-        group = state.group
-        if state.version != group.storage.version:
-            return False
-        return any(not entry.look["stop_gradient"] for entry in group.members.values())
+            self._journal.events.append({"do": "drop", "nodes": nodes, "states": states})
 
 
-def _node_gone(books: weakref.ref[Lineage], key: Key) -> None:
-    alive = books()
+def _is_shown(state: StateEntry) -> bool:
+    """True if a tensor that needs a gradient has the numbers of this state."""
+    group = state.group
+    if state.version != group.storage.version:
+        return False
+    return any(not entry.look["stop_gradient"] for entry in group.members.values())
+
+
+def _node_freed(graph: weakref.ref[Graph], key: Key) -> None:
+    alive = graph()
     if alive is not None:
-        alive.node_gone(key)  # told at the end of the step: it needs no step of its own
+        alive.free(key)
+
+
+def first_line(node: Node) -> int:
+    """Return 1, before a recorder sets :attr:`Graph.line_of_call` and after it stops."""
+    return 1

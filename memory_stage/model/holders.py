@@ -1,4 +1,4 @@
-"""Who holds a tensor that no name of the program stands for, in words."""
+"""Find what refers to a tensor that no name of the program refers to."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SOMETHING = "something else"
 
 
 def holder_of(value: Any) -> str:
-    """``a list``, ``a dict``, ``an object of class Net``: the first container that the collector finds."""
+    """Return the first container that the collector finds: ``a list``, ``a dict``, ``an object of class Net``."""
     for each in gc.get_referrers(value):
         for kind, text in _KINDS:
-            if type(each) is kind and not _is_of_frame(each):
+            if type(each) is kind and not _is_namespace(each):
                 return text
         if _is_object(each):
             return f"an object of class {type(each).__name__}"
@@ -30,12 +30,12 @@ def holder_of(value: Any) -> str:
 
 
 def _is_object(holder: Any) -> bool:
-    """Whether it is an object of the program, with a dict of attributes or with slots."""
+    """True if it is an object of the program, with a dict of attributes or with slots."""
     if isinstance(holder, (types.ModuleType, type, types.FunctionType)):
         return False
     return hasattr(holder, "__dict__") or hasattr(type(holder), "__slots__")
 
 
-def _is_of_frame(container: Any) -> bool:
-    """Whether a dict is the names of a module or of a running function, which are no holders to speak of."""
+def _is_namespace(container: Any) -> bool:
+    """True if a dict has the names of a module or of a running function."""
     return type(container) is dict and ("__builtins__" in container or "__name__" in container)

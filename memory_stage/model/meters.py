@@ -1,6 +1,6 @@
-"""The memory meters of a recording: of the computer's own memory, and of the GPU that the program uses, if it does.
+"""Memory meters of a recording: the computer's memory, and the GPU that the program uses.
 
-Which of the two a trace shows is known only when the run is over: the GPU's, as soon as one storage lay on it.
+A trace shows the GPU's meter if at least one of its storages is on a GPU, which is known only at the end of the run.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ CPU = "cpu"
 
 
 class Meters:
-    """Counters since :meth:`begin`, in bytes; the program's own peaks are left as they are.
+    """Counters in bytes since :meth:`begin`. The program's own peak counters are not reset.
 
     Attributes:
-        start: what was allocated in the computer's own memory at the beginning.
-        peak: the most that was allocated there since then.
-        used: whether a storage of the run lay on a GPU.
+        start: bytes allocated in the computer's memory at the beginning.
+        peak: most bytes allocated there since then.
+        used: True if a storage of the run is on a GPU.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -26,60 +26,65 @@ class Meters:
         self._gpu: Meter | None = None
         self._gpu_peak = 0
         self._others: dict[int, int] = {}  # by id of a GPU's meter: bytes there that the trace does not show
-        self._others_freed: dict[int, int] = {}  # of these, those that went during the run
-        self._known: list[Meter] = []  # so that the ids stay theirs
+        self._others_freed: dict[int, int] = {}  # how many of these were freed during the run
+        self._registered: list[Meter] = []  # keeps the ids above valid
 
     def begin(self) -> None:
-        """Note what is allocated now."""
+        """Read the meters at the start of the run."""
         self.start = self.peak = self._engine.allocated()
         for gpu in self._engine.gpus():
-            self._known.append(gpu)
+            self._registered.append(gpu)
             self._others[id(gpu)] = self._others.get(id(gpu), 0) + gpu.counters().allocated
-        if self._gpu is None and self._known:
-            self._gpu = self._known[-1]  # it may give back what it holds before the first tensor
+        if self._gpu is None and self._registered:
+            self._gpu = self._registered[-1]  # it may release reserved bytes before the program makes a tensor
         if self._gpu is not None:
-            self._gpu_peak = self._now(self._gpu)
+            self._gpu_peak = self._allocated_on(self._gpu)
 
-    def meet(self, gpu: Meter | None) -> str:
-        """A storage on ``gpu``, or on none, takes part; the name of its device."""
+    def register(self, gpu: Meter | None) -> str:
+        """Register the meter of a storage's GPU, if it is on one; return the name of its device."""
         if gpu is None:
             return CPU
         self.used = True
         if gpu is not self._gpu:
             self._gpu = gpu
-            self._known.append(gpu)
-            self._gpu_peak = self._now(gpu)
+            self._registered.append(gpu)
+            self._gpu_peak = self._allocated_on(gpu)
         return gpu.name
 
-    def was_there(self, gpu: Meter, counted: int) -> None:
-        """A storage of the trace lay on ``gpu`` before the first step."""
+    def add_existing(self, gpu: Meter, counted: int) -> None:
+        """Count a storage of the trace that was on ``gpu`` before the first step."""
         self._others[id(gpu)] = self._others.get(id(gpu), 0) - counted
 
-    def other_freed(self, gpu: Meter, counted: int) -> None:
-        """A storage on ``gpu`` goes that the trace does not show."""
+    def free_other(self, gpu: Meter, counted: int) -> None:
+        """Count a freed storage on ``gpu`` that the trace does not show."""
         self._others_freed[id(gpu)] = self._others_freed.get(id(gpu), 0) + counted
 
-    def _now(self, gpu: Meter) -> int:
-        """What is allocated there, as if what the trace does not show had stayed."""
+    def _allocated_on(self, gpu: Meter) -> int:
+        """Return the bytes allocated on ``gpu``, as if storages that the trace does not show were never freed."""
         return gpu.counters().allocated + self._others_freed.get(id(gpu), 0)
 
-    def heard(self, others_freed: int) -> None:
-        """Something has happened; ``others_freed``: bytes in the computer's memory that the run did not know."""
+    def update(self, others_freed: int) -> None:
+        """Update the peaks after an event.
+
+        Args:
+            others_freed: bytes freed so far in the computer's memory that the trace does not show.
+        """
         self.peak = max(self.peak, self._engine.allocated() + others_freed)
         if self._gpu is not None:
-            self._gpu_peak = max(self._gpu_peak, self._now(self._gpu))
+            self._gpu_peak = max(self._gpu_peak, self._allocated_on(self._gpu))
 
     def reading(self) -> dict[str, int]:
-        """``allocated``, ``peak`` and ``reserved`` of the GPU; nothing before the program uses one.
+        """Return ``allocated``, ``peak`` and ``reserved`` of the GPU; zeros before the program uses one.
 
-        The first two with what the trace does not show: see :meth:`shown`.
+        The first two include bytes that the trace does not show: :meth:`shown` subtracts them.
         """
         if self._gpu is None:
             return {"allocated": 0, "peak": 0, "reserved": 0}
-        return {"allocated": self._now(self._gpu), "peak": self._gpu_peak, "reserved": self._gpu.counters().reserved}
+        allocated = self._allocated_on(self._gpu)
+        return {"allocated": allocated, "peak": self._gpu_peak, "reserved": self._gpu.counters().reserved}
 
     def shown(self, reading: dict[str, int]) -> dict[str, int]:
-        """A reading without the bytes that the trace does not show; known when the run is over."""
+        """Return a reading without the bytes that the trace does not show, which are known when the run is over."""
         others = self._others.get(id(self._gpu), 0)
         return {**reading, **{name: max(0, reading[name] - others) for name in ("allocated", "peak")}}
 

@@ -1,47 +1,48 @@
-"""The books of a recording, third part: what nodes saved for backward, and what writes make of it.
+"""Tensors that nodes save for backward, and how writes affect them.
 
-Whether a saved tensor is right still is asked of the engine, never worked out a second time.
+Only the engine decides if a saved tensor is still right; nothing is derived a second time.
 """
 
 from __future__ import annotations
 
-from memory_stage.engines.protocol import Copied, Engine, Fate, Key, Node, Patch, Saved, Storage
+from memory_stage.engines.protocol import Copied, Engine, Fate, Node, Patch, Saved, Storage
 from memory_stage.model import changes
-from memory_stage.model.aliases import Aliases
 from memory_stage.model.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
+from memory_stage.model.journal import Journal
+from memory_stage.model.storages import Storages
 
 
-class Savings(Aliases):
-    """Memory, who looks at it, and what is saved of it."""
+class SavedTensors:
+    """The saved tensors of a recording; each is in the lists of its node and of its storage."""
 
-    def __init__(self, engine: Engine) -> None:
-        super().__init__(engine)
-        self.values: dict[Key, NodeEntry] = {}  # by key of the node
-        self.states: dict[str, StateEntry] = {}
-        self._dying: list[NodeEntry] = []
+    def __init__(self, engine: Engine, journal: Journal, storages: Storages) -> None:
+        self._engine = engine
+        self._journal = journal
+        self._storages = storages
         self._unlabelled: list[SaveEntry] = []
-        self._preserved: changes.Preserved | None = None  # of the write that goes on
-        self._at_risk: set[SaveEntry] = set()  # by that write
+        self._preserved: changes.Preserved | None = None  # by the running write
+        self._at_risk: set[SaveEntry] = set()  # from the running write
 
-    # ---------- saving ----------
+    # ---------- saving and releasing ----------
 
-    def _save(self, value: NodeEntry, saved: Saved) -> None:
+    def save(self, node: NodeEntry, saved: Saved) -> None:
+        """Record one saved tensor of a node."""
         position, what, storage, (shape, strides, offset), version, marks, inferred = saved
-        kept = self._storage(storage)
-        read = [state for state in (*value.reads.values(), value.state) if state.group.storage is kept]
-        others = [group.states[version] for group in kept.groups if version in group.states]
+        entry = self._storages.entry_of(storage)
+        read = [state for state in (*node.reads.values(), node.state) if state.group.storage is entry]
+        others = [group.states[version] for group in entry.groups if version in group.states]
         at = next((state for state in read + others if state.version == version), None)
-        looking = next((entry for entry in kept.aliases.values() if not entry.is_array), None)
-        save = SaveEntry(self._new_id("s"), what, kept, version, value, at, looking, position)
-        value.saves.append(save)
-        kept.saves.append(save)
+        tensor = next((each for each in entry.aliases.values() if not each.is_array), None)
+        save = SaveEntry(self._journal.new_id("s"), what, entry, version, node, at, tensor, position)
+        node.saves.append(save)
+        entry.saves.append(save)
         save.event = event = {
             "do": "save",
             "id": save.id,
-            "node": value.drawn,
+            "node": node.drawn,
             "what": what,
             "state": at.id if at is not None else None,
-            "storage": kept.id,
+            "storage": entry.id,
             "shape": shape,
             "strides": strides,
             "offset": offset,
@@ -49,18 +50,24 @@ class Savings(Aliases):
         }
         if inferred:
             event["inferred"] = True
-        if not kept.seen_by_tensor:
+        if not entry.seen_by_tensor:
             event["copy"] = True
         elif at is None:
-            self._unlabelled.append(save)  # named at the end of the step, when its tensor may have a name
-        self.events.append(event)
-        self._show_ends(kept, storage, event)
-        if not kept.seen_by_tensor and marks:
+            self._unlabelled.append(save)
+        self._journal.events.append(event)
+        self._storages.show_ends(entry, storage, event)
+        if not entry.seen_by_tensor and marks:
             event["marks"] = True
-            kept.event["values"] = {i: f"{int(bits):08b}" for i, bits in kept.event["values"].items()}
+            entry.event["values"] = {i: f"{int(bits):08b}" for i, bits in entry.event["values"].items()}
 
-    def _label_own(self, fact: changes.Wrote, old: StateEntry | None) -> None:
-        """Say what the operation kept of the input that it was about to overwrite, and which numbers those were."""
+    def label_unlabelled(self) -> None:
+        """Label saved tensors that have no state, at the end of the step, when their tensors may have names."""
+        for save in self._unlabelled:
+            save.event["what"] = save.label
+        self._unlabelled.clear()
+
+    def label_own(self, fact: changes.Wrote, old: StateEntry | None) -> None:
+        """Label the copies that an in-place operation saved of the input that it overwrites."""
         entry = fact.tensor
         of = old.label if old is not None else f"{entry.name or entry.op}@{fact.before}"
         for save in fact.node.saves if fact.node is not None else ():
@@ -73,41 +80,34 @@ class Savings(Aliases):
             if old is not None:
                 event["state"] = old.id
 
-    def node_gone(self, key: Key) -> None:
-        """The node with this identity went, and what it saved with it."""
-        value = self.values.pop(key, None)
-        if value is not None:
-            value.dead = True
-            self._dying.append(value)
-
-    def release(self, value: NodeEntry) -> None:
-        """Backward is done with what a node saved."""
-        ids = [save.id for save in value.saves if not save.released]
-        for save in value.saves:
+    def release(self, node: NodeEntry) -> None:
+        """Release the saved tensors of a node after its backward."""
+        ids = [save.id for save in node.saves if not save.released]
+        for save in node.saves:
             save.released = True
         if ids:
-            self.events.append({"do": "release", "ids": ids})
+            self._journal.events.append({"do": "release", "ids": ids})
 
-    # ---------- a write takes what was saved ----------
+    # ---------- writes ----------
 
-    def taken(self, storage: Storage, savers: list[tuple[Node, int]], patch: Patch | None) -> None:
-        """The write that goes on takes bytes that ``savers`` saved, as pairs of a node and a position.
+    def taken(self, storage: Storage, savers: list[tuple[Node, int, SaveEntry | None]], patch: Patch | None) -> None:
+        """Record that the running write overwrites saved bytes of ``storage``; one write may call this more than once.
 
-        ``patch`` preserves them. It is None where earlier ones do, and where nothing is preserved: then they are lost.
-        More than one call may come for one write.
+        Args:
+            savers: nodes, each with the position of the saved tensor, and its entry if it is known.
+            patch: preserves the bytes. None if earlier patches preserve them, or if they are lost.
         """
-        known = [(node, position, self._saved_by(node, position)) for node, position in savers]
-        kept = [each for each in known if self.engine.fate(each[0], each[1]) is not Fate.LOST]
+        kept = [each for each in savers if self._engine.fate(each[0], each[1]) is not Fate.LOST]
         if not kept:
             return
         if self._preserved is None:
             self._preserved = changes.Preserved()
         fact = self._preserved
-        called = [save.node if save is not None else self.engine.name(node) for node, _, save in kept]
-        (fact.savers if patch is not None else fact.idle).extend(called)
+        names = [save.node if save is not None else self._engine.name(node) for node, _, save in kept]
+        (fact.savers if patch is not None else fact.idle).extend(names)
         if patch is not None:
             fact.nbytes += patch.nbytes
-            copy, *notes = map(self._storage, patch.storages)
+            copy, *notes = map(self._storages.entry_of, patch.storages)
             fact.storages += [each for each in (copy, *notes) if each not in fact.storages]
             label = next((save.label for _, _, save in kept if save is not None), "")
             if label and "label" not in copy.event:
@@ -117,13 +117,13 @@ class Savings(Aliases):
         for node, position, save in kept:
             if save is not None:
                 self._at_risk.add(save)
-                self._preserve(save, self.engine.copies(node, position, storage))
+                self._preserve(save, self._engine.copies(node, position, storage))
 
     def _preserve(self, save: SaveEntry, copied: list[Copied]) -> None:
-        """Tell where the bytes of a saved tensor are now: all of them in a copy, or some in one copy or several."""
+        """Record where the bytes of a saved tensor are now: all in one copy, or parts in one or more copies."""
         copies = []
         for each in copied:
-            copy = self._storage(each.storage)
+            copy = self._storages.entry_of(each.storage)
             if each.ranges is None:
                 if copy is save.storage:
                     return
@@ -136,10 +136,10 @@ class Savings(Aliases):
             elif "label" not in copy.event:  # several copies were joined
                 copy.label(f"part of {save.label}")
             copies.append(copy)
-            self._tell_copy(save, copy, each)
+            self._add_copy(save, copy, each)
         save.copies = copies
 
-    def _tell_copy(self, save: SaveEntry, copy: StorageEntry, copied: Copied) -> None:
+    def _add_copy(self, save: SaveEntry, copy: StorageEntry, copied: Copied) -> None:
         shape, strides, offset = copied.layout
         event = {
             "do": "preserve",
@@ -151,41 +151,46 @@ class Savings(Aliases):
         }
         if copied.ranges:
             event["ranges"] = [list(run) for run in copied.ranges]
-        self.events.append(event)
-        self._show_ends(copy, copied.storage, event)
+        self._journal.events.append(event)
+        self._storages.show_ends(copy, copied.storage, event)
 
-    def _saved_by(self, node: Node, position: int) -> SaveEntry | None:
-        value = self.values.get(self.engine.key(node))
-        return next((save for save in value.saves if save.position == position), None) if value is not None else None
+    def pop_preserved(self) -> changes.Preserved | None:
+        """Return the bytes that the running write preserved, and forget them."""
+        preserved, self._preserved = self._preserved, None
+        return preserved
 
-    def _overwritten_unnoticed(self, saves: list[SaveEntry]) -> None:
-        """A write took bytes of these, and backward will use the new numbers: no version tells."""
+    def overwrite_unnoticed(self, saves: list[SaveEntry]) -> None:
+        """Record that a write overwrote saved bytes and no version changed, so backward will use the new numbers."""
         ids = [save.id for save in saves if not save.taken]
         for save in saves:
             save.taken = True
         if ids:
-            self.events.append({"do": "stale", "ids": ids, "lost": True, "unnoticed": True})
+            self._journal.events.append({"do": "stale", "ids": ids, "lost": True, "unnoticed": True})
 
-    def _judge_saved(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
-        """After a write to ``storage``: which saved tensors it made stale, and which it left alone."""
+    def judge(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
+        """Return the saved tensors that a write to ``storage`` made stale, and those that it left alone.
+
+        Args:
+            preserves: True if the write first copied saved bytes; the second list is empty if it did not.
+        """
         stale: list[SaveEntry] = []
         spared: list[SaveEntry] = []
         storage.saves = [save for save in storage.saves if save.storage is storage and not save.released]
         for save in storage.saves:
             node = save.node.ref() if save.node.ref is not None else None
-            fate = self.engine.fate(node, save.position) if node is not None else Fate.RELEASED
+            fate = self._engine.fate(node, save.position) if node is not None else Fate.RELEASED
             if fate in (Fate.LOST, Fate.MOVED):
-                now = "lost" if fate is Fate.LOST else "moved"
-                if now != save.stale:
-                    save.stale = now
+                kind = "lost" if fate is Fate.LOST else "moved"
+                if kind != save.stale:
+                    save.stale = kind
                     stale.append(save)
             elif fate is Fate.TAKEN and not save.taken:
-                self._overwritten_unnoticed([save])
+                self.overwrite_unnoticed([save])
             elif fate is Fate.RIGHT and preserves and save not in self._at_risk:
                 spared.append(save)
         self._at_risk = set()
         for kind in ("lost", "moved"):
             ids = [save.id for save in stale if save.stale == kind]
             if ids:
-                self.events.append({"do": "stale", "ids": ids, "lost": kind == "lost"})
+                self._journal.events.append({"do": "stale", "ids": ids, "lost": kind == "lost"})
         return stale, spared

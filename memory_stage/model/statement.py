@@ -1,4 +1,4 @@
-"""A statement of the program that is recorded: where it stands, and of which kind it is."""
+"""A statement of the recorded program: its lines and its kind."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Statement:
     kind: str  # assign, augment, delete, expression, return, raise, for, while, def, method, or quiet
     text: str  # source of the value or of the whole statement, on one line
     file: str
-    function: str  # where it stands; "" for the top level
+    function: str  # with the statement; "" for the top level
     loops: tuple[int, ...] = ()  # hooks of the loops around it, the outermost first
 
     @property
     def is_quiet(self) -> bool:
-        """Whether it is worth a step only when it did something to memory."""
+        """True if it gets a step only if it changed memory."""
         return self.kind in ("quiet", "for", "while", "def", "method", "return")

@@ -16,27 +16,27 @@ MOST_SUMMED = 64  # elements of a gradient that are added up for showing
 
 def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     """Backward starts at ``node``."""
-    for each in ledger.values.values():
+    for each in ledger.graph.nodes.values():
         each.arrived = each.state.gradient = None
-    value = ledger.value_of(node)
+    value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
     if value is not None:
         _tell(ledger, value.state, text)
-    ledger.facts.append(changes.Started(_named(ledger, value.state) if value is not None else "", text))
+    ledger.journal.facts.append(changes.Started(_named(ledger, value.state) if value is not None else "", text))
 
 
 def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
     """The rules of ``node`` are about to run."""
-    value = ledger.value_of(node)
+    value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
     if value is not None and value.op == "leaf":
         # It was one: under ``no_grad`` it got another shape or dtype, and another leaf took over.
         value.op = ledger.engine.name(node)
     if value is not None and value.drawn:
-        ledger.events.append({"do": "run", "node": value.drawn})
+        ledger.journal.events.append({"do": "run", "node": value.drawn})
         if value.state.gradient is None and not value.inner:
             _tell(ledger, value.state, text)
-    ledger.facts.append(changes.Passed(value, ledger.engine.name(node), text, []))
+    ledger.journal.facts.append(changes.Passed(value, ledger.engine.name(node), text, []))
     return value
 
 
@@ -49,36 +49,38 @@ def hooked(
     layer: str = "",
 ) -> None:
     """A hook has seen the gradient of the value of ``node``, and may have answered another."""
-    value = ledger.values.get(ledger.engine.key(node)) if node is not None else None
+    value = ledger.graph.entry_of(node)
     label = ""
     if value is not None:
         label = code(value.of.name) if value.of is not None and value.of.name else _named(ledger, value.state)
     text, storage = "", None
     if answer is not None:
         text = cells.gradient_text(ledger.engine.array(answer))
-        storage = ledger.meet(answer).storage.root
+        storage = ledger.tensors.register(answer).storage.root
         if value is not None and _stands_for_its_state(ledger.engine.role(node), value):
             _tell(ledger, value.state, text)
     given = cells.gradient_text(gradient)
     now = given if itself is None else cells.gradient_text(itself)
     if layer:
         label = f"a layer {code(layer)}"
-    ledger.facts.append(changes.Hooked(label, given, text, storage, itself is not None, now if now != given else ""))
+    ledger.journal.facts.append(
+        changes.Hooked(label, given, text, storage, itself is not None, now if now != given else "")
+    )
 
 
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]] | None) -> None:
     """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way. None: it is not seen."""
-    passed = next((fact for fact in reversed(ledger.facts) if type(fact) is changes.Passed), None)
+    passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
     if passed is None:  # its rules are the reader's own code, which took steps
-        passed = changes.Passed(ledger.value_of(node), ledger.engine.name(node), "", [])
-        ledger.facts.append(passed)
+        passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])
+        ledger.journal.facts.append(passed)
     passed.done = True
     passed.reshapes = any(part.shape != gradient.shape for _, part in sent or ())
     passed.seen = sent is not None
     for parent, part in sent or ():
-        value = ledger.value_of(parent)
+        value = ledger.graph.entry_of(parent)
         total = _sum(ledger, value, part)
-        state = _state_for(ledger, ledger.value_of(node), parent, value)
+        state = _state_for(ledger, ledger.graph.entry_of(node), parent, value)
         if value is not None and state is not None and _stands_for_its_state(ledger.engine.role(parent), value):
             _tell(ledger, state, total)
         label = _named(ledger, state) if state is not None else ""
@@ -101,38 +103,38 @@ def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEn
 
 def left(ledger: Ledger, node: Node) -> None:
     """What ``node`` saved has been let go, unless the graph is retained."""
-    value = ledger.value_of(node)
+    value = ledger.graph.entry_of(node)
     if value is None:
         return
     value.arrived = None
     if ledger.engine.is_released(node):
-        ledger.release(value)
+        ledger.saved.release(value)
 
 
 def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
     """A leaf holds its gradient."""
-    value = ledger.value_of(node)
+    value = ledger.graph.entry_of(node)
     text = cells.gradient_text(ledger.engine.array(gradient))
-    entry = ledger.meet(gradient, "grad")
+    entry = ledger.tensors.register(gradient, "grad")
     if value is not None:
         value.arrived = None
-    ledger.facts.append(changes.Collected(_leaf_name(ledger, node), text, entry.storage))
+    ledger.journal.facts.append(changes.Collected(_leaf_name(ledger, node), text, entry.storage))
 
 
 def _leaf_name(ledger: Ledger, node: Node) -> str:
-    holders = (entry for entry in ledger.tensors.values() if entry.names and not entry.look["stop_gradient"])
-    return next((entry.names[0] for entry in holders if ledger.shows(entry.ref(), node)), "")
+    holders = (entry for entry in ledger.tensors.entries.values() if entry.names and not entry.look["stop_gradient"])
+    return next((entry.names[0] for entry in holders if ledger.graph.has_value(entry.ref(), node)), "")
 
 
 def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
     state.gradient = text
     if not state.dropped:
-        ledger.events.append({"do": "grad", "state": state.id, "text": text})
+        ledger.journal.events.append({"do": "grad", "state": state.id, "text": text})
 
 
 def _named(ledger: Ledger, state: StateEntry) -> str:
     """A state as a sentence names it; with its storage when another one has the same name."""
-    others = ledger.labels[state.label] > (not state.dropped)
+    others = ledger.tensors.labels[state.label] > (not state.dropped)
     return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
 
 

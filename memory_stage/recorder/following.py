@@ -89,7 +89,7 @@ class Following(Steps):
         activation = self.stack[-1]
         activation.value, activation.inside = None, []
         if moment != "leave":
-            self.ledger.look()
+            self.ledger.update()
             activation.value, activation.inside = self.names.in_value(value)
         if moment != "yield":
             self._finish(frame, partly=moment == "return")
@@ -164,7 +164,7 @@ class Following(Steps):
         self._push(frame, of_class)
         if self.open is None and self.stack[-2].statement is not None:
             self.open = Open(self.stack[-2].statement, goes_on=True)
-        self.ledger.facts.append(changes.Called(self.stack[-1].full_name))
+        self.ledger.journal.facts.append(changes.Called(self.stack[-1].full_name))
         self._finish(frame, partly=True)
 
     def _come_to(self, frame: FrameType, silently: bool = False) -> None:
@@ -176,7 +176,7 @@ class Following(Steps):
             if waited is not None and waited[0] is frame.f_code:
                 last = self.stack[-1]
                 last.full_name = waited[1]
-                self.ledger.facts.append(changes.Resumed(last.full_name, last.place, waited[2]))
+                self.ledger.journal.facts.append(changes.Resumed(last.full_name, last.place, waited[2]))
             return
         self._back_to(depth, silently)
 
@@ -194,4 +194,4 @@ class Following(Steps):
         statement = self.stack[depth].statement
         if not silently and statement is not None:
             self._resume(Open(statement, goes_on=True))
-            self.ledger.facts.append(returned)
+            self.ledger.journal.facts.append(returned)

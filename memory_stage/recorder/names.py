@@ -113,10 +113,14 @@ class Names:
                 found[path] = entry, "name"
 
     def _met(self, value: Any) -> TensorEntry | None:
-        return self.ledger.meet_array(value) if isinstance(value, np.ndarray) else self.ledger.meet(value)
+        return (
+            self.ledger.tensors.register_array(value)
+            if isinstance(value, np.ndarray)
+            else self.ledger.tensors.register(value)
+        )
 
     def _called(self, x: Tensor) -> str:
-        entry = self.ledger.tensors.get(id(x))
+        entry = self.ledger.tensors.entries.get(id(x))
         return entry.names[0] if entry is not None and entry.names else ""
 
     def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
@@ -139,11 +143,13 @@ class Names:
             seen.add(entry)
             gradient = self.ledger.engine.gradient(tensor)
             if gradient is not None:
-                found[f"{name}.grad"] = self.ledger.meet(gradient), "grad"
+                found[f"{name}.grad"] = self.ledger.tensors.register(gradient), "grad"
 
     def _look_at_lines(self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]) -> None:
         named = {entry for entry, _ in found.values()}
-        nameless = [entry for entry in self.ledger.tensors.values() if entry not in named and not entry.was_named]
+        nameless = [
+            entry for entry in self.ledger.tensors.entries.values() if entry not in named and not entry.was_named
+        ]
         lines = running() if nameless else {}
         counts: dict[str, int] = {}
         for entry in nameless:
@@ -158,30 +164,30 @@ class Names:
         for name, (entry, kind) in list(self.bound.items()):
             if name in found and found[name][0] is entry:
                 continue
-            ledger.touched[entry.group] = None
+            ledger.tensors.touched[entry.group] = None
             if kind == "line":
                 entry.held = ""
             else:
                 entry.names.remove(name)
                 entry.last_name = name
             if name not in found:
-                ledger.events.append({"do": "unname", "name": name})
+                ledger.journal.events.append({"do": "unname", "name": name})
                 if kind == "name" and not (entry.is_array and entry.ref() is not None and entry.freed):
-                    ledger.facts.append(changes.Unnamed(name, entry))
+                    ledger.journal.facts.append(changes.Unnamed(name, entry))
         for name, (entry, kind) in found.items():
             before = self.bound.get(name, (None, ""))[0]
             if before is entry:
                 continue
-            ledger.touched[entry.group] = None
+            ledger.tensors.touched[entry.group] = None
             if kind == "line":
                 entry.held = name
             else:
                 entry.names.append(name)
-            ledger.events.append({"do": "name", "name": name, "tensor": entry.id, "kind": kind})
+            ledger.journal.events.append({"do": "name", "name": name, "tensor": entry.id, "kind": kind})
             if kind == "name":
                 entry.was_named = True
-                ledger.facts.append(changes.Named(name, entry, before))
-                ledger.name_group(entry)
+                ledger.journal.facts.append(changes.Named(name, entry, before))
+                ledger.tensors.name_group(entry)
             elif kind == "grad":
                 entry.was_named = True
         self.bound = found

@@ -106,7 +106,7 @@ def run(
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
     variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
-    return Recording(variant, done.pop() if done else None, recorder.ledger.meters.device, used)
+    return Recording(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
 
 
 def _run_all(

@@ -28,12 +28,12 @@ _OPERATIONS = frozenset(("make", "view", "write", "meta", "changed"))
 _NOTED_BY = {
     "alloc": "alloc",
     "free": "free",
-    "met": "see",
+    "met": "observe",
     "make": "made",
     "view": "viewed",
     "taken": "taken",
     "write": "wrote",
-    "changed": "changed",
+    "changed": "wrote_unversioned",
     "meta": "reshaped",
 }
 
@@ -56,13 +56,13 @@ class Recorder(Following):
     def begin(self) -> None:
         """Note what is there, and listen."""
         self.names.scan(self.stack)
-        self.ledger.gone, self.ledger.line_of_call = self.gone, self.line_of_call
+        self.ledger.journal.on_freed, self.ledger.graph.line_of_call = self.gone, self.line_of_call
         self.ledger.begin()
         self.active = True
         self._thread = threading.get_ident()
         self._hooks_before = instrument.listener
-        self.ledger.meters.begin()  # only now: what is freed from here on is heard of
-        self.reserved_before = self.ledger.meters.reading()["reserved"]
+        self.ledger.storages.meters.begin()  # only now: what is freed from here on is heard of
+        self.reserved_before = self.ledger.storages.meters.reading()["reserved"]
         self._ear.open()
         instrument.listener = self.hooked
 
@@ -101,13 +101,13 @@ class Recorder(Following):
         """The thread that is recorded has done something; ``frame`` is who tells of it."""
         try:
             self.catch_up()
-            if len(self.ledger.events) > steps.MOST_IN_A_STEP:
+            if len(self.ledger.journal.events) > steps.MOST_IN_A_STEP:
                 self._end_in_a_step()
                 return
             if kind != "flight" or self.flight:
                 # The first gradient is told of just before backward's own first step, to which it belongs.
-                self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
-            if kind == "free" and not self.ledger.knows(arguments[0]):
+                self.ledger.storages.meters.update(self.ledger.storages.bytes_of_others_freed)
+            if kind == "free" and not self.ledger.storages.is_registered(arguments[0]):
                 self.ledger.free(arguments[0])  # the collector may find what was there before, at any time
                 return
             # A step that ends where this storage is freed ends before.
@@ -117,12 +117,12 @@ class Recorder(Following):
             if kind not in _OPERATIONS:
                 self._note(kind, *arguments)
                 return
-            told = len(self.ledger.facts)
+            told = len(self.ledger.journal.facts)
             asker = self.spelling.asker(frame, (arguments[0], *(arguments[2] if kind != "changed" else ())))
-            self.ledger.otherwise = asker.otherwise
+            self.ledger.graph.other_names = asker.otherwise
             self._note(kind, *arguments)
-            self.ledger.otherwise = False
-            self.spelling.note(asker, self.ledger.facts[told:])
+            self.ledger.graph.other_names = False
+            self.spelling.note(asker, self.ledger.journal.facts[told:])
         except Exception as failure:
             self._give_up(failure)
 
@@ -146,7 +146,7 @@ class Recorder(Following):
     def _heard_elsewhere(self, kind: str, *arguments: Any) -> None:
         """Another thread has done something. The books are this thread's own: it is only put down for them."""
         engine = self.engine
-        self.ledger.meters.heard(self.ledger.bytes_of_others_freed)
+        self.ledger.storages.meters.update(self.ledger.storages.bytes_of_others_freed)
         if kind == "alloc":
             (storage,) = arguments
             self._elsewhere.append((kind, engine.key(storage), engine.weak(storage, _nothing)))
@@ -167,34 +167,35 @@ class Recorder(Following):
             if kind == "gone":
                 told[0]()
             elif kind == "unseen":
-                self.ledger.facts.append(changes.Unseen(*told))
+                self.ledger.journal.facts.append(changes.Unseen(*told))
             elif kind == "write":
-                self.ledger.wrote_elsewhere(*told)
+                self.ledger.unannounced.add_from_other_thread(*told)
             elif kind == "alloc":
                 key, alive = told
                 storage = alive()
                 if storage is None:
                     self._made_elsewhere.add(key)
-                elif not self.ledger.knows(storage):
-                    self.ledger.made_elsewhere(storage)
-            elif told[0] in self.ledger.storages:
-                self.ledger.free_known(told[0])
+                elif not self.ledger.storages.is_registered(storage):
+                    self.ledger.alloc_on_other_thread(storage)
+            elif told[0] in self.ledger.storages.entries:
+                self.ledger.free_key(told[0])
             elif told[0] in self._made_elsewhere:
                 self._made_elsewhere.discard(told[0])
             else:
-                self.ledger.other_freed(told[1], told[2])
+                self.ledger.storages.free_other(told[1], told[2])
 
     def _note(self, kind: str, *arguments: Any) -> None:
         ledger = self.ledger
-        note = getattr(ledger, _NOTED_BY.get(kind, ""), None)
+        part: Any = ledger.storages if kind == "alloc" else ledger.graph if kind == "met" else ledger
+        note = getattr(part, _NOTED_BY.get(kind, ""), None)
         if note is not None:
             note(*arguments)
         elif kind in ("refused", "stale"):
-            ledger.facts.append(changes.Refused(arguments[1]))
+            ledger.journal.facts.append(changes.Refused(arguments[1]))
         elif kind == "asked":
-            ledger.facts.append(changes.Asked(ledger.see(*arguments)))
+            ledger.journal.facts.append(changes.Asked(ledger.graph.observe(*arguments)))
         elif kind == "unseen":
-            ledger.facts.append(changes.Unseen(*arguments))
+            ledger.journal.facts.append(changes.Unseen(*arguments))
         elif kind == "flight":
             self.flight += arguments[0]
         elif kind == "hooked":

@@ -79,7 +79,7 @@ class Steps(Running):
     def _resume(self, step: Open) -> None:
         """``step`` goes on, or begins."""
         self.open = step
-        self.ledger.line, self.ledger.run = self.line_of(step.statement), self.stack[-1].run
+        self.ledger.journal.line, self.ledger.journal.run = self.line_of(step.statement), self.stack[-1].run
 
     def line_of_call(self, node: Node) -> int:
         """The line of the trace that called the operation of a node, whichever line runs now."""
@@ -88,7 +88,7 @@ class Steps(Running):
             line = 0
         if code.co_filename == self.hooks.file and line:
             return line
-        return self._shown.get((code.co_filename, line), self.ledger.line)
+        return self._shown.get((code.co_filename, line), self.ledger.journal.line)
 
     def catch_up(self) -> None:
         """Note what other threads have done."""
@@ -96,7 +96,7 @@ class Steps(Running):
 
     def steps_so_far(self) -> int:
         """The number of the step that is going on."""
-        return self.ledger.step
+        return self.ledger.journal.step
 
     def write(self, text: str) -> bool:
         """The program prints. False when that is not shown any more."""
@@ -126,20 +126,21 @@ class Steps(Running):
             return
         ledger = self.ledger
         self.catch_up()
-        ledger.look()
+        ledger.update()
         line = self.line_of(step.statement)
         unfinished = partly or error is not None
         self.names.scan(self.stack, frame, lambda: self._running(unfinished), only_locals=came_back)
-        ledger.tidy()
-        if ledger.events:
-            ledger.tell_holders()
+        ledger.graph.close_step()
+        journal = ledger.journal
+        if journal.events:
+            ledger.tensors.add_holders()
         # Where a line goes on into backward, its first gradient belongs to backward's own first step.
         early = self.flight - self.told_flight if step.phase == "forward" and partly else 0
-        alone = step.goes_on and partly and not (ledger.events or ledger.facts or self.text)
+        alone = step.goes_on and partly and not (journal.events or journal.facts or self.text)
         if self.flight - early != self.told_flight and not alone:
-            ledger.events.append({"do": "flight", "bytes": self.flight})
+            journal.events.append({"do": "flight", "bytes": self.flight})
             self.told_flight = self.flight
-        events, happened = ledger.close_step()
+        events, happened = journal.close_step()
         operation_names.settle(happened)
         text = "".join(self.text)
         self.text.clear()
@@ -151,7 +152,7 @@ class Steps(Running):
         said = any(type(fact) in (changes.Hooked, changes.Unseen) for fact in happened)
         if not (events or text or said) and (step.goes_on or partly or step.statement.is_quiet):
             return
-        of_gpu = self.ledger.meters.reading()
+        of_gpu = self.ledger.storages.meters.reading()
         reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before
         phase = "backward" if any(type(fact) in (changes.Passed, changes.Hooked) for fact in happened) else step.phase
         done = Done(
@@ -171,15 +172,17 @@ class Steps(Running):
         )
         if self.told is not None:
             self.told(done)
-        allocated = self.engine.allocated() - early + ledger.bytes_of_others_freed + self.leaving
-        ledger.meters.peak = max(ledger.meters.peak, allocated)  # of an engine that tells of no allocation
+        allocated = self.engine.allocated() - early + ledger.storages.bytes_of_others_freed + self.leaving
+        ledger.storages.meters.peak = max(
+            ledger.storages.meters.peak, allocated
+        )  # of an engine that tells of no allocation
         entry = {
             "line": line,
             "end": line + step.statement.end - step.statement.line,
             "phase": phase,
             "say": sentences.say(done),
             "allocated": allocated,
-            "peak": self.ledger.meters.peak,
+            "peak": self.ledger.storages.meters.peak,
             "events": events,
         }
         passes = self._passes()
@@ -213,8 +216,8 @@ class Steps(Running):
     def _end_in_a_step(self) -> None:
         """The open step has become too long for a picture: the recording ends before it."""
         self.truncated = (
-            f"Line {self.ledger.line} alone makes more than {MOST_IN_A_STEP:,} changes of memory, so the recording "
-            f"ends before it. The program ran on to its end without being recorded."
+            f"Line {self.ledger.journal.line} alone makes more than {MOST_IN_A_STEP:,} changes of memory, so the "
+            f"recording ends before it. The program ran on to its end without being recorded."
         )
         self.stop()
 
@@ -234,22 +237,22 @@ class Steps(Running):
 
     def variant(self, id_: str, label: str, verdict: str | None) -> dict[str, Any]:
         """The finished trace of this run."""
-        others = self.ledger.meters.start - self.ledger.bytes_before
+        others = self.ledger.storages.meters.start - self.ledger.storages.bytes_before
         for step, on_gpu in zip(self.steps, self._on_gpu, strict=True):
             step["allocated"] = max(0, step["allocated"] - others)
             step["peak"] = max(0, step["peak"] - others)
-            if self.ledger.meters.used:
-                step.update(self.ledger.meters.shown(on_gpu))
+            if self.ledger.storages.meters.used:
+                step.update(self.ledger.storages.meters.shown(on_gpu))
             if len(step.get("out", "")) > MOST_TEXT:
                 left = len(step["out"]) - MOST_TEXT
                 step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
         steps = self.steps or [
             {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
         ]
-        for event in (*self.ledger.before, *(event for step in steps for event in step["events"])):
-            if event.get("device") == self.ledger.meters.device:
+        for event in (*self.ledger.journal.before, *(event for step in steps for event in step["events"])):
+            if event.get("device") == self.ledger.storages.meters.device:
                 del event["device"]  # told once, for the whole trace
         variant: dict[str, Any] = {"id": id_, "label": label, "code": self.code}
-        if self.ledger.before:
-            variant["before"] = self.ledger.before
+        if self.ledger.journal.before:
+            variant["before"] = self.ledger.journal.before
         return {**variant, "verdict": verdict, "truncated": self.truncated, "steps": steps}

@@ -30,7 +30,7 @@ def say_names(done: Done) -> str:
         others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
         if len(named) > 1:
             names = both([code(other.name) for other in named[:3]])
-            if all(other.tensor.step == done.ledger.step - 1 for other in named):
+            if all(other.tensor.step == done.ledger.journal.step - 1 for other in named):
                 return f"{names} name new tensors on {_storages_of(done, named)}."
             known = [_other_names(other, named) for other in named]
             if all(known) and len(named) <= 3:
@@ -44,7 +44,7 @@ def say_names(done: Done) -> str:
                 f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
                 fate(done, fact) or "No tensor, no storage and no byte is added.",
             )
-        if fact.tensor.step == done.ledger.step - 1:
+        if fact.tensor.step == done.ledger.journal.step - 1:
             return fitting(f"{code(fact.name)} names a new tensor on {_storages_of(done, named)}.", fate(done, fact))
         return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
     if unnamed:
@@ -99,11 +99,11 @@ def _changed_looks(done: Done) -> list[dict[str, Any]]:
 
 def _regradient(done: Done) -> str:
     changed = _changed_looks(done)
-    entry = next((e for e in done.ledger.tensors.values() if e.id == changed[0]["id"]), None)
+    entry = next((e for e in done.ledger.tensors.entries.values() if e.id == changed[0]["id"]), None)
     name = called(done, entry) if entry is not None else "the tensor"
     wanting = [event for event in changed if event.get("stop_gradient") is False]
     if len(wanting) == len(changed) > 1:
-        by_id = {each.id: each for each in done.ledger.tensors.values()}
+        by_id = {each.id: each for each in done.ledger.tensors.entries.values()}
         names = [called(done, by_id[event["id"]]) for event in wanting if event["id"] in by_id]
         return f"From line {done.line} on, {both(names)} are leaves that want a gradient. No number moves."
     if "stop_gradient" in changed[0] and entry is not None:
@@ -136,7 +136,7 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
                 f"{subject} takes away the last name of a {what}. It stays, because storage {storage.id} borrows its "
                 f"memory."
             )
-        holder = done.ledger.holder_of(tensor)
+        holder = done.ledger.tensors.holder_of(tensor)
         return f"{subject} takes away the last name of a {what}. It stays, because {holder} still holds it."
     if storage.freed and not storage.is_borrowed:
         first = (
@@ -184,7 +184,7 @@ def fate(done: Done, fact: Named) -> str:
 
 def keeper(done: Done, storage: StorageEntry) -> str:
     """Who holds a storage."""
-    looking = done.ledger.aliases_of(storage.root)
+    looking = done.ledger.tensors.aliases_of(storage.root)
     for entry in looking:
         if entry.names:
             array = "the numpy array " if entry.is_array else ""
@@ -193,7 +193,8 @@ def keeper(done: Done, storage: StorageEntry) -> str:
         if not save.released and storage in (save.storage, *save.copies):
             return f"{node_text(save.node)} saved it for backward"
     for entry in looking:
-        return f"{done.ledger.holder_of(entry)} still holds a {'numpy array' if entry.is_array else 'tensor'} on it"
+        holder, kind = done.ledger.tensors.holder_of(entry), "numpy array" if entry.is_array else "tensor"
+        return f"{holder} still holds a {kind} on it"
     return "something outside still holds it"
 
 

@@ -136,4 +136,4 @@ def _protected(done: Done, name: str) -> str:
 
 
 def _named(done: Done, name: str) -> TensorEntry | None:
-    return next((entry for entry in done.ledger.tensors.values() if name in entry.names), None)
+    return next((entry for entry in done.ledger.tensors.entries.values() if name in entry.names), None)

@@ -173,7 +173,7 @@ def _seen(done: Done, fact: Wrote) -> str:
 
 def who_sees(done: Done, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> str:
     """Who else surely looks at a cell that was written."""
-    on_it = done.ledger.aliases_of(storage)
+    on_it = done.ledger.tensors.aliases_of(storage)
     if by is None:
         on_it = [entry for entry in on_it if not entry.is_array]  # one of those wrote
     others = [entry for entry in on_it if entry is not by and entry.names and _overlap(entry, storage, cover)]

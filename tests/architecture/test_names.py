@@ -108,7 +108,6 @@ REPEATED_FILES = {
     "gradients.py",
     "live.py",
     "making.py",
-    "memory.py",
     "moving.py",
     "names.py",
     "naming.py",
@@ -143,15 +142,11 @@ TWO_THINGS = {
     ("set_detect_anomaly", "detect_anomaly"): "public names of PyTorch",
 }
 CHAINS = {
-    ("Aliases", "Savings"),
     ("Calls", "Operations"),
     ("Following", "Recorder"),
     ("Hooked", "Module"),
-    ("Lineage", "Ledger"),
     ("Lines", "Running"),
-    ("Memory", "Aliases"),
     ("Running", "Steps"),
-    ("Savings", "Lineage"),
     ("Steps", "Following"),
 }
 

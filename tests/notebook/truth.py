@@ -102,7 +102,7 @@ class Witness:
         now = Moment(allocated=cpu_meter.allocated)
         things = [each for each in gc.get_objects() if isinstance(each, (Storage, mt.Tensor, Node))]
         for storage in [each for each in things if isinstance(each, Storage) and not hasattr(each, "of")]:
-            entry = recorder.ledger.storages.get(recorder.engine.key(storage))
+            entry = recorder.ledger.storages.entries.get(recorder.engine.key(storage))
             if entry is not None:
                 numbers = host_array(storage.buffer)
                 block = recorder.engine.block(storage)
@@ -114,7 +114,7 @@ class Witness:
                 )
         for x in [each for each in things if isinstance(each, mt.Tensor)]:
             below = getattr(x._storage, "of", x._storage)
-            entry = recorder.ledger.storages.get(recorder.engine.key(below))
+            entry = recorder.ledger.storages.entries.get(recorder.engine.key(below))
             if entry is None or entry.id not in now.storages:
                 continue
             node, array = peek(x), x._array
@@ -135,7 +135,7 @@ class Witness:
             # a number of the program's text is no storage's
             now.nodes.append((node.op.name, node.place.line, any(one[1].buffer.size for one in triples)))
             for i, saved in enumerate(triples):
-                entry = recorder.ledger.storages.get(recorder.engine.key(saved[1]))
+                entry = recorder.ledger.storages.entries.get(recorder.engine.key(saved[1]))
                 version = saved[2] if isinstance(saved[2], int) else getattr(saved[2], "version", -1)
                 if entry is not None:
                     there = host_array(saved[0]).tobytes()
@@ -159,7 +159,7 @@ class Witness:
                 now.names[f"{path} in {place}"] = id(value)
         del frame, own
         gpus = recorder.engine.gpus()
-        now.met = recorder.ledger._counts.get("", 0)
+        now.met = recorder.ledger.journal._counts.get("", 0)
         now.reserved = sum(gpu.counters().reserved for gpu in gpus)
         self.moments.append(now)
 

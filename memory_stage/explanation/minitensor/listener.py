@@ -21,7 +21,7 @@ from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_ha
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.rows import Row, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdicts import Verdict, in_order
-from memory_stage.model.outside import Watched
+from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import Room
 from minitensor.engine.core.history import Leaf, Node, Saved, peek
 from minitensor.engine.core.regions import address
@@ -59,7 +59,7 @@ class Listener(Subscription):
         self._is_below_recorder = False
         self._sources = Sources()
         self._sharing = Sharing()
-        self._outside = Watched(MINITENSOR)
+        self._shared = SharedMemory(MINITENSOR)
         self._pytorch = PytorchRefusals()
         self._taken: Taken | None = None
         #: (id of a node, name of a saved tensor) -> the node, the number of the row that made it stale, and its entry.
@@ -72,9 +72,7 @@ class Listener(Subscription):
 
     def __enter__(self: Listening) -> Listening:
         self.open()
-        self._outside.open()
-        for storage in self._outside.storages():
-            self._outside.note(storage)
+        self._shared.open()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
@@ -83,7 +81,7 @@ class Listener(Subscription):
                 self.ended(error)
         finally:
             self.close()
-            self._outside.close()
+            self._shared.close()
             self._sources, self._sharing, self._stale = Sources(), Sharing(), {}
             self._pytorch = PytorchRefusals()
 
@@ -145,8 +143,8 @@ class Listener(Subscription):
 
     def _look_outside(self, frame: FrameType) -> None:
         """Add a row if numpy or another library has overwritten bytes that a backward needs."""
-        for storage in self._outside.storages():
-            changed = self._outside.changed(storage, set())
+        for storage in self._shared.storages():
+            changed = self._shared.changed(storage, set())
             if not changed.size:
                 continue
             size = storage.buffer.itemsize
@@ -177,8 +175,8 @@ class Listener(Subscription):
         in_layer = not recorded and modes.layer != ""
         unrecorded, whose = ("", "") if in_layer else self._unrecorded(x, recorded)
         below = memory_of(x)
-        if self._outside.is_watched(below):
-            self._outside.wrote(below, MINITENSOR.written(x, where))
+        if self._shared.is_copied(below):
+            self._shared.wrote(below, MINITENSOR.written(x, where))
         unseen = [] if below is x._storage else unnoticed(below, written_cells(x, where))
         if by == "a layer" and unrecorded == "leaf" and below.savers is None:
             unrecorded = "init"

@@ -1,0 +1,162 @@
+"""Storages, their cells that a trace shows, and the writes that covered them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from memory_stage.engines.protocol import Engine, Key, Meter, Storage
+from memory_stage.model import changes
+from memory_stage.model.covers import Cover
+from memory_stage.model.entries import Event, StorageEntry
+from memory_stage.model.journal import Journal
+from memory_stage.model.meters import Meters
+from memory_stage.trace import cells
+
+
+class Storages:
+    """The storages that a trace shows.
+
+    Attributes:
+        entries: by the engine's key.
+        meters: of the computer's memory and of the GPU.
+        bytes_before: bytes in the computer's memory of storages that existed before the first step.
+        bytes_of_others_freed: bytes in the computer's memory of freed storages that the trace does not show.
+    """
+
+    def __init__(self, engine: Engine, journal: Journal) -> None:
+        self.entries: dict[Key, StorageEntry] = {}
+        self.meters = Meters(engine)
+        self.bytes_before = 0
+        self.bytes_of_others_freed = 0
+        self._engine = engine
+        self._journal = journal
+
+    # ---------- registering and freeing ----------
+
+    def alloc(self, storage: Storage) -> StorageEntry:
+        """Register a new storage."""
+        journal, block = self._journal, self._engine.block(storage)
+        event: Event = {
+            "do": "storage",
+            "id": journal.new_id(""),
+            "length": block.length,
+            "itemsize": block.itemsize,
+            "bytes": block.nbytes,
+            "dtype": block.dtype,
+            "values": {},
+        }
+        if block.counted == 0 < block.nbytes:
+            event["borrowed"] = True
+        if block.version:
+            event["version"] = block.version
+        event["device"] = self.meters.register(block.gpu)
+        entry = StorageEntry(
+            event["id"], block.length, event["bytes"], block.version, event, journal.step, counted=block.counted
+        )
+        shown = range(block.length) if entry.is_small else (0, block.length - 1)
+        entry.known.update(shown)
+        event["values"] = self._texts(storage, sorted(entry.known))
+        self.entries[self._engine.key(storage)] = entry
+        journal.events.append(event)
+        if journal.step >= 0:
+            journal.facts.append(changes.Allocated(entry))
+        return entry
+
+    def is_registered(self, storage: Storage) -> bool:
+        """True if the trace shows a storage."""
+        return self._engine.key(storage) in self.entries
+
+    def entry_of(self, storage: Storage) -> StorageEntry:
+        """Return the entry of a storage. One whose allocation emitted no event existed before the first step."""
+        entry = self.entries.get(self._engine.key(storage))
+        if entry is not None:
+            return entry
+        below = self._engine.below(storage)
+        if below is not None:
+            return self._add_counter(storage, self.entry_of(below))
+        entry, journal = self.alloc(storage), self._journal
+        if journal.step >= 0:
+            journal.facts.pop()
+            journal.before.append(journal.events.pop())
+            entry.step = -1
+        block = self._engine.block(storage)
+        if block.gpu is None:
+            self.bytes_before += block.counted
+        else:
+            self.meters.add_existing(block.gpu, block.counted)
+        return entry
+
+    def _add_counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:
+        """Add an entry for a counter of versions over the memory of ``below``; it is no storage of the trace."""
+        version = self._engine.block(storage).version
+        entry = StorageEntry(below.id, below.length, below.nbytes, version, below.event, below.step, over=below.root)
+        entry.seen_by_tensor = True
+        key, entries = self._engine.key(storage), self.entries
+        # The engine emits no event when it frees a counter.
+        entry.ref = self._engine.weak(storage, lambda ref: _remove(entries, key, ref))
+        self.entries[key] = entry
+        return entry
+
+    def free(self, key: Key) -> None:
+        """Record that the storage with this key is freed."""
+        entry = self.entries.pop(key, None)
+        if entry is None:
+            return
+        entry.freed = True
+        self._journal.add_freed("storages", entry.id)
+        self._journal.facts.append(changes.StorageFreed(entry))
+
+    def free_other(self, on_host: int, on_gpu: tuple[Meter, int] | None) -> None:
+        """Count the bytes of a freed storage that the trace does not show."""
+        self.bytes_of_others_freed += on_host
+        if on_gpu is not None:
+            self.meters.free_other(*on_gpu)
+
+    # ---------- cells ----------
+
+    def _texts(self, storage: Storage, indexes: Iterable[int]) -> dict[str, str]:
+        """Return the texts of some cells of a storage, by index."""
+        wanted = list(indexes)
+        numbers = self._engine.numbers(storage, wanted)
+        return {str(i): cells.text_of(number) for i, number in zip(wanted, numbers, strict=True)}
+
+    def show_ends(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
+        """Show the first and last cells of each run that ``layout`` reads.
+
+        Their numbers are added to the event that wrote them last: a write, or the allocation.
+        """
+        entry = entry.root
+        if entry.is_small:
+            return
+        runs, _ = cells.runs_of(layout["shape"], layout["strides"], layout["offset"], cells.MOST_RANGES)
+        added = cells.ends(runs) - entry.known
+        entry.known |= added
+        for index, text in self._texts(storage, added).items():
+            for event, cover in reversed(entry.writes):
+                if cover.holds(int(index)):
+                    event["cells"].setdefault(index, text)
+                    break
+            else:
+                entry.event["values"][index] = text
+
+    def write_event(self, entry: StorageEntry, storage: Storage, cover: Cover) -> Event:
+        """Return the event of a write that covered these cells; ``entry.version`` is already the new one."""
+        root, runs = entry.root, cover.runs
+        event: Event = {"do": "write", "storage": root.id, "cells": {}, "count": cover.count, "version": root.version}
+        if root.is_small:
+            event["cells"] = self._texts(storage, [i for first, last in runs for i in range(first, last + 1)])
+        elif runs:
+            shown = runs if len(runs) <= cells.MOST_RANGES else [(runs[0][0], runs[-1][1])]
+            event["ranges"] = [list(run) for run in shown]
+            root.known |= cells.ends(runs)
+            event["cells"] = self._texts(storage, sorted(i for i in root.known if cover.holds(i)))
+            if cover.exact and cover.count == root.length:
+                root.writes.clear()
+            root.writes.append((event, cover))
+        return event
+
+
+def _remove(entries: dict[Key, StorageEntry], key: Key, ref: Callable[[], Any]) -> None:
+    if key in entries and entries[key].ref is ref:
+        del entries[key]

@@ -1,0 +1,268 @@
+"""Tensors, numpy arrays on shared memory, and the view groups of tensors."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from memory_stage.engines.protocol import Engine, Key, Look, Tensor
+from memory_stage.model import changes
+from memory_stage.model.entries import Group, StorageEntry, TensorEntry
+from memory_stage.model.holders import SOMETHING, holder_of
+from memory_stage.model.journal import Journal
+from memory_stage.model.storages import Storages
+from memory_stage.model.unannounced_writes import UnannouncedWrites
+
+MOST_SEARCHES = 20  # of the heap for holders, in one recording
+
+
+class Tensors:
+    """The tensors and arrays of a trace.
+
+    Attributes:
+        entries: of tensors, by id.
+        arrays: entries of numpy arrays, by id.
+        touched: groups whose members or states have changed in this step.
+        labels: how many memory states have each label.
+    """
+
+    def __init__(self, engine: Engine, journal: Journal, storages: Storages, unannounced: UnannouncedWrites) -> None:
+        self.entries: dict[int, TensorEntry] = {}
+        self.arrays: dict[int, TensorEntry] = {}
+        self.touched: dict[Group, None] = {}
+        self.labels: Counter[str] = Counter()
+        self._engine = engine
+        self._journal = journal
+        self._storages = storages
+        self._unannounced = unannounced
+        self._searches = 0
+        self._groups: dict[Key | None, Group] = {}  # by the engine's key
+
+    # ---------- tensors ----------
+
+    def register(self, x: Tensor, op: str = "", group: Group | None = None) -> TensorEntry:
+        """Return the entry of a tensor, new or known; record that it moved to another storage, or was written."""
+        entry = self.entries.get(id(x))
+        if entry is not None:
+            if self.storage_of(x) is not entry.storage:
+                self._move(x, entry)
+            elif self._engine.version(x) != entry.storage.version:
+                self._unannounced.find_by_version(x, entry)
+            return entry
+        journal, kept = self._journal, self._engine.storage(x)
+        storage = self._storages.entry_of(kept)
+        storage.seen_by_tensor = True
+        if group is None:
+            group = self.group_of(x, storage)
+        key = id(x)
+        # The callback holds an id and a weak reference, so that it keeps neither the tensor nor the recording alive.
+        me = weakref.ref(self)
+        ref = weakref.ref(x, lambda _: _alias_freed(me, key, "entries"))
+        entry = TensorEntry(journal.new_id("t"), ref, group, self._look(x, storage), op, run=journal.run)
+        self.entries[key] = entry
+        group.members[key] = storage.aliases[key] = entry
+        self.touched[group] = None
+        entry.event = event = {"do": "tensor", "id": entry.id, "storage": storage.id, **entry.look}
+        # On a storage from before the first step, a tensor that no operation made existed before, too.
+        existed = storage.root.step < 0 <= journal.step and not op
+        (journal.before if existed else journal.events).append(event)
+        entry.step = -1 if existed else journal.step
+        self._storages.show_ends(storage, kept, entry.look)
+        if self._engine.version(x) != storage.version:
+            self._unannounced.find_by_version(x, entry)
+        return entry
+
+    def storage_of(self, x: Tensor) -> StorageEntry | None:
+        """Return the entry of a tensor's storage, if it has one."""
+        return self._storages.entries.get(self._engine.key(self._engine.storage(x)))
+
+    def _move(self, x: Tensor, entry: TensorEntry) -> None:
+        """Record that the tensor has another storage than before."""
+        old, left = dict(entry.look), entry.storage
+        kept, version = self._engine.storage(x), self._engine.version(x)
+        storage = self._storages.entry_of(kept)
+        storage.seen_by_tensor = True
+        if storage.version != version:  # a new storage, whose version was raised after its event
+            storage.version = storage.event["version"] = version
+        self.join(x, entry, self.group_of(x, storage))
+        entry.look = look = self._look(x, storage)
+        event = {"do": "retensor", "id": entry.id, "storage": storage.id}
+        event |= _changes(old, look)
+        # If the old storage has been freed, the tensor left it first.
+        events = self._journal.events
+        freed_since = left.root.freed and events and events[-1]["do"] == "free"
+        events.insert(len(events) - bool(freed_since), event)
+        self._storages.show_ends(storage, kept, look)
+        if left.root is not storage.root:
+            self._journal.facts.append(changes.Moved("", entry, old, left.root))
+
+    def _look(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
+        own = {} if storage.over is None else {"version": self._engine.version(x)}
+        return {**own, **_as_event(self._engine.look(x))}
+
+    def refresh(self, x: Tensor, entry: TensorEntry) -> None:
+        """Record a tensor's shape, strides and need for a gradient if they have changed."""
+        look = self._look(x, entry.storage)
+        changed = _changes(entry.look, look)
+        if not changed:
+            return
+        entry.look = look
+        self.touched[entry.group] = None
+        if entry.step == self._journal.step:
+            entry.event.update(changed)
+        else:
+            self._journal.events.append({"do": "retensor", "id": entry.id, **changed})
+        self._storages.show_ends(entry.storage, self._engine.storage(x), look)
+
+    # ---------- groups ----------
+
+    def group_of(self, x: Tensor, storage: StorageEntry) -> Group:
+        """Return the group of a tensor on ``storage``, new or known."""
+        key = self._engine.group(x)
+        if key is not None:
+            group = self._groups.get(key)
+            if group is not None and any(self._belongs(entry.ref(), key) for entry in group.members.values()):
+                return group
+        group = Group(self._journal.new_id("f"), storage)
+        storage.groups.append(group)
+        self.touched[group] = None
+        if key is not None:
+            self.set_key(group, key)
+        return group
+
+    def _belongs(self, x: Tensor | None, key: Key) -> bool:
+        return x is not None and self._engine.group(x) == key
+
+    def set_key(self, group: Group, key: Key) -> None:
+        """Set the engine's key of a group."""
+        group.key = key
+        self._groups[key] = group
+
+    def forget_empty(self, group: Group) -> None:
+        """Forget a group that has neither tensors nor states."""
+        if not (group.members or group.states) and self._groups.get(group.key) is group:
+            del self._groups[group.key]
+
+    def join(self, x: Tensor, entry: TensorEntry, group: Group) -> None:
+        """Move the tensor from its group to another group."""
+        key = id(x)
+        entry.group.members.pop(key, None)
+        entry.storage.aliases.pop(key, None)
+        self.touched |= {entry.group: None, group: None}
+        entry.group = group
+        group.members[key] = group.storage.aliases[key] = entry
+        if entry.names:
+            self.name_group(entry)
+
+    def name_group(self, entry: TensorEntry) -> None:
+        """Label the group of a tensor by its first name, and its states that have no other label."""
+        group = entry.group
+        if not group.label:
+            group.label = entry.short_name
+            for version, state in group.states.items():
+                if state.step == self._journal.step or entry.look["leaf"]:
+                    self.labels[state.label] -= 1
+                    state.event["label"] = label = f"{group.label}@{version}"
+                    self.labels[label] += 1
+
+    # ---------- arrays of numpy ----------
+
+    def register_array(self, array: np.ndarray) -> TensorEntry | None:
+        """Return the entry of a numpy array on the memory of a storage; None if it shares memory with none."""
+        shared = self._engine.storage_behind(array)
+        if shared is None:
+            return None
+        storage = self._storages.entry_of(shared)
+        key = id(array)
+        entry = self.arrays.get(key)
+        if entry is not None and entry.storage is storage:
+            return entry
+        look = _as_event(self._engine.look_of_array(shared, array))
+        me = weakref.ref(self)
+        ref = weakref.ref(array, lambda _: _alias_freed(me, key, "arrays"))
+        entry = TensorEntry(self._journal.new_id("t"), ref, Group("", storage), look, run=self._journal.run)
+        self.arrays[key] = storage.aliases[key] = entry
+        entry.event = {"do": "tensor", "id": entry.id, "storage": storage.id, **look, "outside": "numpy"}
+        self._journal.events.append(entry.event)
+        self._storages.show_ends(storage, shared, look)
+        return entry
+
+    # ---------- aliases and holders ----------
+
+    def aliases_of(self, storage: StorageEntry) -> list[TensorEntry]:
+        """Return the tensors and arrays on the memory of ``storage``, also those that count versions separately."""
+        counters = [each for each in self._storages.entries.values() if each.over is storage]
+        return [entry for each in (storage, *counters) for entry in each.aliases.values()]
+
+    def holder_of(self, entry: TensorEntry) -> str:
+        """Return what refers to a tensor without a name, in words; few calls search the heap."""
+        if entry.names or entry.held:
+            entry.holder = ""
+        elif not entry.holder:
+            value = entry.ref()
+            if value is None or self._searches >= MOST_SEARCHES:
+                return SOMETHING
+            self._searches += 1
+            entry.holder = holder_of(value)
+        return entry.holder or SOMETHING
+
+    def add_holders(self) -> None:
+        """Record what refers to each tensor without a name."""
+        for entry in list(self.entries.values()):
+            known = entry.holder
+            self.holder_of(entry)
+            if entry.holder not in (known, "", SOMETHING):
+                self._journal.events.append({"do": "retensor", "id": entry.id, "holder": entry.holder})
+
+    # ---------- freeing ----------
+
+    def free(self, key: int, kind: str) -> None:
+        """Record that a tensor or array is freed; ``kind``: the attribute that has its entry."""
+        entry = getattr(self, kind).pop(key, None)
+        if entry is not None:
+            self._free(key, entry)
+
+    def _free(self, key: int, entry: TensorEntry) -> None:
+        entry.freed = True
+        entry.group.members.pop(key, None)
+        if not entry.is_array:
+            self.touched[entry.group] = None
+        entry.storage.aliases.pop(key, None)
+        self._journal.add_freed("tensors", entry.id)
+        self._journal.facts.append(changes.TensorFreed(entry))
+
+    def free_arrays(self, storage: StorageEntry) -> None:
+        """Drop the arrays of a storage that is being freed: the trace cannot show an array that lent its memory."""
+        for key, alias in list(storage.aliases.items()):
+            if alias.is_array and self.arrays.pop(key, None) is not None:
+                self._free(key, alias)
+
+
+def _alias_freed(tensors: weakref.ref[Tensors], key: int, kind: str) -> None:
+    alive = tensors()
+    if alive is not None:
+        alive._journal.on_freed(lambda: alive.free(key, kind))
+
+
+def _changes(old: dict[str, Any], look: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties of a tensor that differ from its old ones."""
+    changed = {key: value for key, value in look.items() if value != old.get(key)}
+    return {**changed, "elements": None} if "elements" in old and "elements" not in look else changed
+
+
+def _as_event(look: Look) -> dict[str, Any]:
+    """Return the properties of a tensor as an event has them."""
+    (shape, strides, offset), dtype, wants_gradient, leaf, elements = look
+    own = {} if elements is None else {"elements": elements._asdict()}
+    return {
+        **own,
+        "shape": shape,
+        "strides": strides,
+        "offset": offset,
+        "dtype": dtype,
+        "stop_gradient": not wants_gradient,
+        "leaf": leaf,
+    }
