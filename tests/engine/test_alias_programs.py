@@ -29,7 +29,7 @@ def test_the_gradient_is_right_or_refused(program: Program):
 
 
 @pytest.mark.parametrize("program", RIGHT, ids=lambda p: p.__name__)
-def test_the_memory_comes_back(program: Program, no_collector):
+def test_every_byte_is_freed(program: Program, no_collector):
     before = allocated()
     given, result = run(program, *leaves_of(program))
     result.sum().backward()
@@ -40,7 +40,7 @@ def test_the_memory_comes_back(program: Program, no_collector):
 # ---------- by hand: detach, no_grad, stop_gradient ----------
 
 
-def test_a_write_through_a_detached_alias_changes_values_not_history():
+def test_a_write_through_a_detached_alias_changes_values_and_not_history():
     w = leaf([1.0, 2.0])
     x = w * 3
     x.detach().fill_(10.0)
@@ -49,7 +49,7 @@ def test_a_write_through_a_detached_alias_changes_values_not_history():
     assert w.grad.tolist() == [60, 60]  # 2x * 3, with the x that is there now
 
 
-def test_a_detached_alias_that_takes_in_a_leaf_has_a_history_of_its_own():
+def test_a_detached_alias_that_stores_a_leaf_has_its_own_history():
     w, u = leaf([1.0, 2.0]), leaf([5.0, 6.0])
     x = w * 1
     alias = x.detach()
@@ -71,7 +71,7 @@ def test_two_groups_over_one_storage_do_not_mix():
     assert u.grad.tolist() == [300, 200, 100]
 
 
-def test_no_grad_writes_are_values_that_the_history_does_not_know():
+def test_no_grad_writes_change_values_and_not_the_history():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1
     view = x[0:2]
@@ -92,7 +92,7 @@ def test_a_view_taken_under_no_grad_of_a_constant_joins_its_group():
     assert w.grad.tolist() == [2, 4]
 
 
-def test_a_frozen_and_thawed_leaf_still_gets_the_gradient_of_what_was_computed_before():
+def test_a_frozen_and_thawed_leaf_gets_the_gradient_of_earlier_results():
     w = leaf([1.0, 2.0])
     y = (w * w).sum()
     w.stop_gradient = True

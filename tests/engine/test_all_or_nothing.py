@@ -112,7 +112,7 @@ def test_shapes_that_do_not_fit_are_named(name: str, target: str):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("wrong", ["text", None, object(), {1: 2}, 1j, mt.Tensor], ids=lambda v: type(v).__name__)
 @pytest.mark.parametrize("name", BINARY)
-def test_what_is_no_tensor_number_or_array_is_named(name: str, wrong: object, target: str):
+def test_an_operand_of_another_type_is_named(name: str, wrong: object, target: str):
     expect_no_trace(TARGETS[target], lambda x: run(name, x, wrong), TypeError, rf"{name}_: .*{type(wrong).__name__}")
 
 

@@ -120,7 +120,7 @@ def test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone():
 
 @pytest.mark.parametrize("target", RECORDED)
 @pytest.mark.parametrize("name", ["abs", "square", "log", "sin", "cos", "clip", "pow", "maximum", "minimum"])
-def test_policy_2_5_leaves_no_trace_of_what_it_refuses(name: str, target: str):
+def test_a_write_refused_by_policy_2_5_leaves_no_trace(name: str, target: str):
     with mt.set_inplace_policy("2.5"):
         expect_no_trace(TARGETS[target], lambda x: run(name, x), ValueError, r'`\w+_` is refused .*"2\.5"')
 
@@ -161,7 +161,7 @@ def test_an_argument_that_is_no_number_is_named(attempt: Attempt, match: str, ta
     ids=["divide_", "log_", "exp_"],
 )
 @pytest.mark.parametrize("switch", ["errstate", "warnings"])
-def test_when_numpy_is_told_to_raise_a_write_is_complete_or_absent(attempt: Attempt, target: str, switch: str):
+def test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise(attempt: Attempt, target: str, switch: str):
     """Numbers may never change at an old version: what was saved would be wrong without a word."""
     scene = TARGETS[target]()
     x = scene.target
@@ -220,7 +220,7 @@ def test_a_value_that_can_not_be_stored_leaves_no_trace(index, value, error, mat
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_set_value_and_copy_leave_no_trace_of_what_they_refuse(target: str):
+def test_set_value_and_copy_leave_no_trace_if_they_refuse(target: str):
     make = TARGETS[target]
     expect_no_trace(make, lambda x: x.set_value(np.ones([3])), ValueError, r"set_value.*\[2, 3\].*\[3\]")
     expect_no_trace(make, lambda x: x.set_value(mt.ones([2, 3], "int64")), TypeError, "set_value.*float64.*int64")

@@ -26,7 +26,7 @@ def test_backward_begins_with_the_gradient_it_is_given():
     assert given.tolist() == [10, 100] and given.inplace_version == 0
 
 
-def test_backward_takes_a_gradient_of_another_dtype_in_its_own():
+def test_backward_casts_the_given_gradient_to_the_dtype_of_the_result():
     w = leaf([1.0, 2.0])
     (w * 3).backward(mt.to_tensor([1, 2]))
     assert w.grad.tolist() == [3, 6] and w.grad.dtype == "float64"
@@ -46,7 +46,7 @@ def test_backward_from_a_leaf_gives_it_ones():
     assert w.grad.tolist() == [1, 1]
 
 
-def test_a_gradient_wants_no_gradient_and_is_the_same_tensor_at_every_look():
+def test_a_gradient_wants_no_gradient_and_is_the_same_tensor_at_every_read():
     w = leaf([1.0, 2.0])
     assert w.grad is None
     (w * 2).backward()
@@ -54,7 +54,7 @@ def test_a_gradient_wants_no_gradient_and_is_the_same_tensor_at_every_look():
     assert w.grad.dtype == w.dtype and w.grad.shape == w.shape and w.grad.is_contiguous()
 
 
-def test_gradients_share_no_memory_with_one_another_nor_with_what_was_given():
+def test_gradients_share_no_memory_with_one_another_nor_with_the_given_one():
     u, v, start = leaf([1.0, 2.0]), leaf([1.0, 2.0]), mt.ones([2], "float64")
     y = u + v
     y.retain_grads()
@@ -63,7 +63,7 @@ def test_gradients_share_no_memory_with_one_another_nor_with_what_was_given():
     assert v.grad.tolist() == y.grad.tolist() == start.tolist() == [1, 1]
 
 
-def test_a_gradient_that_was_handed_out_is_what_the_next_backward_adds_to():
+def test_the_next_backward_adds_to_the_gradient_that_a_caller_holds():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     first, view, alias = w.grad, w.grad[:1], w.grad.detach()
@@ -72,7 +72,7 @@ def test_a_gradient_that_was_handed_out_is_what_the_next_backward_adds_to():
     assert first.tolist() == alias.tolist() == [5, 5] and view.tolist() == [5]
 
 
-def test_an_emptied_gradient_is_zero_for_every_holder_and_the_next_one_is_another_tensor():
+def test_a_cleared_gradient_is_zero_for_every_holder_and_the_next_is_another_tensor():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     first = w.grad
@@ -82,7 +82,7 @@ def test_an_emptied_gradient_is_zero_for_every_holder_and_the_next_one_is_anothe
     assert w.grad is not first and first.tolist() == [0, 0] and w.grad.tolist() == [3, 3]
 
 
-def test_what_a_reader_wrote_into_an_emptied_gradient_is_added_to():
+def test_backward_adds_to_values_written_into_a_cleared_gradient():
     w = leaf([1.0, 2.0])
     (w * 2).backward()
     w.clear_grad()
@@ -91,7 +91,7 @@ def test_what_a_reader_wrote_into_an_emptied_gradient_is_added_to():
     assert w.grad.tolist() == [10, 10]
 
 
-def test_a_gradient_that_was_saved_is_stale_once_more_is_added_and_kept_where_the_policy_says_so():
+def test_a_saved_gradient_is_stale_after_the_next_backward_or_preserved_by_policy():
     for policy in ("2.6", "copy_on_write"):
         w = leaf([1.0, 2.0])
         (w * 2).backward()
@@ -107,7 +107,7 @@ def test_a_gradient_that_was_saved_is_stale_once_more_is_added_and_kept_where_th
             assert w.grad.tolist() == [7, 7], "the product had seen 2"
 
 
-def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_as_it_was():
+def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_unchanged():
     u, v = leaf([1.0, 2.0]), leaf([1.0, 2.0])
     (u * v).sum().backward()
     spread = mt.ones([1], "float64").as_strided([2], [0], 0)
@@ -137,7 +137,7 @@ def test_backward_names_a_wrong_start():
     assert w.grad is None
 
 
-def test_what_does_not_reach_a_leaf_leaves_its_grad_none():
+def test_a_leaf_that_the_loss_does_not_depend_on_keeps_grad_none():
     u, v = leaf([1.0]), leaf([1.0])
     (u * 2).backward()
     assert v.grad is None and u.grad.tolist() == [2]
@@ -149,7 +149,7 @@ def test_a_constant_never_gets_a_gradient():
     assert c.grad is None and c.stop_gradient
 
 
-def test_a_long_way_through_one_value_is_walked_once():
+def test_a_node_with_exponentially_many_paths_runs_once():
     w = leaf([1.0])
     y = w * 1
     for _ in range(60):  # 2 ** 60 paths
@@ -158,7 +158,7 @@ def test_a_long_way_through_one_value_is_walked_once():
     assert w.grad.item() == 2.0**60
 
 
-def test_broadcast_operands_get_gradients_of_their_own_shapes():
+def test_broadcast_operands_get_gradients_of_their_shapes():
     for shape in ([], [1], [3], [1, 3], [2, 1], [1, 1, 3], [4, 1, 1]):
         u, v = leaf(np.full(shape, 2.0)), leaf(np.ones((2, 3)))
         (u * v).sum().backward()
@@ -180,7 +180,7 @@ def test_each_operand_gets_its_gradient_in_its_own_dtype(name: str, form: str):
     assert w32.grad.dtype == "float32" and w64.grad.dtype == "float64"
 
 
-def test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus():
+def test_a_chain_of_several_dtypes_has_the_exact_gradient():
     w = leaf([1.0, 2.0])
     half = w.astype("float32")
     x = w * 1
@@ -229,7 +229,7 @@ def test_two_layers_with_in_place_activation_have_the_gradient_of_central_differ
 
 
 @pytest.mark.parametrize("shape", [[2], [1, 2], [2, 1, 1]])
-def test_a_gradient_that_was_given_another_shape_is_not_added_to_and_no_leaf_is_changed(shape):
+def test_a_gradient_of_changed_shape_is_not_added_to_and_no_leaf_is_changed(shape):
     x, w = (mt.to_tensor([[1.0], [2.0]], stop_gradient=False) for _ in range(2))
     (x * w).sum().backward()
     x.grad.reshape_(shape)
@@ -256,7 +256,7 @@ def test_a_leaf_that_keeps_its_shape_under_no_grad_keeps_its_gradient():
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("make", [lambda: leaf([1.0] * 100), lambda: torch.ones(100, requires_grad=True)])
 @pytest.mark.parametrize("lacks", ["freed", "overwritten"])
-def test_an_error_about_what_backward_lacks_keeps_no_tensor(make, lacks):
+def test_an_error_about_freed_values_keeps_no_tensor(make, lacks):
     """Whoever keeps the error, without the frames that it went through, keeps no bytes."""
     before, kept = mt.device.cpu.memory_allocated(), []
     x = make()

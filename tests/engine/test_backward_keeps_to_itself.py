@@ -31,7 +31,7 @@ def test_the_gradient_to_begin_with_is_not_written():
     assert given.tolist() == [10.0, 20.0] and given.inplace_version == 0
 
 
-def test_gradients_that_were_passed_on_are_let_go():
+def test_gradients_are_freed_once_they_are_passed_on():
     w = mt.ones([1024], "float64")
     w.stop_gradient = False
     x = w
@@ -51,7 +51,7 @@ def test_two_leaves_do_not_share_one_gradient():
     assert w.grad.tolist() == [1.0, 1.0]
 
 
-def test_an_input_that_is_asked_for_twice_gets_two_gradients():
+def test_an_input_given_twice_gets_two_gradients():
     w = leaf([1.0, 2.0])
     first, second = mt.grad(w * 2.0, [w, w])
     first.fill_(9.0)
@@ -67,7 +67,7 @@ def test_a_retained_gradient_and_that_of_a_leaf_are_two():
     assert w.grad.tolist() == [1.0, 1.0]
 
 
-def test_operands_of_two_dtypes_in_place_get_gradients_of_their_own():
+def test_operands_of_two_dtypes_in_place_get_gradients_of_their_dtypes():
     narrow = mt.to_tensor([1.0, 2.0], "float32", stop_gradient=False)
     wide = leaf([3.0, 4.0])
     x = narrow.clone()
@@ -80,7 +80,7 @@ def test_operands_of_two_dtypes_in_place_get_gradients_of_their_own():
 # ---------- create_graph ----------
 
 
-def test_create_graph_records_inside_no_grad_and_leaves_the_mode_as_it_was():
+def test_create_graph_records_inside_no_grad_and_restores_the_mode():
     w = leaf([2.0])
     y = w * w * w
     with mt.no_grad():
@@ -120,7 +120,7 @@ def third(function, values: list[float]) -> np.ndarray:
     ],
     ids=["a part", "an index", "a join", "another shape", "repeated"],
 )
-def test_third_derivatives_pass_through_what_moves_numbers(function, want):
+def test_third_derivatives_pass_through_operations_that_move_numbers(function, want):
     np.testing.assert_allclose(third(function, [1.0, 2.0, 3.0]), want)
 
 

@@ -53,13 +53,13 @@ def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=label,
 )
-def test_to_tensor_names_what_is_no_data(data: object, given: str):
+def test_to_tensor_names_data_that_it_cannot_take(data: object, given: str):
     expect_named(lambda: mt.to_tensor(data), "to_tensor", given)
 
 
 @pytest.mark.parametrize("data", ["text", None, [1, "a"], object(), 1j, np.array([None]), {}], ids=label)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
-def test_to_tensor_names_what_is_no_data_also_when_a_dtype_is_given(data: object, dtype: str):
+def test_to_tensor_names_data_that_it_cannot_take_with_a_dtype_too(data: object, dtype: str):
     expect_named(lambda: mt.to_tensor(data, dtype), "to_tensor", "type|dtype")
 
 
@@ -112,7 +112,7 @@ def test_a_number_too_large_for_its_dtype_is_refused_not_wrapped(call):
     ],
     ids=label,
 )
-def test_a_shape_that_is_none_is_named(make: str, shape: object, given: str):
+def test_an_invalid_shape_is_named(make: str, shape: object, given: str):
     arguments = (1.0,) if make == "full" else ()
     expect_named(lambda: getattr(mt, make)(shape, *arguments), make, given, error=(ValueError, TypeError, MemoryError))
 
@@ -140,7 +140,7 @@ def test_a_shape_too_large_for_memory_is_named():
         (lambda: mt.seed(1.5), "seed.*(float|1.5)"),
     ],
 )
-def test_making_names_what_is_wrong(call, given: str):
+def test_creation_functions_name_the_wrong_argument(call, given: str):
     expect_named(call, given, error=(ValueError, TypeError, MemoryError))
 
 
@@ -237,7 +237,7 @@ def test_a_new_shape_that_does_not_fit_is_named(name: str, shape: object, given:
         (lambda: mt.stack([X], 7), "stack.*7"),
     ],
 )
-def test_views_and_joins_name_what_is_wrong(call, given: str):
+def test_views_and_joins_name_the_wrong_argument(call, given: str):
     expect_named(call, given)
 
 

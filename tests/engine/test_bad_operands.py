@@ -32,14 +32,14 @@ def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     "name", ["add", "subtract", "multiply", "divide", "pow", "maximum", "minimum", "equal", "less_than"]
 )
 @pytest.mark.parametrize("wrong", ["a", None, object(), {}, 1j, print, mt.Tensor], ids=lambda v: type(v).__name__)
-def test_an_operand_that_is_none_is_named(name: str, wrong: object):
+def test_an_invalid_operand_is_named(name: str, wrong: object):
     operation = getattr(mt, name)
     expect_named(lambda: operation(X, wrong), name, type(wrong).__name__)
     expect_named(lambda: operation(wrong, X), name, type(wrong).__name__)
 
 
 @pytest.mark.cpu_only
-def test_a_result_longer_than_addresses_reach_is_told():
+def test_a_result_longer_than_the_address_space_is_refused():
     n = 1 << sys.maxsize.bit_length() // 2 + 1
     long, wide = (mt.from_numpy(np.broadcast_to(np.float32(1), shape)) for shape in ((n, 1), (1, n)))
     with pytest.raises(MemoryError, match="multiply: the result has more bytes than can be addressed"):
@@ -102,7 +102,7 @@ def test_matmul_names_both_shapes(x: object, y: object, given: str):
         (lambda: mt.to_tensor([2]) ** mt.to_tensor([-1]), "pow.*negative"),
     ],
 )
-def test_arguments_name_what_is_wrong(call, given: str):
+def test_a_wrong_argument_is_named(call, given: str):
     expect_named(call, given)
 
 

@@ -92,7 +92,7 @@ def test_networks_written_by_hand_and_with_layers_come_to_the_same_loss(quick, s
     assert 0 < by_hand < 2  # it has learned: ten classes by guess are 2.3
 
 
-def test_limits_that_are_no_matter_of_time_or_size_hold(quick):
+def test_limits_that_do_not_depend_on_time_or_size_hold(quick):
     for subject in ("held", "collector"):
         for row in rows_of(subject):
             if row.name.endswith(("tensor bytes a step", "objects in cycles", "more than both", "all together")):
@@ -119,7 +119,7 @@ def test_a_row_can_compare_figures_of_two_names():
 
 
 @pytest.mark.parametrize("ours, ratio", [(0, 1.0), (5, float("inf"))])
-def test_bytes_over_none_at_all_are_equal_or_infinitely_many(ours, ratio):
+def test_the_ratio_to_zero_bytes_is_one_or_infinite(ours, ratio):
     line = Ratio("peak", over="numpy", most=1.0).line({"minitensor": {"peak": [ours]}, "numpy": {"peak": [0]}})
     assert line.ratio.median == ratio
     assert line.met is (ours == 0)
@@ -128,7 +128,7 @@ def test_bytes_over_none_at_all_are_equal_or_infinitely_many(ours, ratio):
 @pytest.mark.parametrize(
     "figures", [{}, {"minitensor": {"add": [1.0]}}, {"torch": {"add": [1.0]}}, {"minitensor": {}, "torch": {}}]
 )
-def test_what_was_not_measured_makes_no_row(figures):
+def test_a_figure_that_was_not_measured_has_no_row(figures):
     assert Ratio("add", over="torch").line(figures) is None
     assert Curve("add", "s", "byte").line(figures) is None
     assert Limit("mul", "s").line(figures) is None
@@ -140,14 +140,14 @@ def test_a_limit_includes_its_bound():
     assert Limit("bytes", "bytes", most=0).line({"minitensor": {"bytes": [1]}}).met is False
 
 
-def test_a_straight_line_is_found_again_however_far_its_points_lie_apart():
+def test_a_straight_line_is_fitted_exactly_for_points_of_any_spacing():
     points = [(10.0**k, 3e-7 + 2e-10 * 10.0**k) for k in range(1, 9)]
     assert straight(points) == pytest.approx((3e-7, 2e-10))
     points[3] = (points[3][0], points[3][1] * 10)  # one that is far off draws the line up, by less than itself
     assert straight(points)[0] / 3e-7 < 3 and 1 < straight(points)[1] / 2e-10 < 3
 
 
-def test_a_line_does_not_begin_below_0_and_the_farthest_point_is_told():
+def test_a_line_does_not_begin_below_0_and_the_farthest_point_is_reported():
     figures = {"minitensor": {f"t @ {x}": [2 * y, y] for x, y in ((1, 1.0), (10, 20.0), (100, 200.0))}}
     curve = Curve("t", "s", "byte").line(figures)
     assert curve.points == ((1, 1.0), (10, 20.0), (100, 200.0))  # the least of the rounds
@@ -157,7 +157,7 @@ def test_a_line_does_not_begin_below_0_and_the_farthest_point_is_told():
     assert curve.worst == pytest.approx(1 - 1 / 4 ** (1 / 3), abs=0.3)
 
 
-def test_bytes_that_are_always_0_lie_on_a_line():
+def test_bytes_that_are_always_0_fit_a_line():
     figures = {"minitensor": {f"b @ {x}": [0] for x in (1, 10, 100)}}
     curve = Curve("b", "bytes", "byte").line(figures)
     assert (curve.fixed, curve.slope, curve.worst) == (0, 0, 0)
@@ -237,7 +237,7 @@ def test_libraries_that_compute_different_numbers_are_not_compared(answers):
         measure("mlp", HERE, 1)
 
 
-def test_a_process_that_dies_tells_its_last_line():
+def test_a_process_that_dies_reports_its_last_line():
     with pytest.raises(Failed, match=r"ModuleNotFoundError: No module named 'benchmarks.rows.nothing'"):
         running.once("nothing", HERE[0])
 

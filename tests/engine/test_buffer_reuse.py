@@ -43,7 +43,7 @@ def address(x: mt.Tensor) -> int:
 # ---------- kept, and used again ----------
 
 
-def test_the_next_result_of_that_size_lies_where_the_last_one_lay():
+def test_the_next_result_of_that_size_gets_the_address_of_the_last_one():
     x = made()
     was = address(x)
     del x
@@ -71,7 +71,7 @@ def test_only_its_own_size_serves_a_request():
     assert half.numpy().tolist() == np.full((SIDE // 2, SIDE), 2.0).tolist()
 
 
-def test_what_is_small_or_beyond_the_limit_is_not_kept():
+def test_a_small_buffer_or_one_beyond_the_limit_is_not_kept():
     small = mt.ones([4, 4]) + 1.0
     del small
     assert kept_bytes() == 0
@@ -142,7 +142,7 @@ def _shown(holder: Any) -> bytes | None:
 
 
 @pytest.mark.parametrize("what", HOLDERS)
-def test_nothing_that_can_still_be_seen_is_used_again(what: str):
+def test_a_buffer_that_something_still_shows_is_not_reused(what: str):
     x = made()
     was = address(x)
     holder = HOLDERS[what](x)
@@ -161,7 +161,7 @@ def test_nothing_that_can_still_be_seen_is_used_again(what: str):
     assert kept_bytes() > 0
 
 
-def test_a_capsule_that_is_read_later_shows_what_it_showed():
+def test_a_capsule_that_is_read_later_shows_unchanged_numbers():
     x = made()
     expected = x.numpy()
     capsule = x.__dlpack__()
@@ -174,7 +174,7 @@ def test_a_capsule_that_is_read_later_shows_what_it_showed():
     assert kept_bytes() > 0
 
 
-def test_memory_of_others_is_never_kept():
+def test_borrowed_memory_is_never_kept():
     a = matrix(1)
     before = a.tobytes()
     x = mt.from_numpy(a)
@@ -186,7 +186,7 @@ def test_memory_of_others_is_never_kept():
     assert a.tobytes() == before
 
 
-def test_what_a_graph_saved_stays_until_backward():
+def test_saved_buffers_are_not_reused_before_backward():
     x = mt.to_tensor(numbers(2), stop_gradient=False)
     h = x * 2.0
     y = mt.sin(h)
@@ -202,7 +202,7 @@ def test_what_a_graph_saved_stays_until_backward():
 # ---------- old numbers ----------
 
 
-def test_nobody_sees_what_was_there_before():
+def test_a_reused_buffer_never_shows_old_numbers():
     """What is kept is nan from end to end; no result of numbers is."""
     x, y = mt.to_tensor(np.full((SIDE, SIDE), 0.5, np.float32)), mt.to_tensor(np.full((SIDE,), 0.25, np.float32))
     makers = [lambda: x + y, lambda: mt.sigmoid(x), lambda: mt.sin(x), lambda: x > y, lambda: mt.clip(x, 0.0, 0.4)]
@@ -234,7 +234,7 @@ def test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first():
     assert x._array.base is None, "switched off"
 
 
-def test_empty_cache_gives_all_of_it_back():
+def test_empty_cache_frees_every_kept_buffer():
     some = [made(i) for i in range(3)]
     del some
     memories = [weakref.ref(memory) for memory in buffer_cache._memory.values()]
@@ -262,7 +262,7 @@ def test_a_new_size_does_not_raise_the_program_above_its_peak():
 # ---------- counted ----------
 
 
-def test_what_is_kept_is_reserved_and_not_allocated(base: int):
+def test_kept_buffers_are_reserved_and_not_allocated(base: int):
     cpu = mt.device.cpu
     cpu.reset_peak_memory_stats()
     x = made()
@@ -284,7 +284,7 @@ def test_what_is_kept_is_reserved_and_not_allocated(base: int):
 
 
 @pytest.mark.parametrize("limit", [0, 1 << 20])
-def test_allocated_and_peak_are_the_same_with_and_without(limit: int, base: int):
+def test_allocated_bytes_and_peak_are_the_same_with_and_without_reuse(limit: int, base: int):
     """Training steps on big tensors: the counts after each line, with reuse, in chunks only, and by numpy alone."""
     cpu = mt.device.cpu
 
@@ -318,7 +318,7 @@ def test_allocated_and_peak_are_the_same_with_and_without(limit: int, base: int)
     assert counts() == expected
 
 
-def test_watching_sees_the_same_and_changes_nothing(base: int):
+def test_events_are_the_same_with_and_without_reuse(base: int):
     def run() -> tuple[int, int]:
         cpu = mt.device.cpu
         cpu.reset_max_memory_allocated()
@@ -340,7 +340,7 @@ def test_watching_sees_the_same_and_changes_nothing(base: int):
 # ---------- at odd moments ----------
 
 
-def test_a_buffer_that_comes_back_while_one_is_looked_for_does_no_harm(monkeypatch: pytest.MonkeyPatch):
+def test_a_buffer_freed_during_the_search_for_one_does_no_harm(monkeypatch: pytest.MonkeyPatch):
     """The garbage collector may end a loan at any moment, even inside the search for a buffer."""
     coming = [made(i) for i in range(8)]
     held = {address(x) for x in coming}
@@ -362,7 +362,7 @@ def test_a_buffer_that_comes_back_while_one_is_looked_for_does_no_harm(monkeypat
     mt.device.cpu.empty_cache()
 
 
-def test_the_limit_is_asked_for_and_checked():
+def test_the_limit_can_be_read_and_is_checked():
     cpu = mt.device.cpu
     cpu.set_reuse_limit(np.int64(12345))
     assert cpu.get_reuse_limit() == 12345 and type(cpu.get_reuse_limit()) is int

@@ -205,7 +205,7 @@ class Program:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_no_byte_that_anybody_sees_is_ever_another(seed: int):
+def test_every_visible_byte_has_the_value_of_its_shadow(seed: int):
     gc.collect()
     base = allocated()
     spoilt = 0

@@ -85,7 +85,7 @@ WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_preserves_the_cells_that_it_takes(name: str):
+def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
     write, cells, notes = WRITES[name]
     w, x = numbers()
     result = squares(w, x)
@@ -140,7 +140,7 @@ def test_rows_written_one_after_another_preserve_each_once_and_in_the_end_all():
     expect_twice(result, w, w.numpy())
 
 
-def test_elements_written_one_by_one_in_any_order_are_soon_told_shortly():
+def test_elements_written_one_by_one_in_any_order_need_short_notes():
     w, x = numbers()
     result = squares(w, x)
     order = np.random.default_rng(0).permutation(N * N)
@@ -172,7 +172,7 @@ SAVERS: dict[str, tuple[Callable[[mt.Tensor], mt.Tensor], int]] = {
 
 
 @pytest.mark.parametrize("name", SAVERS)
-def test_a_write_to_the_whole_preserves_what_the_saver_sees(name: str):
+def test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view(name: str):
     look, cells = SAVERS[name]
     w, x = numbers()
     seen = look(x)
@@ -203,7 +203,7 @@ def test_every_saver_survives_every_write(saver: str, write: str):
     np.testing.assert_array_equal(gradient.numpy(), want.numpy())
 
 
-def test_two_savers_of_the_same_cells_share_what_is_preserved():
+def test_two_savers_of_the_same_cells_share_one_copy():
     w, x = numbers()
     results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
     with mt.no_grad():
@@ -214,7 +214,7 @@ def test_two_savers_of_the_same_cells_share_what_is_preserved():
         expect_twice(result, w, w.numpy())
 
 
-def test_savers_at_different_versions_find_each_its_own_numbers():
+def test_savers_at_different_versions_each_read_their_own_numbers():
     w, x = numbers()
     first = squares(w, x)
     with mt.no_grad():
@@ -234,7 +234,7 @@ def test_savers_at_different_versions_find_each_its_own_numbers():
     expect_twice(third, w, want)
 
 
-def test_what_only_one_of_two_savers_needs_goes_with_it():
+def test_bytes_preserved_for_one_saver_are_freed_with_it():
     w, x = numbers()
     whole, row = squares(w, x), x[2] * x[2]
     before = allocated()
@@ -268,7 +268,7 @@ def test_a_saver_that_backward_has_freed_costs_nothing():
     assert result.shape == SHAPE
 
 
-def test_the_savers_of_a_tensor_that_is_read_a_million_times_stay_few():
+def test_a_tensor_saved_a_million_times_keeps_a_short_list_of_savers():
     x = mt.ones([1])
     x.stop_gradient = False
     alive = [x * x for _ in range(63)]  # a number that stands just before a doubling
@@ -280,7 +280,7 @@ def test_the_savers_of_a_tensor_that_is_read_a_million_times_stay_few():
 
 
 @pytest.mark.parametrize("end", ["dropped", "backward"])
-def test_what_is_preserved_is_freed_with_its_node(end: str):
+def test_preserved_bytes_are_freed_with_their_node(end: str):
     w, x = numbers()
     results = [squares(w, x), squares(w, x)]
     before = allocated()

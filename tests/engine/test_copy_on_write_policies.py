@@ -40,7 +40,7 @@ def test_the_policy_of_the_write_decides_not_that_of_the_save(save: str, write: 
 
 
 @pytest.mark.parametrize(("save", "write"), list(itertools.product(POLICIES, POLICIES)))
-def test_a_write_beside_what_is_saved_moves_only_the_version(save: str, write: str):
+def test_a_write_beside_saved_cells_moves_only_the_version(save: str, write: str):
     with mt.set_inplace_policy(save):
         w, x = four()
         half = x[:2]
@@ -84,7 +84,7 @@ def test_chains_of_writes_under_changing_policies():
             assert careless is None or any(part != "back" for _, part in before), f"{chain}: not refused"
 
 
-def test_what_is_partly_preserved_is_stale_after_a_careless_write():
+def test_a_partly_preserved_tensor_is_stale_after_a_write_that_preserves_nothing():
     w, x = four()
     result = x * x
     with mt.set_inplace_policy("copy_on_write"):
@@ -99,7 +99,7 @@ def test_what_is_partly_preserved_is_stale_after_a_careless_write():
         gradient(result, w)
 
 
-def test_a_saver_that_is_preserved_whole_no_longer_minds_any_write():
+def test_a_wholly_preserved_tensor_survives_every_later_write():
     w, x = four()
     column = x.reshape([2, 2])[:, 0]
     result = column * column
@@ -111,7 +111,7 @@ def test_a_saver_that_is_preserved_whole_no_longer_minds_any_write():
     assert gradient(result, w) == [2, 0, 6, 0]
 
 
-def test_the_write_that_took_the_bytes_is_named_after_thousands_of_others():
+def test_the_write_that_overwrote_the_bytes_is_named_after_thousands_of_others():
     w, x = four()
     half = x[:2]
     result = half * half
@@ -131,7 +131,7 @@ def test_the_write_that_took_the_bytes_is_named_after_thousands_of_others():
 
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
-def test_an_index_that_misses_what_is_saved_moves_only_the_version(policy: str):
+def test_an_index_that_misses_the_saved_cells_moves_only_the_version(policy: str):
     w, x = four()
     result = x[::2] * x[::2]
     with mt.set_inplace_policy(policy):
@@ -144,7 +144,7 @@ def test_an_index_that_misses_what_is_saved_moves_only_the_version(policy: str):
 
 
 @pytest.mark.parametrize("careful", [0, 1, 2])
-def test_an_error_names_the_careless_write_and_not_a_careful_one_before_it(careful):
+def test_an_error_names_the_write_that_preserved_nothing(careful):
     """Writes under "copy_on_write" harm nobody: the one after them, under "2.6", is told with its version."""
     b = mt.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False) * 1.0
     y = b[0:2] * mt.to_tensor([2.0, 3.0], stop_gradient=False)

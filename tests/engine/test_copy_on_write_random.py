@@ -164,11 +164,11 @@ class Program:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_under_copy_on_write_everything_is_found_as_it_was(seed: int, no_collector: None):
+def test_under_copy_on_write_every_saved_value_is_unchanged(seed: int, no_collector: None):
     Program(np.random.default_rng([SEED, seed])).run(40, ["copy_on_write"])
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_under_changing_policies_all_is_right_or_refused_for_the_true_reason(seed: int, no_collector: None):
+def test_under_changing_policies_each_value_is_right_or_refused_for_the_true_reason(seed: int, no_collector: None):
     mixed = ["copy_on_write"] * 6 + ["2.5", "2.6"]
     Program(np.random.default_rng([SEED, 1, seed])).run(40, mixed)

@@ -60,7 +60,7 @@ def test_every_way_to_write_preserves(writer: str, way: str):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_what_is_preserved_of_a_leaf_is_right_where_it_may_be_written(writer: str, way: str):
+def test_a_leaf_written_under_no_grad_is_preserved_correctly(writer: str, way: str):
     if way in ("recorded", "through a view", "twice"):
         return
     mt.set_inplace_policy("copy_on_write")
@@ -73,7 +73,7 @@ def test_what_is_preserved_of_a_leaf_is_right_where_it_may_be_written(writer: st
 # ---------- what an operation keeps for itself ----------
 
 
-def test_an_own_copy_and_what_others_saved_are_one(no_collector: None):
+def test_an_operation_and_other_savers_share_one_copy(no_collector: None):
     mt.set_inplace_policy("copy_on_write")
     w = leaf()
     x = w * 2.0
@@ -103,7 +103,7 @@ def test_an_operand_that_is_a_view_of_the_target_is_saved_with_it(no_collector: 
             del w, x
 
 
-def test_marks_are_kept_and_others_bytes_are_preserved(no_collector: None):
+def test_marks_are_kept_and_the_bytes_of_other_savers_are_preserved(no_collector: None):
     mt.set_inplace_policy("copy_on_write")
     w = leaf()
     x = w * 2.0
@@ -164,7 +164,7 @@ def test_a_refused_leaf_leaves_no_trace(no_collector: None):
 # ---------- what reads it ----------
 
 
-def test_second_derivatives_pass_through_what_is_preserved():
+def test_second_derivatives_pass_through_preserved_bytes():
     mt.set_inplace_policy("copy_on_write")
     w, x = four()
     cube = x * x * x
@@ -178,7 +178,7 @@ def test_second_derivatives_pass_through_what_is_preserved():
     assert gradient(second, w) == [6, 6, 6, 6]
 
 
-def test_what_was_recorded_for_a_second_derivative_is_preserved_too():
+def test_values_saved_for_a_second_derivative_are_preserved_too():
     mt.set_inplace_policy("copy_on_write")
     w, x = four()
     cube = x * x * x

@@ -70,7 +70,7 @@ def test_to_tensor_converts_to_the_dtype_asked_for(dtype: str):
         np.testing.assert_array_equal(x.numpy(), np.array(data).astype(dtype))
 
 
-def test_to_tensor_copies_whatever_the_memory_of_the_array_looks_like():
+def test_to_tensor_copies_an_array_of_any_memory_layout():
     base = np.arange(12.0).reshape(3, 4)
     frozen = base.copy()
     frozen.flags.writeable = False
@@ -194,14 +194,14 @@ def test_a_tensor_is_not_made_by_calling_the_class(kind: Any):
 
 
 @pytest.mark.parametrize("kind", [mt.Tensor, torch.Tensor])
-def test_an_empty_tensor_to_be_filled_in_is_of_the_very_class_and_holds_nothing(kind: Any):
+def test_an_uninitialized_tensor_has_the_given_class_and_no_state(kind: Any):
     made = blanks(kind)()
     assert type(made) is kind
     for part in ("_array", "_storage", "_node", "_history"):
         assert not hasattr(made, part)
 
 
-def test_a_class_below_says_itself_what_calling_it_makes():
+def test_a_subclass_decides_the_result_of_calling_it():
     assert torch.Tensor().tolist() == [] and torch.Tensor(2, 3).shape == (2, 3)
     kept = torch.nn.Parameter(torch.ones(2))
     assert type(kept) is torch.nn.Parameter and kept.requires_grad and (kept + 1).tolist() == [2.0, 2.0]

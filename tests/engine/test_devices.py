@@ -120,7 +120,7 @@ ELSEWHERE: dict[str, Callable[[mt.Tensor, mt.Tensor, mt.Tensor], object]] = {
 
 @pytest.mark.parametrize("places", [("cpu", SIM), (SIM, "cpu")], ids=" and ".join)
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_what_else_takes_two_tensors_refuses_two_devices(name: str, places: tuple[str, str]):
+def test_every_other_operation_on_two_tensors_refuses_two_devices(name: str, places: tuple[str, str]):
     w, x, y = tensor(places[0], wanting=True), tensor(places[0]), tensor(places[1])
     before = Moment(w=w, x=x, y=y)
     with pytest.raises((TypeError, ValueError), match=r"Place\(cpu\)(.|\n)*Place\(|Place\(gpu(.|\n)*Place\("):
@@ -128,7 +128,7 @@ def test_what_else_takes_two_tensors_refuses_two_devices(name: str, places: tupl
     before.expect_unchanged()
 
 
-def test_a_layer_whose_outputs_lie_on_two_devices_is_refused():
+def test_a_layer_with_outputs_on_two_devices_is_refused():
     class Both(PyLayer):
         @staticmethod
         def forward(ctx, x):
@@ -142,7 +142,7 @@ def test_a_layer_whose_outputs_lie_on_two_devices_is_refused():
         Both.apply(tensor("cpu", wanting=True))
 
 
-def test_numbers_arrays_and_lists_join_a_tensor_where_it_lies():
+def test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor():
     for here, there in (("cpu", SIM), (SIM, "cpu")):
         x = tensor(here)
         mt.set_device(there)
@@ -176,7 +176,7 @@ def test_a_move_has_gradients_of_any_order():
     assert [g.tolist() for g in (first, second, third)] == [[4, 32], [12, 48], [24, 48]]
 
 
-def test_gradients_come_together_on_the_device_of_the_leaf():
+def test_gradients_are_added_on_the_device_of_the_leaf():
     w = tensor("cpu", wanting=True)
     mt.autograd.backward([(w * 2).sum(), (w.cuda(SIM) * 3).sum()])
     assert w.grad.place == "cpu" and w.grad.tolist() == [[5, 5], [5, 5]]
@@ -203,7 +203,7 @@ def test_copy_and_set_value_copy_from_another_device():
 
 
 @pytest.mark.parametrize("place", ["cpu", SIM])
-def test_like_another_means_on_its_device(place: str):
+def test_a_tensor_made_like_another_is_on_its_device(place: str):
     x = tensor(place)
     mt.set_device("cpu" if place == SIM else SIM)
     made = [mt.zeros_like(x), mt.ones_like(x), mt.full_like(x, 2), mt.rand_like(x), mt.randn_like(x), x.clone(), x * 2]
@@ -228,7 +228,7 @@ def test_to_takes_a_device_a_dtype_or_a_tensor():
 
 
 @pytest.mark.parametrize("where", ["gpu:1", "tpu", "", 3, 1.5, ["cpu"], {}, object])
-def test_to_and_cuda_name_what_is_no_device(where: object):
+def test_to_and_cuda_name_an_invalid_device(where: object):
     x = tensor("cpu")
     with pytest.raises((ValueError, TypeError), match=r"device|dtype|element type"):
         x.to(where)
@@ -270,7 +270,7 @@ def test_a_place_is_equal_to_its_name_and_to_no_other():
     ],
     ids=str,
 )
-def test_a_device_that_can_not_be_is_named_and_the_old_one_stays(arguments: tuple, text: str):
+def test_an_invalid_device_is_named_and_the_old_one_stays(arguments: tuple, text: str):
     mt.set_device(SIM)
     before = current.simulated
     with pytest.raises((ValueError, TypeError), match=text):
@@ -292,7 +292,7 @@ def test_a_gpu_may_be_too_small_for_anything():
     assert mt.zeros([0]).tolist() == []
 
 
-def test_that_gpu_means_the_simulated_one_is_said_once(no_gpu_yet: None, capsys: pytest.CaptureFixture[str]):
+def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, capsys: pytest.CaptureFixture[str]):
     mt.set_device(SIM)
     assert capsys.readouterr().err == "", "that was asked for"
     mt.set_device("gpu")
@@ -323,7 +323,7 @@ def test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one():
 # ---------- who counts ----------
 
 
-def test_what_lies_on_a_gpu_is_not_counted_on_the_host(no_collector: None):
+def test_tensors_on_a_gpu_are_not_counted_on_the_host(no_collector: None):
     host = mt.device.cpu
     mt.set_device(SIM)
     host.reset_peak_memory_stats()
@@ -409,7 +409,7 @@ def test_an_operation_in_place_that_finds_no_memory_has_changed_nothing(name: st
     assert next(served for served in range(100) if not fails_cleanly(name, served)) < 99
 
 
-def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_goes_on():
+def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_continues():
     mt.set_device(SIM, capacity="32 MiB")
 
     def step() -> mt.Tensor:
@@ -434,7 +434,7 @@ def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_goes_o
     assert served > 5 and (v.grad.tolist(), w.grad.tolist()) == wanted
 
 
-def test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_added_in_place():
+def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place():
     mt.set_device(SIM, capacity="32 MiB")
     leaves = [mt.to_tensor([0.1, 0.2], stop_gradient=False) for _ in range(4)]
 
@@ -464,7 +464,7 @@ def test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_ad
     assert gradients() == [[2 * g for g in once[0]], once[1], [2 * g for g in once[2]], once[3]]
 
 
-def test_what_is_dropped_makes_room_again():
+def test_dropped_tensors_free_memory_on_the_gpu():
     mt.set_device(SIM, capacity="64 MiB")
     x = mt.ones([6, 1024, 1024])  # 24 MiB
     with pytest.raises(OutOfMemoryError, match="Out of memory"):
@@ -475,7 +475,7 @@ def test_what_is_dropped_makes_room_again():
     assert (y + 1)[0, 0, 0].item() == 4
 
 
-def test_the_counters_of_a_gpu_are_asked_by_name_place_or_number():
+def test_the_counters_of_a_gpu_are_read_by_name_place_or_number():
     mt.set_device(SIM, capacity="64 MiB")
     x = mt.ones([256])
     mt.set_device("cpu")

@@ -62,7 +62,7 @@ libraries = pytest.mark.parametrize("library", [numpys, torchs, paddles], ids=["
 
 
 @libraries
-def test_another_library_looks_at_the_memory_of_a_tensor(library: Callable[[], Any]):
+def test_another_library_shares_the_memory_of_a_tensor(library: Callable[[], Any]):
     other = library()
     x = mt.to_tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float64")
     theirs = other.take(x)
@@ -78,7 +78,7 @@ def test_another_library_looks_at_the_memory_of_a_tensor(library: Callable[[], A
 
 
 @libraries
-def test_a_tensor_looks_at_the_memory_of_another_library(library: Callable[[], Any]):
+def test_a_tensor_shares_the_memory_of_another_library(library: Callable[[], Any]):
     other = library()
     theirs = other.made()
     before = allocated()
@@ -102,7 +102,7 @@ def test_a_tensor_that_comes_back_is_on_its_own_storage(library: Callable[[], An
 
 
 @libraries
-def test_the_memory_lives_as_long_as_the_other_library_looks(library: Callable[[], Any], base: int):
+def test_the_memory_lives_as_long_as_the_other_library_uses_it(library: Callable[[], Any], base: int):
     other = library()
     gc.collect()
     start = allocated()
@@ -118,7 +118,7 @@ def test_the_memory_lives_as_long_as_the_other_library_looks(library: Callable[[
 
 @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [3], [2, 3]], ids=str)
-def test_every_dtype_and_shape_goes_round(dtype: str, shape: list[int]):
+def test_every_dtype_and_shape_survives_the_round_trip(dtype: str, shape: list[int]):
     x = mt.ones(shape).astype(dtype)
     array = np.from_dlpack(x)
     back = mt.from_dlpack(array)
@@ -126,7 +126,7 @@ def test_every_dtype_and_shape_goes_round(dtype: str, shape: list[int]):
     assert back.dtype == dtype and (not x.size or back.data_ptr() == x.data_ptr())
 
 
-def test_cupy_shares_where_it_is_installed():
+def test_cupy_shares_memory_if_it_is_installed():
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     if not cupy.cuda.is_available():
         pytest.skip("there is no CUDA device")
@@ -151,7 +151,7 @@ def test_a_capsule_has_a_version_when_the_consumer_can_read_it():
     assert x.__dlpack_device__() == (1, 0)
 
 
-def test_a_capsule_that_nobody_takes_lets_go():
+def test_a_capsule_that_is_never_consumed_releases_its_memory():
     x = mt.ones([2])
     capsule = x.__dlpack__()
     assert is_shared(x._storage)
@@ -159,7 +159,7 @@ def test_a_capsule_that_nobody_takes_lets_go():
     assert not is_shared(x._storage)
 
 
-def test_a_bare_capsule_is_taken_once():
+def test_a_bare_capsule_is_consumed_once():
     x = mt.to_tensor([1.0, 2.0])
     capsule = x.__dlpack__()
     assert from_dlpack(capsule).data_ptr() == x.data_ptr()
@@ -176,7 +176,7 @@ def test_a_copy_shares_nothing():
     assert from_dlpack(capsule).data_ptr() != x.data_ptr()
 
 
-def test_who_refuses_a_copy_shares():
+def test_copy_false_shares_memory():
     x = mt.to_tensor([1.0, 2.0])
     if _SPEAKS_VERSIONS:
         assert np.from_dlpack(x, copy=False).ctypes.data == x.data_ptr()
@@ -196,7 +196,7 @@ class Producer:
         return self.device, 0
 
 
-def test_memory_that_can_not_be_told_to_be_writable_is_not_written():
+def test_memory_that_may_be_read_only_is_not_written():
     array = np.ones(3)
     x = mt.from_dlpack(Producer(array))
     assert x.data_ptr() == array.ctypes.data
@@ -220,7 +220,7 @@ def test_the_read_only_flag_passes_both_ways():
 # ---------- refusals ----------
 
 
-def test_a_tensor_that_wants_a_gradient_is_not_handed_over():
+def test_a_tensor_that_wants_a_gradient_is_not_exported():
     w = leaf([2])
     for x in (w, w * 2):
         with pytest.raises(BufferError, match=r"wants a gradient.*x\.detach\(\)"):
@@ -228,7 +228,7 @@ def test_a_tensor_that_wants_a_gradient_is_not_handed_over():
         assert np.from_dlpack(x.detach()).ctypes.data == x.data_ptr()
 
 
-def test_a_simulated_gpu_is_nothing_that_others_know():
+def test_a_tensor_on_a_simulated_gpu_is_not_exported():
     x = mt.ones([2]).cuda()
     if x.place != "Place(gpu:sim)":
         pytest.skip("there is a CUDA device")
@@ -250,7 +250,7 @@ def test_a_simulated_gpu_is_nothing_that_others_know():
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_what_can_not_be_shared_is_refused(source: Any, error: type[Exception], says: str):
+def test_memory_that_cannot_be_shared_is_refused(source: Any, error: type[Exception], says: str):
     with pytest.raises(error, match=f"from_dlpack.*{says}"):
         mt.from_dlpack(source)
 
@@ -265,7 +265,7 @@ def test_a_tensor_on_the_host_is_for_one_device():
 # ---------- the CUDA array interface ----------
 
 
-def test_an_array_on_a_cuda_device_is_told_by_its_interface():
+def test_an_array_on_a_cuda_device_is_recognized_by_its_interface():
     """A stand-in for the array of a CUDA device: what is tested is what the tensor passes on, and what it keeps."""
     x = mt.ones([2])
     assert not hasattr(x, "__cuda_array_interface__")

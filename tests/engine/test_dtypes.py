@@ -44,7 +44,7 @@ def ones(dtype: str, shape: tuple[int, ...] = (2,)) -> mt.Tensor:
 
 @pytest.mark.parametrize("right", ALL)
 @pytest.mark.parametrize("left", ALL)
-def test_two_tensors_meet_as_the_table_says(left: str, right: str):
+def test_two_tensors_are_promoted_as_in_the_table(left: str, right: str):
     column = ALL.index(right)
     for name in ("add", "multiply", "maximum", "minimum"):
         assert getattr(mt, name)(ones(left), ones(right)).dtype == MEET[left][column], name
@@ -68,7 +68,7 @@ def test_dimensions_make_no_difference_to_how_dtypes_are_promoted(left: str, rig
 
 @pytest.mark.parametrize("right", ALL)
 @pytest.mark.parametrize("left", [d for d in ALL if d != "bool"])
-def test_matrix_products_meet_like_sums(left: str, right: str):
+def test_matrix_products_are_promoted_like_sums(left: str, right: str):
     assert (ones(left, (2, 2)) @ ones(right, (2, 2))).dtype == MEET[left][ALL.index(right)]
 
 
@@ -126,7 +126,7 @@ def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
 #: Where numpy has no answer for bools, or none that a tensor can hold, the error must say so.
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
-def test_every_operation_gives_a_dtype_a_tensor_can_have_or_says_why_not(given: Sample, dtype: str):
+def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given: Sample, dtype: str):
     try:
         result = given.run(in_dtype(given, dtype))
     except TypeError as error:
@@ -139,7 +139,7 @@ def test_every_operation_gives_a_dtype_a_tensor_can_have_or_says_why_not(given: 
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "bool"])
-def test_sums_and_products_of_integers_are_int64_and_means_of_their_own_dtype(dtype: str):
+def test_sums_and_products_of_integers_are_int64_and_means_keep_their_dtype(dtype: str):
     x = ones(dtype)
     assert x.sum().dtype == "int64" and x.prod().dtype == "int64" and x.mean().dtype == dtype
     assert x.max().dtype == dtype and x.min().dtype == dtype

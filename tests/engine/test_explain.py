@@ -75,7 +75,7 @@ def test_the_operand_whose_gradient_asks_for_the_copy_is_named():
     assert "`y: g * x`" in unwanted.why and "y wants no gradient" in unwanted.why
 
 
-def test_marks_take_one_bit_for_each_element():
+def test_marks_need_one_bit_for_each_element():
     def program():
         x = leaf() * 1
         x.clip_(-1.0, 1.0)
@@ -122,7 +122,7 @@ def test_under_copy_on_write_the_same_write_preserves_it():
     assert [saved.where.text for saved in row.preserved_for] == ["y = x * x"]
 
 
-def test_what_copy_on_write_would_preserve_is_what_it_preserves():
+def test_the_predicted_copies_are_those_that_copy_on_write_makes():
     def program():
         x = leaf() * 1
         row, column = x[0], x.T[1]
@@ -139,7 +139,7 @@ def test_what_copy_on_write_would_preserve_is_what_it_preserves():
     assert preserving.preserved >= elements
 
 
-def test_a_copy_of_its_own_serves_the_others_too():
+def test_the_copy_of_an_operation_serves_other_savers_too():
     def program():
         x = leaf() * 1
         y = x * x
@@ -153,7 +153,7 @@ def test_a_copy_of_its_own_serves_the_others_too():
 
 
 @pytest.mark.parametrize(("policy", "word"), [("2.6", "stale"), ("copy_on_write", "free")])
-def test_a_write_beside_what_was_saved_moves_the_version_only(policy, word):
+def test_a_write_beside_saved_cells_moves_only_the_version(policy, word):
     def program():
         x = leaf() * 1
         y = x[1] * x[1]
@@ -169,7 +169,7 @@ def test_a_write_beside_what_was_saved_moves_the_version_only(policy, word):
         assert rows[1].verdict is Verdict.RAISES and rows[1].cause == 1
 
 
-def test_a_saver_that_has_died_is_nobody():
+def test_a_dead_saver_is_not_reported():
     def program():
         x = leaf() * 1
         x * x
@@ -205,7 +205,7 @@ def test_a_write_through_a_detached_alias_is_unrecorded():
     assert part.tensor.shape == [16]
 
 
-def test_an_alias_made_before_the_program_is_known_by_the_names_in_reach():
+def test_an_alias_made_before_the_program_is_found_by_the_names_in_scope():
     x = leaf() * 1
     alias = x.detach()
 
@@ -216,7 +216,7 @@ def test_an_alias_made_before_the_program_is_known_by_the_names_in_reach():
     assert [row.verdict.word for row in mt.explain(lambda a, b: a.add_(1.0), alias, {"of": x}).rows] == ["unrecorded"]
 
 
-def test_an_alias_that_looks_elsewhere_changes_nothing_of_the_others():
+def test_an_alias_that_is_set_to_another_part_changes_no_other_alias():
     def program():
         x = leaf()
         part, rest = x.detach()[0], x[1]
@@ -318,7 +318,7 @@ def refusals() -> None:
             attempt()
 
 
-def test_refusals_that_the_program_catches_are_told_once_each():
+def test_each_refusal_that_the_program_catches_is_reported_once():
     rows = rows_of(refusals)
     assert [row.op for row in rows] == ["add_", "add_", "reshape_", "add_", "add_", "divide_", "setitem"]
     assert {row.verdict for row in rows} == {Verdict.REFUSED}
@@ -326,13 +326,13 @@ def test_refusals_that_the_program_catches_are_told_once_each():
     assert [row.tensor.shape for row in rows] == [SHAPE, [16], SHAPE, SHAPE, [3, 3], [2], SHAPE]
 
 
-def test_an_operand_that_is_none_is_a_refusal_too():
+def test_an_invalid_operand_is_reported_as_a_refusal():
     rows = rows_of(lambda: mt.ones([2]).add_("a"))
     assert [(row.op, row.verdict) for row in rows] == [("add_", Verdict.REFUSED)]
     assert "TypeError" in rows[0].error
 
 
-def test_an_error_of_the_program_comes_last():
+def test_an_error_of_the_program_is_reported_last():
     def program():
         x = mt.ones([2])
         x.add_(1.0)
@@ -364,7 +364,7 @@ def test_a_backward_that_raises_is_tied_to_the_write(caught):
     assert raised.where.text == "y.sum().backward()"
 
 
-def test_an_interrupt_passes_whatever_catch_says():
+def test_catch_never_catches_an_interrupt():
     def program():
         raise KeyboardInterrupt
 
@@ -402,7 +402,7 @@ def test_tensors_have_the_names_that_the_program_gives_them():
     assert [row.where.file for row in report.rows] == ["test_explain.py"] * 9
 
 
-def test_an_operation_called_by_the_engine_has_the_programs_line():
+def test_an_operation_called_by_the_engine_has_the_line_of_the_program():
     def program():
         w = leaf()
         w.sum().backward()
@@ -412,7 +412,7 @@ def test_an_operation_called_by_the_engine_has_the_programs_line():
     assert (row.op, row.where.text) == ("zero_", "w.clear_grad()")
 
 
-def test_a_function_of_the_engine_can_be_explained_itself():
+def test_a_function_of_the_engine_can_be_explained():
     (row,) = mt.explain(mt.tanh_, mt.ones([2])).rows
     assert row.op == "tanh_" and row.where.text.endswith("mt.explain(mt.tanh_, mt.ones([2])).rows")
 
@@ -441,7 +441,7 @@ def test_totals_are_the_sums_of_the_rows():
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_json_holds_everything_and_comes_back_equal(policy):
+def test_a_report_survives_json_unchanged(policy):
     with mt.set_inplace_policy(policy):
         report = mt.explain(program_of_many, catch=True)
     data = json.loads(report.to_json())
@@ -451,7 +451,7 @@ def test_json_holds_everything_and_comes_back_equal(policy):
     assert [row["verdict"] for row in data["rows"]] == [row.verdict.word for row in report.rows]
 
 
-def test_the_schema_knows_every_verdict_and_every_field():
+def test_the_schema_has_every_verdict_and_every_field():
     from pathlib import Path
 
     import memory_stage.explanation.minitensor
@@ -467,7 +467,7 @@ def test_the_schema_knows_every_verdict_and_every_field():
     assert set(data["totals"]) == set(schema["properties"]["totals"]["required"])
 
 
-def test_a_loop_is_told_once_in_text_and_row_by_row_in_data():
+def test_a_loop_is_one_row_in_text_and_many_in_data():
     def program():
         x = leaf() * 1
         for _ in range(7):
@@ -499,7 +499,7 @@ def test_a_long_program_keeps_its_sums(monkeypatch):
     assert "7 operations more" in str(report)
 
 
-def test_a_program_without_writes_says_so():
+def test_a_report_without_writes_says_that_there_are_none():
     assert str(mt.explain(lambda: None)) == "No in-place operation."
 
 
@@ -519,7 +519,7 @@ def didactic() -> None:
     y.sum().backward()
 
 
-def test_the_text_of_a_program_to_learn_from():
+def test_the_text_of_a_report_is_the_expected_one():
     import inspect
 
     report = mt.explain(didactic, catch=True)
@@ -623,7 +623,7 @@ def test_a_report_keeps_no_tensor_alive(base):
     assert allocated() == base and len(report.rows) == 1
 
 
-def test_what_the_program_drops_is_freed_at_once(base):
+def test_tensors_that_the_program_drops_are_freed_at_once(base):
     def program():
         x = leaf() * 1
         y = x * x
@@ -641,13 +641,13 @@ def test_what_the_program_drops_is_freed_at_once(base):
     assert allocated() == base
 
 
-def test_an_error_that_passes_keeps_nothing_when_it_is_gone(base):
+def test_an_error_that_was_raised_and_deleted_keeps_nothing(base):
     with pytest.raises(ValueError, match="Leaf"):
         mt.explain(lambda: leaf().add_(1.0))
     assert allocated() == base
 
 
-def test_who_listened_before_hears_all_and_listens_again():
+def test_an_earlier_listener_receives_every_event_during_and_after_a_report():
     heard: list[str] = []
 
     def note(kind: str, *_: object) -> None:
@@ -661,7 +661,7 @@ def test_who_listened_before_hears_all_and_listens_again():
     assert watch.listener is None
 
 
-def test_explain_inside_explain_tells_both():
+def test_nested_reports_both_have_their_rows():
     inner: list[Report] = []
 
     def program():
@@ -717,7 +717,7 @@ def test_the_bytes_of_a_row_are_those_that_the_meter_counts(given, policy, no_co
     ("op", "arguments", "text"),
     [("cast_", ("float64",), "another dtype"), ("resize_", ([2],), "another number"), ("set_", (), "another storage")],
 )
-def test_an_operation_that_rebinds_is_not_told_as_a_change_of_shape(op, arguments, text):
+def test_an_operation_that_rebinds_is_not_reported_as_a_change_of_shape(op, arguments, text):
     def program():
         x = mt.ones([4])
         getattr(x, op)(*arguments)
@@ -727,7 +727,7 @@ def test_an_operation_that_rebinds_is_not_told_as_a_change_of_shape(op, argument
     assert row.after - row.before == (op == "cast_")
 
 
-def test_nothing_is_read_out_of_the_engines_running_functions():
+def test_names_are_not_read_from_the_frames_of_the_engine():
     from pathlib import Path
 
     import memory_stage.explanation.minitensor
@@ -758,7 +758,7 @@ def test_a_write_through_the_mask_of_a_single_number_is_explained():
     assert report.cut_short == "" and [row.verdict for row in report.rows] == [Verdict.FREE]
 
 
-def test_the_same_is_told_of_what_is_refused_in_pytorchs_vocabulary():
+def test_refusals_in_pytorchs_vocabulary_are_reported_alike():
     def program():
         w = torch.ones(3, requires_grad=True)
         x = w * 1

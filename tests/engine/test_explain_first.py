@@ -69,7 +69,7 @@ def test_a_write_that_makes_the_gradient_wrong_is_unnoticed(write):
 
 
 @pytest.mark.parametrize("write", [through_data, through_a_method_of_data, through_numpy])
-def test_the_same_write_is_not_where_no_backward_needs_what_was_there(write):
+def test_a_write_over_values_that_no_backward_needs_is_not_unnoticed(write):
     program, found = squared(write, power=1)
     report = report_of(program)
     assert found == [[1.0, 1.0]]
@@ -94,7 +94,7 @@ def test_an_update_after_backward_is_not_unnoticed():
     assert [row.verdict for row in report_of(program).rows] == [Verdict.UNRECORDED] * 2
 
 
-def test_a_check_of_foreign_writes_finds_it_and_explain_calls_it_no_wrong_gradient():
+def test_a_write_found_by_check_foreign_writes_is_not_called_a_wrong_gradient():
     def program():
         array = np.ones(2, np.float32)
         x = mt.from_numpy(array)
@@ -137,7 +137,7 @@ def generator_and_critic():
         (generator_and_critic, "score = critic(generator(torch.ones(4, 2)))"),
     ],
 )
-def test_a_step_between_is_told_first_by_the_programs_own_lines(program, saved):
+def test_a_step_between_forward_and_backward_is_reported_by_the_programs_lines(program, saved):
     report = report_of(program)
     text = words(report)
     first = text.partition("Look first at row ")[2]
@@ -206,7 +206,7 @@ RECORDED = [
 
 
 @pytest.mark.parametrize(("function", "what", "record"), RECORDED, ids=[f"{f} {w}" for f, w, _ in RECORDED])
-def test_explain_says_where_pytorch_would_refuse_and_this_engine_answers(function, what, record):
+def test_explain_reports_programs_that_only_pytorch_refuses(function, what, record):
     names = {"torch": torch, "F": torch.nn.functional}
     lines = [line for line in record["program"].splitlines() if not line.startswith(("import", "from", "print"))]
 
@@ -218,7 +218,7 @@ def test_explain_says_where_pytorch_would_refuse_and_this_engine_answers(functio
     assert ("PyTorch would refuse here" in words(report)) == (told(record) == "refused" and answers_here)
 
 
-def test_explain_says_that_pytorch_would_refuse_a_product_with_itself_in_place():
+def test_explain_reports_that_pytorch_refuses_a_product_with_itself_in_place():
     def program(other):
         x = torch.tensor([1.0, 2.0], requires_grad=True) * 1
         x *= x if other is None else other
@@ -232,7 +232,7 @@ LOSSES = ("mse_loss", "smooth_l1_loss", "binary_cross_entropy_with_logits", "kl_
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_explain_names_the_readers_lines_where_what_a_loss_needs_is_overwritten(loss):
+def test_explain_names_the_programs_lines_if_values_of_a_loss_are_overwritten(loss):
     """PyTorch 2.13.0 refuses each of these, run here: the target is overwritten before backward."""
 
     def program():
@@ -254,7 +254,7 @@ def test_explain_names_the_readers_lines_where_what_a_loss_needs_is_overwritten(
     assert "un backward before this line" in row.instead and "`multiply`" in row.instead
 
 
-def test_explain_says_nothing_of_pytorch_once_the_loss_had_its_backward_or_where_it_does_not_notice_either():
+def test_explain_does_not_mention_pytorch_after_backward_or_if_it_would_not_refuse():
     def program(early, write):
         w = torch.tensor([1.0, 2.0], requires_grad=True)
         target = torch.zeros(2)

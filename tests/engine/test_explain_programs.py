@@ -73,7 +73,7 @@ class Program:
             self.raised += 1
 
 
-def test_what_a_report_calls_stale_is_what_backward_refuses(no_collector):
+def test_backward_refuses_exactly_the_values_that_a_report_calls_stale(no_collector):
     raised = refused = 0
     for seed in range(FIRST, FIRST + 400):
         base, program = allocated(), Program(seed)

@@ -24,7 +24,7 @@ def shared() -> tuple[np.ndarray, mt.Tensor]:
 # ---------- what is found ----------
 
 
-def test_without_the_check_a_write_from_outside_goes_unseen():
+def test_without_the_check_a_write_from_outside_is_unnoticed():
     array, x = shared()
     w = leaf([3]).astype("float64")
     y = (w * x).sum()
@@ -32,7 +32,7 @@ def test_without_the_check_a_write_from_outside_goes_unseen():
     assert mt.grad(y, w)[0].tolist() == [1, 9, 3], "wrong: the derivative of the program as it ran is [1, 2, 3]"
 
 
-def test_the_error_names_who_saved_and_what_changed():
+def test_the_error_names_the_saver_and_the_changed_bytes():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -47,7 +47,7 @@ def test_the_error_names_who_saved_and_what_changed():
     assert w.grad is None, "nothing was committed"
 
 
-def test_the_bytes_are_those_of_the_storage_whatever_the_tensor_shows_of_it():
+def test_the_bytes_are_counted_in_the_storage_and_not_in_the_view():
     array = np.arange(12.0, dtype=np.float32)
     w = leaf([2, 2])
     with mt.check_foreign_writes():
@@ -61,7 +61,7 @@ def test_the_bytes_are_those_of_the_storage_whatever_the_tensor_shows_of_it():
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6", "copy_on_write"])
 @pytest.mark.parametrize("given", {s.name: s for s in reversed(DIFFERENTIABLE)}.values(), ids=lambda s: s.name)
-def test_no_operation_uses_what_was_written_from_outside(given, policy: str):
+def test_no_operation_uses_values_written_from_outside(given, policy: str):
     """Right or refused: with every operand written after the operation, backward gives what it gave, or raises."""
     mt.set_inplace_policy(policy)
 
@@ -98,7 +98,7 @@ def test_an_output_lent_later_is_checked_from_then_on():
             z.sum().backward()
 
 
-def test_memory_that_is_lent_once_more_is_checked_as_it_was_then():
+def test_memory_that_is_lent_again_is_checked_against_its_new_contents():
     w = leaf([3])
     with mt.check_foreign_writes():
         y = w.exp()
@@ -118,7 +118,7 @@ def test_memory_that_is_lent_once_more_is_checked_as_it_was_then():
             u.sum().backward()
 
 
-def test_an_in_place_operation_that_saves_what_it_wrote_is_checked():
+def test_an_in_place_operation_that_saves_its_output_is_checked():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -138,7 +138,7 @@ def test_gradients_of_gradients_are_checked():
             first.sum().backward()
 
 
-def test_what_a_layer_saves_is_checked():
+def test_values_saved_by_a_layer_are_checked():
     class Scaled(mt.autograd.PyLayer):
         @staticmethod
         def forward(ctx, w, x):
@@ -162,7 +162,7 @@ def test_what_a_layer_saves_is_checked():
             y.sum().backward()
 
 
-def test_a_layer_may_write_what_is_noted():
+def test_a_layer_may_write_checked_memory():
     class Doubled(mt.autograd.PyLayer):
         @staticmethod
         def forward(ctx, x):
@@ -201,7 +201,7 @@ def test_a_nan_that_stayed_is_no_change():
 
 
 @pytest.mark.parametrize("written_first", ["outside", "engine"])
-def test_copy_on_write_preserves_what_was_there_and_tells_when_that_was_not_what_was_saved(written_first: str):
+def test_copy_on_write_reports_preserved_bytes_that_differ_from_the_saved_ones(written_first: str):
     mt.set_inplace_policy("copy_on_write")
     array, x = shared()
     w = leaf([3])
@@ -233,7 +233,7 @@ def test_copy_on_write_of_a_part_leaves_the_rest_checked():
             y.sum().backward()
 
 
-def test_what_torch_writes_is_found():
+def test_a_write_by_torch_is_found():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     x = mt.to_tensor(NUMBERS)
     theirs = torch.from_dlpack(x)
@@ -248,7 +248,7 @@ def test_what_torch_writes_is_found():
 # ---------- what is not in the way ----------
 
 
-def test_what_backward_does_not_need_may_be_written():
+def test_values_that_backward_does_not_need_may_be_written():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -261,7 +261,7 @@ def test_what_backward_does_not_need_may_be_written():
     assert w.grad.tolist() == [9, 9, 9]
 
 
-def test_a_write_that_was_taken_back_is_none():
+def test_a_write_that_was_undone_is_not_reported():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -272,7 +272,7 @@ def test_a_write_that_was_taken_back_is_none():
     assert w.grad.tolist() == NUMBERS
 
 
-def test_each_of_two_operations_is_held_to_what_it_read():
+def test_each_of_two_operations_is_checked_against_the_values_it_read():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -286,7 +286,7 @@ def test_each_of_two_operations_is_held_to_what_it_read():
 
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
-def test_a_write_of_the_engine_is_told_as_ever(policy: str):
+def test_a_write_by_the_engine_raises_the_usual_error(policy: str):
     said = []
     for on in (False, True):
         mt.set_inplace_policy(policy)
@@ -340,7 +340,7 @@ def test_memory_that_is_shared_no_longer_is_no_longer_copied():
 # ---------- on and off ----------
 
 
-def test_it_covers_what_was_saved_before_as_it_was_when_the_check_began():
+def test_the_check_covers_values_saved_before_it_began():
     array, x = shared()
     w = leaf([3])
     y = w * x
@@ -350,7 +350,7 @@ def test_it_covers_what_was_saved_before_as_it_was_when_the_check_began():
             y.sum().backward()
 
 
-def test_what_was_noted_stays_noted_and_what_comes_later_is_not():
+def test_values_noted_during_the_check_stay_checked_and_later_ones_are_not():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -365,7 +365,7 @@ def test_what_was_noted_stays_noted_and_what_comes_later_is_not():
 
 
 @pytest.mark.parametrize("saved", ["before the check", "while it is on"])
-def test_who_saved_is_known_when_the_check_begins_and_when_it_ends(saved: str):
+def test_savers_are_found_when_the_check_begins_and_when_it_ends(saved: str):
     mt.set_inplace_policy("copy_on_write")
     _, x = shared()
     w = leaf([3])
@@ -381,7 +381,7 @@ def test_who_saved_is_known_when_the_check_begins_and_when_it_ends(saved: str):
     assert w.grad.tolist() == NUMBERS, "what was saved was preserved"
 
 
-def test_it_works_at_once_when_called_and_blocks_nest():
+def test_the_check_works_as_a_function_and_as_nested_blocks():
     array, x = shared()
     w = leaf([3])
 
@@ -409,7 +409,7 @@ def test_it_works_at_once_when_called_and_blocks_nest():
         mt.check_foreign_writes(1)
 
 
-def test_the_copies_go_with_what_was_saved(no_collector: None):
+def test_the_copies_are_freed_with_the_saved_values(no_collector: None):
     _, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():
@@ -420,7 +420,7 @@ def test_the_copies_go_with_what_was_saved(no_collector: None):
         assert len(x._storage.savers.copies) == 0
 
 
-def test_an_error_of_the_check_leaves_everything_as_it_was():
+def test_an_error_of_the_check_leaves_everything_unchanged():
     array, x = shared()
     w = leaf([3])
     with mt.check_foreign_writes():

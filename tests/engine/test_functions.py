@@ -63,7 +63,7 @@ def test_where_a_function_is_not_smooth_its_slope_is_the_documented_one(function
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["", "recorded"])
-def test_an_infinite_gradient_does_not_reach_what_was_cut_off(recorded):
+def test_an_infinite_gradient_does_not_reach_elements_that_were_cut_off(recorded):
     masked = [
         (F.relu6, [-1.0, 7.0]),
         (F.hardtanh, [-2.0, 2.0]),
@@ -180,7 +180,7 @@ HOSTILE = [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 2.5, 1e30, -3e38, 1e-40]
 
 @pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nothing_warns_or_is_left_half_written_when_numpy_is_told_to_raise(name: str, dtype: str):
+def test_nothing_warns_or_is_half_written_if_numpy_is_set_to_raise(name: str, dtype: str):
     x = mt.to_tensor(HOSTILE, dtype)
     with np.errstate(all="ignore"):
         want = FUNCTIONS[name](x).numpy()
@@ -192,7 +192,7 @@ def test_nothing_warns_or_is_left_half_written_when_numpy_is_told_to_raise(name:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_integers_become_float32_and_stay_what_they_are_in_place(name: str):
+def test_integers_become_float32_and_keep_their_dtype_in_place(name: str):
     for dtype in ("int32", "int64"):
         x = mt.to_tensor([1, 2], dtype)
         if name in KEEP_INTEGERS:
@@ -274,7 +274,7 @@ def test_a_softmax_of_large_numbers_does_not_overflow():
 # ---------- variants ----------
 
 
-def test_alpha_multiplies_the_second_operand_whatever_that_is():
+def test_alpha_multiplies_a_second_operand_of_any_type():
     x = mt.to_tensor([1.0, 2.0], "float64")
     for other in (mt.to_tensor([1.0, 2.0], "float64"), [1, 2], np.array([1, 2])):
         np.testing.assert_allclose(x.add(other, alpha=0.1).numpy(), [1.1, 2.2], rtol=1e-7)

@@ -45,7 +45,7 @@ def test_grad_results_share_no_memory():
     assert g2.tolist() == g3.tolist() == [1, 1]
 
 
-def test_grad_for_an_output_itself_is_its_start():
+def test_grad_for_an_output_is_the_gradient_it_starts_from():
     w = leaf([1.0, 2.0])
     y = w * 3
     z = y * y
@@ -61,7 +61,7 @@ def test_grad_where_one_output_depends_on_another():
     assert gy.tolist() == [13] and gw.tolist() == [39]
 
 
-def test_grad_frees_unless_told_to_retain():
+def test_grad_frees_unless_the_graph_is_retained():
     w = leaf([1.0, 2.0])
     y = w.exp()
     mt.grad(y, w, retain_graph=True)
@@ -70,7 +70,7 @@ def test_grad_frees_unless_told_to_retain():
         mt.grad(y, w)
 
 
-def test_grad_says_which_input_the_outputs_do_not_depend_on():
+def test_grad_names_the_input_that_the_outputs_do_not_depend_on():
     u, v = leaf([1.0]), leaf([1.0, 2.0])
     with pytest.raises(RuntimeError, match=r"do not depend on input 1 \(shape \[2\]\).*allow_unused"):
         mt.grad(u * 2, [u, v])
@@ -78,7 +78,7 @@ def test_grad_says_which_input_the_outputs_do_not_depend_on():
     assert g.tolist() == [2] and none is None
 
 
-def test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached():
+def test_grad_for_an_overwritten_value_reports_that_it_is_not_reached():
     # Recorded: torch raises too. The name now stands for another value.
     w = leaf([1.0, 2.0])
     x = w * 1
@@ -124,7 +124,7 @@ def test_grad_names_wrong_arguments():
     assert mt.grad(y, w)[0].tolist() == [2, 2]
 
 
-def test_grad_calls_hooks_and_passes_on_what_they_return():
+def test_grad_calls_hooks_and_uses_their_results():
     w = leaf([1.0, 2.0])
     x = w * 1
     x.register_hook(lambda g: g * 10)
@@ -133,7 +133,7 @@ def test_grad_calls_hooks_and_passes_on_what_they_return():
 
 
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_gradients_are_sent_only_to_what_is_asked_for(create_graph):
+def test_gradients_are_sent_only_to_the_inputs(create_graph):
     """On other branches no hook is called, and what they saved is neither needed nor freed."""
     x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     seen, spoiled = [], w * 3
@@ -148,7 +148,7 @@ def test_gradients_are_sent_only_to_what_is_asked_for(create_graph):
     assert seen == ["branch"] and w.grad.numpy() == pytest.approx(np.exp([3.0, 4.0]))
 
 
-def test_a_tensor_between_is_the_end_where_nothing_behind_it_is_asked_for():
+def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed():
     x = leaf([1.0, 2.0])
     y = x.exp()
     z = (y * y).sum()

@@ -129,7 +129,7 @@ def test_every_kind_of_mistake_is_caught(backward, match):
     assert match in shown(layer(lambda x: x * x, backward).apply, leaf(X))
 
 
-def test_a_backward_that_changes_its_mind_is_caught():
+def test_a_backward_with_changing_results_is_caught():
     runs = []
 
     def backward(x, g):
@@ -227,12 +227,12 @@ def test_a_function_that_changes_its_input_is_an_error():
         (lambda: gradcheck(mt.sin, leaf(X), atol="a"), ValueError, "atol.*'a'"),
     ],
 )
-def test_what_can_not_be_checked_is_named_also_without_raise_exception(call, error, match):
+def test_an_input_that_cannot_be_checked_is_named_even_without_raise_exception(call, error, match):
     with pytest.raises(error, match=match):
         call()
 
 
-def test_tolerances_and_steps_are_those_that_were_given():
+def test_the_given_tolerances_and_steps_are_used():
     nearly = layer(lambda x: x * x, lambda x, g: g * 2.001 * x).apply
     assert gradcheck(nearly, leaf([1.0]), atol=0, rtol=1e-3)
     assert gradcheck(nearly, leaf([1.0]), atol=0, rtol=1e-4, raise_exception=False) is False

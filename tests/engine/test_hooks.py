@@ -20,7 +20,7 @@ def test_a_hook_sees_the_whole_gradient_once():
     assert notes == [[5, 5]]
 
 
-def test_what_a_hook_returns_replaces_the_gradient():
+def test_the_result_of_a_hook_replaces_the_gradient():
     w = leaf([1.0, 2.0])
     x = w * 3
     x.register_hook(lambda g: g * 10)
@@ -29,7 +29,7 @@ def test_what_a_hook_returns_replaces_the_gradient():
     assert w.grad.tolist() == [33, 33]
 
 
-def test_a_hook_on_a_leaf_sees_the_sum_of_all_paths_and_not_what_is_there_already():
+def test_a_hook_on_a_leaf_sees_the_sum_of_all_paths_and_not_the_old_gradient():
     w, notes = leaf([1.0, 2.0]), []
     w.register_hook(noting(notes))
     for _ in range(2):
@@ -59,7 +59,7 @@ def test_a_hook_on_a_view_belongs_to_the_views_own_value():
     assert whole == [[6, 6]] and part == []
 
 
-def test_a_hook_on_a_view_sees_what_comes_through_the_view():
+def test_a_hook_on_a_view_sees_the_gradient_of_the_view():
     w, part = leaf([1.0, 2.0, 3.0]), []
     x = w * 1
     view = x[0:2]
@@ -92,7 +92,7 @@ def test_a_removed_hook_is_not_called():
     ],
     ids=["retain", "retain and write", "write", "write a view", "reshape", "retain and reshape", "another"],
 )
-def test_a_hook_can_be_removed_whatever_happened_to_the_tensor(meanwhile):
+def test_a_hook_can_be_removed_after_any_change_of_the_tensor(meanwhile):
     w, notes = leaf([1.0, 2.0]), []
     x = w * 1
     handle = x.register_hook(noting(notes))
@@ -131,7 +131,7 @@ def test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy():
     assert w.grad.tolist() == [1, 1] and x.grad.tolist() == [1, 1]
 
 
-def test_what_a_hook_returned_is_copied():
+def test_the_result_of_a_hook_is_copied():
     w, mine = leaf([1.0, 2.0]), mt.to_tensor([5.0, 6.0], "float64")
     w.register_hook(lambda g: mine)
     w.sum().backward()
@@ -153,7 +153,7 @@ def test_a_hook_may_return_another_dtype_and_a_recorded_tensor():
 
 
 @pytest.mark.parametrize("wrong", [lambda g: g.sum(), lambda g: 2.0, lambda g: [1.0, 1.0], lambda g: g.unsqueeze(0)])
-def test_a_hook_that_returns_something_else_is_named(wrong):
+def test_a_hook_with_a_wrong_result_is_named(wrong):
     w = leaf([1.0, 2.0])
     w.register_hook(wrong)
     with pytest.raises(TypeError, match=r"hook returns None or a Tensor of shape \[2\]"):
@@ -161,7 +161,7 @@ def test_a_hook_that_returns_something_else_is_named(wrong):
     assert w.grad is None
 
 
-def test_registering_needs_a_gradient_to_come_and_a_function():
+def test_register_hook_needs_a_tensor_that_wants_a_gradient_and_a_function():
     with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).register_hook(print)
     with pytest.raises(TypeError, match=r"function.*str"):
@@ -188,7 +188,7 @@ def test_a_hook_may_run_backward_into_the_same_leaf():
     assert w.grad.tolist() == [4 + 2, 32 + 4]
 
 
-def test_a_hook_may_compute_a_gradient_of_the_graph_it_stands_in():
+def test_a_hook_may_compute_a_gradient_of_its_graph():
     w, notes = leaf([2.0]), []
     x = w * w
     y = x * x
@@ -198,7 +198,7 @@ def test_a_hook_may_compute_a_gradient_of_the_graph_it_stands_in():
 
 
 @pytest.mark.parametrize("grad_mode", [True, False])
-def test_a_hook_that_overwrites_what_backward_still_needs_is_found_out(grad_mode: bool):
+def test_a_hook_that_overwrites_needed_values_is_reported(grad_mode: bool):
     w = leaf([1.0, 2.0])
     x = w * 1
     y = (x * x).sum()
@@ -244,7 +244,7 @@ def test_a_hook_may_clear_remove_and_register():
     assert notes.count("once") == 1 and notes[-1] == "later" and w.grad.tolist() == [4]
 
 
-def test_hooks_run_whatever_the_grad_mode_of_the_caller():
+def test_hooks_run_in_any_grad_mode_of_the_caller():
     w, notes = leaf([1.0]), []
     w.register_hook(noting(notes))
     y = w * 2
@@ -253,7 +253,7 @@ def test_hooks_run_whatever_the_grad_mode_of_the_caller():
     assert notes == [[2]] and w.grad.tolist() == [2]
 
 
-def test_a_retained_gradient_sees_the_hooks_that_were_there_before_it():
+def test_a_retained_gradient_is_changed_by_earlier_hooks():
     w = leaf([1.0])
     x = w * 1
     x.register_hook(lambda g: g * 10)
@@ -264,7 +264,7 @@ def test_a_retained_gradient_sees_the_hooks_that_were_there_before_it():
 
 @pytest.mark.parametrize("change", [lambda x: x.t_(), lambda x: x.cast_("float32")], ids=["t_", "cast_"])
 @pytest.mark.parametrize("first", [True, False], ids=["before it arrives", "after it has arrived"])
-def test_a_leaf_that_a_hook_changes_loses_no_gradient_quietly(first, change):
+def test_a_leaf_that_a_hook_changes_does_not_silently_lose_a_gradient(first, change):
     x, w = leaf([[1.0, 2.0]]), leaf([[3.0, 4.0]])
     u = w * 1
 

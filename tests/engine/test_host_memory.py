@@ -69,7 +69,7 @@ def test_the_counters_agree_with_the_memory_of_the_process(program: str):
         expect_close(ours, rss, most, moment)
 
 
-def test_the_articles_figures_are_what_is_counted():
+def test_the_counters_give_the_figures_of_the_article():
     """10000 x 10000 float32 are 400,000,000 bytes, [1, 64, 512, 512] 67,108,864; in place takes nothing."""
     told = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
     assert told["y = relu(x)"] - 400_000_000 == told["relu_(x)"] == 400_000_000

@@ -56,7 +56,7 @@ def test_scale_gives_no_negative_zero():
 
 
 @pytest.mark.parametrize("make", [mt.ones, torch.ones])
-def test_a_result_is_not_pickled_and_the_error_names_what_made_it(make):
+def test_a_result_is_not_pickled_and_the_error_names_its_operation(make):
     x = make([2])
     x.stop_gradient = False
     with pytest.raises(RuntimeError, match=r"can be pickled: this one was made by multiply and would lose its history"):

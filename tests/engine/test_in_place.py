@@ -109,7 +109,7 @@ def test_a_plain_target_begins_to_want_a_gradient_when_an_operand_does(given: Sa
 
 
 @pytest.mark.parametrize("given", [s for s in IN_PLACE_ONCE if not s.wanting(in_place=True)], ids=str)
-def test_a_write_without_a_gradient_leaves_history_alone(given: Sample):
+def test_a_write_without_a_gradient_does_not_change_the_history(given: Sample):
     x = mt.to_tensor(target_of(given))
     run(given, x, *others_of(given))
     assert x.stop_gradient and x.grad_fn is None
@@ -187,7 +187,7 @@ NEED_THEIR_INPUT = {
 
 
 @pytest.mark.parametrize("given", ONCE, ids=str)
-def test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else(given: Sample):
+def test_policy_2_5_refuses_only_operations_that_need_their_own_input(given: Sample):
     w = leaf_like(target_of(given))
     x = w * 1
     with mt.set_inplace_policy("2.5"):

@@ -169,7 +169,7 @@ REFUSED = {
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_can_not_be_done_is_refused_by_name_and_leaves_no_trace(what: str):
+def test_an_invalid_call_is_refused_by_name_and_leaves_no_trace(what: str):
     call, error, given = REFUSED[what]
     w = leaf(GRID)
     x = w * 1
@@ -197,7 +197,7 @@ def test_a_leaf_is_protected_and_a_tensor_with_overlapping_elements_not_written(
 
 
 @pytest.mark.usefixtures("no_collector")
-def test_embedding_rows_are_scaled_down_as_under_no_grad():
+def test_embedding_renorm_scales_rows_as_under_no_grad():
     weight = leaf([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
     assert mt.nn.functional.embedding_renorm_(whole([[0, 1], [0, 0]]), weight, 1.0) is weight
     np.testing.assert_allclose(weight.numpy(), [[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]])
@@ -281,7 +281,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_no_more_is_held_than_the_rules_name(name: str, base: int):
+def test_a_backward_holds_no_more_than_its_rules_need(name: str, base: int):
     w = mt.ones([128, 128])
     w.stop_gradient = False
     x, index = w * 1, whole([3, 5, 3])
@@ -293,7 +293,7 @@ def test_no_more_is_held_than_the_rules_name(name: str, base: int):
 
 
 @by_name
-def test_what_a_write_covers_is_what_it_may_change(given: Case):
+def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     called: list[tuple[np.ndarray, ...]] = []
     row = ROWS[given.name]
 
@@ -332,7 +332,7 @@ def test_a_mask_is_kept_by_reference_and_a_write_into_it_is_noticed(base: int):
 
 
 @pytest.mark.parametrize("name", ["put_along_axis_amax", "renorm"])
-def test_under_the_policy_of_2_5_what_needs_its_own_input_is_refused(name: str):
+def test_policy_2_5_refuses_indexed_operations_that_need_their_input(name: str):
     with mt.set_inplace_policy("2.5"):
         x = leaf(GRID) * 1
         moment = Moment(x=x)

@@ -84,7 +84,7 @@ def test_the_gradient_is_right_when_one_operand_alone_wants_it(given: Case):
         expect_gradients(reference, [inputs[k]], target)
 
 
-def test_an_operation_is_a_method_and_a_function_wherever_paddle_has_it():
+def test_an_operation_is_a_method_and_a_function_as_in_paddle():
     for name in ("index_add", "index_fill", "index_put", "scatter", "scatter_add", "masked_fill", "masked_scatter"):
         assert all(hasattr(space, name + s) for space in (mt, mt.Tensor) for s in ("", "_"))
     for name in ("index_select", "gather", "take_along_axis", "masked_select", "put_along_axis"):

@@ -54,7 +54,7 @@ def as_tensors(index: object) -> object:
 
 @pytest.mark.parametrize("kind", ["as given", "as tensors"])
 @pytest.mark.parametrize("name", INDICES)
-def test_reading_is_numpys(name: str, kind: str):
+def test_reading_gives_the_elements_of_numpy(name: str, kind: str):
     index = INDICES[name] if kind == "as given" else as_tensors(INDICES[name])
     got, want = mt.to_tensor(CUBE)[index], np.asarray(CUBE[numpy_index(name)])
     assert got.shape == list(want.shape)
@@ -68,7 +68,7 @@ def numpy_index(name: str) -> object:
 
 @pytest.mark.parametrize("kind", ["as given", "as tensors"])
 @pytest.mark.parametrize("name", INDICES)
-def test_writing_is_numpys(name: str, kind: str):
+def test_writing_stores_the_elements_of_numpy(name: str, kind: str):
     index = INDICES[name] if kind == "as given" else as_tensors(INDICES[name])
     for value in (7.0, np.float32(2.5), -CUBE[numpy_index(name)], [9.0], mt.to_tensor([[3.0]])):
         x, want = mt.to_tensor(CUBE), CUBE.copy()

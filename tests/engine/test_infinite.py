@@ -91,12 +91,12 @@ IN_PLACE += few([of_case(c, True) for c in CASES if ROWS[c.name].in_place], 24)
 
 
 @pytest.mark.parametrize("program", NORMAL, ids=str)
-def test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read(program: Program):
+def test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read(program: Program):
     check(program)
 
 
 @pytest.mark.parametrize("program", IN_PLACE, ids=str)
-def test_nothing_undefined_gets_past_what_an_in_place_operation_overwrites(program: Program):
+def test_inf_and_nan_do_not_pass_elements_that_an_operation_overwrites(program: Program):
     check(program)
 
 
@@ -152,9 +152,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("name", "operands", "arguments", "passing", "in_place"), FORMS)
 @pytest.mark.parametrize("g", [INF, -INF, NAN])
-def test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0(
-    name, operands, arguments, passing, in_place, g
-):
+def test_the_unselected_side_of_a_kink_or_bound_gets_exactly_0(name, operands, arguments, passing, in_place, g):
     leaves = [mt.to_tensor(a, "float64", stop_gradient=False) for a in operands if isinstance(a, list)]
     order = iter(leaves)
     given = [next(order) if isinstance(a, list) else a if isinstance(a, float) else mt.to_tensor(a) for a in operands]
@@ -197,7 +195,7 @@ FILLS = [
 
 
 @pytest.mark.parametrize("name", FILLS)
-def test_what_a_random_fill_overwrote_gets_exactly_0(name: str):
+def test_elements_overwritten_by_a_random_fill_get_exactly_0(name: str):
     x = mt.to_tensor([NAN, INF, -INF, 1.0], "float64", stop_gradient=False)
     y = x.clone()
     FUNCTIONS[name + "_"](y, *([0.5] if "probs" in ROWS[name].argument_names else []))

@@ -252,17 +252,17 @@ def a_row_of_float32(x, v):
 
 
 @pytest.mark.parametrize("given", READS + PROGRAMS, ids=str)
-def test_nothing_undefined_gets_past_what_is_not_read(given: Program):
+def test_inf_and_nan_do_not_pass_elements_that_are_not_read(given: Program):
     check(given)
 
 
 @pytest.mark.parametrize("given", THROUGH, ids=str)
-def test_nothing_undefined_gets_past_a_write_through_a_view(given: Program):
+def test_inf_and_nan_do_not_pass_a_write_through_a_view(given: Program):
     check(given)
 
 
 @pytest.mark.parametrize("given", PROGRAMS, ids=str)
-def test_nothing_undefined_gets_past_a_write_that_copies_what_was_there(given: Program):
+def test_inf_and_nan_do_not_pass_a_write_that_copies_the_old_values(given: Program):
     with mt.set_inplace_policy("copy_on_write"):
         check(given)
 
@@ -271,7 +271,7 @@ def test_nothing_undefined_gets_past_a_write_that_copies_what_was_there(given: P
 
 
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_under_copy_on_write_undefined_numbers_written_over_a_saved_tensor_reach_no_gradient(poison):
+def test_inf_and_nan_written_over_a_preserved_tensor_reach_no_gradient(poison):
     mt.set_inplace_policy("copy_on_write")
     x = mt.to_tensor(GRID, stop_gradient=False)
     y = x * 1.0
@@ -284,7 +284,7 @@ def test_under_copy_on_write_undefined_numbers_written_over_a_saved_tensor_reach
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_an_undefined_gradient_of_a_value_that_was_overwritten_stays_there(policy, poison):
+def test_an_undefined_gradient_of_an_overwritten_value_does_not_spread(policy, poison):
     mt.set_inplace_policy(policy)
     x = mt.to_tensor(ROW, stop_gradient=False)
     y = x + 0.0
@@ -302,7 +302,7 @@ def test_an_undefined_gradient_of_a_value_that_was_overwritten_stays_there(polic
 
 
 @pytest.mark.parametrize("poison", NOT_FINITE)
-def test_gradients_that_meet_are_poisoned_only_where_one_of_them_is(poison):
+def test_a_sum_of_gradients_is_undefined_only_where_a_term_is(poison):
     x = mt.to_tensor(ROW, stop_gradient=False)
     incoming = mt.to_tensor(np.array([1.0, poison, 1.0]))
     with silence():
@@ -310,7 +310,7 @@ def test_gradients_that_meet_are_poisoned_only_where_one_of_them_is(poison):
     assert not np.isfinite(found.numpy()[0]) and found.numpy()[1:].tolist() == [5.0, 3.0]
 
 
-def test_an_element_that_is_read_is_poisoned():
+def test_an_element_that_is_read_gets_nan():
     """The checks above can fail: where the result does depend on an element, nan comes through."""
     given = Program("sum", lambda x: x * 2.0, (ROW,))
     got = gradients(given, (ROW,), np.array([1.0, np.nan, 1.0]), [np.ones(3)])

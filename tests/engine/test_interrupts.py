@@ -78,7 +78,7 @@ def test_an_interrupted_write_is_whole_and_nothing_writes_afterwards(write: str)
     assert done.stdout.strip() == "whole", done.stderr[-2000:]
 
 
-def test_a_handler_of_the_program_is_called_when_the_write_has_ended_and_stays():
+def test_a_handler_of_the_program_is_called_after_the_write_and_stays_installed():
     program = """
 import signal
 from minitensor.engine.device.interrupts import uninterrupted

@@ -53,7 +53,7 @@ def test_a_selection_by_bits_is_that_of_numpy(dtype, layout, monkeypatch):
 
 
 @pytest.mark.cpu_only
-def test_a_selection_by_bits_is_not_taken_where_it_would_not_fit(monkeypatch):
+def test_a_selection_by_bits_is_not_used_if_it_does_not_fit(monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, marks = numbers((3, 4), np.float32)[1:], np.array([True, False, True, True])
     for mark, first, second in ((marks, a, 0), (marks[:1], a, 0), (marks.astype(np.int64), a, 0), (marks, a > 0, 0)):
@@ -108,7 +108,7 @@ VIEWS = {
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("view", VIEWS)
-def test_what_is_added_by_positions_in_memory_is_added_as_numpy_adds_it(depth, view, monkeypatch):
+def test_addition_by_positions_in_memory_equals_that_of_numpy(depth, view, monkeypatch):
     monkeypatch.setattr(indexed, "ADDED_FROM", 0)
     monkeypatch.setattr(indexed, "ADDED", 5)
     found = RNG.normal(size=(4, 5, 6)).astype(np.float32)
@@ -143,7 +143,7 @@ def test_the_extremes_of_a_large_array_share_the_gradient(axis, keepdim):
 
 
 @pytest.mark.cpu_only
-def test_inf_and_nan_of_reductions_are_values_and_warn_nobody():
+def test_inf_and_nan_of_reductions_are_values_without_a_warning():
     program = "import minitensor as mt; x = mt.to_tensor([3e38, 3e38, float('inf'), -float('inf')]); y = x[:2]; "
     program += "print(*(float(f) for f in (y.sum(), y.mean(), y.prod(), x.sum(), x[:0].mean())))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import minitensor as mt
 from tests.engine.differences import leaf
 
 
-def test_the_error_speaks_paddles_words_names_the_leaf_and_tells_what_to_do_instead():
+def test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out():
     w = leaf([1.0, 2.0])
     w.name = "weight"
     with pytest.raises(ValueError) as raised:
@@ -21,7 +21,7 @@ def test_the_error_speaks_paddles_words_names_the_leaf_and_tells_what_to_do_inst
     assert "no_grad()" in text and "detach()" in text and "normal operation" in text
 
 
-def test_a_generated_name_stands_in_the_error_and_stays():
+def test_a_generated_name_is_in_the_error_and_stays():
     w = leaf([1.0])
     with pytest.raises(ValueError) as raised:
         w.add_(1.0)
@@ -128,7 +128,7 @@ def test_set_value_on_a_leaf_is_allowed_counted_and_leaves_it_a_leaf():
     assert w.grad.tolist() == [6, 8]
 
 
-def test_set_value_on_a_leaf_that_has_views_is_seen_through_them():
+def test_views_show_a_set_value_on_their_leaf():
     w = leaf([1.0, 2.0])
     view = w[1:]
     w.set_value(np.array([3.0, 4.0]))
@@ -137,7 +137,7 @@ def test_set_value_on_a_leaf_that_has_views_is_seen_through_them():
     assert w.grad.tolist() == [0, 8]
 
 
-def test_set_value_makes_what_was_saved_of_the_leaf_stale():
+def test_set_value_makes_saved_values_of_the_leaf_stale():
     w = leaf([1.0, 2.0])
     y = w * w
     w.set_value(np.array([9.0, 9.0]))
@@ -146,7 +146,7 @@ def test_set_value_makes_what_was_saved_of_the_leaf_stale():
     assert w.grad is None
 
 
-def test_set_value_elsewhere_is_a_constant_with_gradient_zero_for_what_was_there():
+def test_set_value_on_a_result_gives_the_old_value_gradient_zero():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1
     x[0:2].set_value(np.array([9.0, 9.0]))
@@ -221,7 +221,7 @@ def test_stop_gradient_is_true_or_false():
     assert not x.stop_gradient
 
 
-def test_a_plain_tensor_that_takes_in_a_gradient_is_no_leaf_any_more():
+def test_a_plain_tensor_that_stores_a_result_is_no_longer_a_leaf():
     # Recorded: in both frameworks x.add_(y) makes x a non-leaf and the gradient reaches y.
     x, y = mt.zeros([2], "float64"), leaf([1.0, 2.0])
     x.add_(y)

@@ -36,7 +36,7 @@ def test_paddle_counts_exactly_the_bytes_of_a_large_tensor():
 
 
 @pytest.mark.parametrize("profile, counted", [("torch", "382.0"), ("paddle", "381.5")])
-def test_a_relu_on_ten_thousand_squared_counts_what_the_framework_says(profile, counted):
+def test_a_relu_on_ten_thousand_squared_counts_the_bytes_of_the_framework(profile, counted):
     allocator = CachingAllocator(8 * GIB, profile)
     allocator.allocate(400_000_000)
     before = allocator.allocated
@@ -81,7 +81,7 @@ def test_torch_rounds_to_512_in_a_shared_segment(nbytes, counted):
         (381.5, 382, 382),
     ],
 )
-def test_torch_splits_off_what_is_left_only_if_it_is_worth_it(asked, segment, counted):
+def test_torch_splits_off_the_rest_only_if_it_is_large_enough(asked, segment, counted):
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(math.floor(asked * MIB))
     assert allocator.reserved == segment * MIB
@@ -162,7 +162,7 @@ def test_emptying_the_cache_leaves_blocks_in_use_and_their_segments():
     assert allocator.empty_cache() == 0
 
 
-def test_fragmentation_tells_how_scattered_the_cache_is():
+def test_fragmentation_measures_how_scattered_the_cache_is():
     allocator = CachingAllocator(GIB, "torch")
     assert allocator.fragmentation == 0
     held = [allocator.allocate(2 * MIB) for _ in range(10)]  # one segment of 20 MiB, full
@@ -179,7 +179,7 @@ def test_fragmentation_tells_how_scattered_the_cache_is():
 # ---------- counters ----------
 
 
-def test_peaks_start_again_from_what_there_is():
+def test_a_reset_peak_starts_from_the_allocated_bytes():
     allocator = CachingAllocator(GIB, "torch")
     allocator.free(allocator.allocate(50 * MIB))
     kept = allocator.allocate(3)
@@ -192,13 +192,13 @@ def test_peaks_start_again_from_what_there_is():
     assert allocator.allocations == 2, "how many there have been is no peak"
 
 
-def test_what_was_asked_for_is_counted_beside_what_it_takes():
+def test_requested_bytes_are_counted_beside_allocated_bytes():
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(1000)
     assert (block.requested, block.size) == (1000, 1024) == (allocator.requested, allocator.allocated)
 
 
-def test_segments_are_reported_when_they_come_and_go():
+def test_segments_are_reported_when_they_are_reserved_and_released():
     allocator = CachingAllocator(GIB, "torch")
     seen = []
     allocator.on_segment = lambda *event: seen.append(event)

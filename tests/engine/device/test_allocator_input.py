@@ -16,7 +16,7 @@ KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_nothing_takes_no_memory(profile):
+def test_an_empty_request_takes_no_memory(profile):
     allocator = CachingAllocator(MIB, profile)
     block = allocator.allocate(0)
     assert (block.address, block.size, block.requested) == (0, 0, 0)
@@ -91,14 +91,14 @@ def test_an_unknown_profile_is_refused_with_the_known_ones(given):
         CachingAllocator(GIB, given)
 
 
-def test_rules_that_can_not_work_are_refused():
+def test_an_impossible_profile_is_refused():
     with pytest.raises(ValueError, match="own_from <= segment"):
         PoolRules(segment=1024, own_from=2048, own_rounding=256, kept_rest=0)
     with pytest.raises(ValueError, match="rounding must be 1 byte or more"):
         Profile("none", 0, 0, TORCH.small, TORCH.large)
 
 
-def test_a_profile_of_ones_own():
+def test_a_profile_can_be_defined():
     rules = PoolRules(segment=1000, own_from=600, own_rounding=100, kept_rest=10)
     allocator = CachingAllocator(5000, Profile("mine", 10, 0, rules, rules))
     assert [allocator.allocate(n).size for n in (1, 595, 601, 390)] == [10, 600, 610, 390]

@@ -18,7 +18,7 @@ SEED = os.environ.get("MINITENSOR_SEED", "in place")
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("mebibytes", [24, 64, 200, 4096])
 @pytest.mark.parametrize("number", range(4))
-def test_random_programs_leave_what_the_model_leaves(profile, mebibytes, number):
+def test_random_programs_leave_the_same_blocks_as_the_model(profile, mebibytes, number):
     scale = 32 if profile == "torch/32" else 1
     capacity = mebibytes * MIB // scale
     program = random_program(f"{SEED} {profile} {mebibytes} {number}", scale=scale)
@@ -26,7 +26,7 @@ def test_random_programs_leave_what_the_model_leaves(profile, mebibytes, number)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_random_programs_reach_what_they_are_for(profile):
+def test_random_programs_run_out_of_memory_release_segments_and_split_blocks(profile):
     scale = 32 if profile == "torch/32" else 1
     ran_out = released = splits = 0
     for number in range(4):
@@ -41,7 +41,7 @@ def test_random_programs_reach_what_they_are_for(profile):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_any_order_of_frees_ends_with_nothing_but_whole_segments(profile):
+def test_any_order_of_frees_ends_with_whole_segments(profile):
     draw = random.Random(f"{SEED} order {profile}")
     for _ in range(20):
         allocator = CachingAllocator(GIB, profile)

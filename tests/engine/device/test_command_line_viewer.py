@@ -57,7 +57,7 @@ def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
     assert all((tmp_path / page).stat().st_size > 1000 for page in ("timeline.html", "segments.html"))
 
 
-def test_pytorchs_command_line_reads_running_out_under_any_profile(torch_python, tmp_path):
+def test_pytorchs_command_line_reads_an_out_of_memory_under_any_profile(torch_python, tmp_path):
     for profile in ("torch", "paddle"):
         log = random_log(f"{SEED} command line {profile}", limit=80, profile=profile)
         with pytest.raises(OutOfMemoryError):

@@ -50,7 +50,7 @@ def test_importing_the_package_imports_no_cupy() -> None:
     ],
     ids=["no CuPy", "half of CuPy", "no CUDA library", "no word"],
 )
-def test_the_simulated_gpu_says_why_it_stands_in(
+def test_the_simulated_gpu_explains_why_it_is_used(
     error: Exception, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Broken:

@@ -127,7 +127,7 @@ def indexing() -> None:
         target.sum().backward()
 
 
-def test_cupy_offers_what_the_operations_ask_for(asked: set[Asked]) -> None:
+def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> None:
     for _ in everything():
         pass
     indexing()
@@ -156,7 +156,7 @@ def test_cupy_computes_in_the_dtypes_of_numpy() -> None:
     assert differ == set(OTHER_DTYPES)
 
 
-def test_a_refusal_would_be_noticed(asked: set[Asked]) -> None:
+def test_a_call_that_cupy_refuses_is_noticed(asked: set[Asked]) -> None:
     array = current.simulated.put(np.arange(3.0))
     np.spacing(array)
     np.add(array, 1.0, where=array > 1.0, out=array)
@@ -182,14 +182,16 @@ def test_a_refusal_would_be_noticed(asked: set[Asked]) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_simulated_gpu_refuses_what_cupy_refuses(what: str, attempt: Callable[[Any, Any], object]) -> None:
+def test_the_simulated_gpu_refuses_the_calls_that_cupy_refuses(
+    what: str, attempt: Callable[[Any, Any], object]
+) -> None:
     gpu = current.simulated
     array, index = gpu.put(np.arange(3.0)), gpu.put(np.array([0, 2, 0]))
     with pytest.raises((TypeError, NotImplementedError, ValueError)):
         attempt(array, index)
 
 
-def test_the_simulated_gpu_refuses_what_cupy_leaves_undefined() -> None:
+def test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined() -> None:
     gpu = current.simulated
     array, index = gpu.put(np.arange(3.0)), gpu.put(np.array([0, 2, 0]))
     with pytest.raises(ValueError, match="share memory"):
@@ -207,7 +209,7 @@ def test_the_simulated_gpu_refuses_what_cupy_leaves_undefined() -> None:
         array[index] = gpu.put(np.arange(3.0))
 
 
-def test_of_values_for_one_place_the_last_stays_whatever_the_device_does() -> None:
+def test_the_last_of_several_values_for_one_place_stays_on_every_device() -> None:
     x = mt.zeros([3])
     x[[0, 2, 0]] = mt.to_tensor([1.0, 2.0, 3.0])
     assert x.tolist() == [3.0, 0.0, 2.0]

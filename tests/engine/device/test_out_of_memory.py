@@ -13,7 +13,7 @@ from minitensor.engine.device.profiles import PROFILES
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 
-def test_cached_segments_are_given_back_before_memory_runs_out():
+def test_cached_segments_are_released_before_memory_runs_out():
     allocator = CachingAllocator(256 * MIB, "torch")
     allocator.free(allocator.allocate(200 * MIB))
     assert allocator.allocate(250 * MIB).size == 250 * MIB
@@ -21,7 +21,7 @@ def test_cached_segments_are_given_back_before_memory_runs_out():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_running_out_leaves_what_emptying_the_cache_would_leave(profile):
+def test_running_out_of_memory_leaves_the_cache_empty(profile):
     def program() -> tuple[CachingAllocator, list[Block]]:
         allocator = CachingAllocator(64 * MIB, profile)
         held = [allocator.allocate(size) for size in (3 * MIB, 5 * MIB, 100, 20 * MIB, 30_000)]
@@ -60,7 +60,7 @@ def test_the_error_has_the_figures_that_pytorch_prints():
     assert (error.allocated, error.reserved, error.unallocated) == (40.5 * MIB, 42 * MIB, 1.5 * MIB)
 
 
-def test_the_error_tells_of_a_segment_larger_than_the_request():
+def test_the_error_mentions_a_segment_larger_than_the_request():
     allocator = CachingAllocator(16 * MIB, "torch")
     with pytest.raises(OutOfMemoryError, match=r"Tried to allocate 20.00 MiB") as caught:
         allocator.allocate(5 * MIB)
@@ -70,12 +70,12 @@ def test_the_error_tells_of_a_segment_larger_than_the_request():
     assert "What to try: the device is smaller than such a segment." in str(caught.value)
 
 
-def test_the_error_tells_of_a_tensor_larger_than_the_device():
+def test_the_error_mentions_a_tensor_larger_than_the_device():
     with pytest.raises(OutOfMemoryError, match="this one tensor is larger than the device"):
         CachingAllocator(16 * MIB, "paddle").allocate(17 * MIB)
 
 
-def test_the_error_tells_of_scattered_memory():
+def test_the_error_mentions_scattered_memory():
     allocator = CachingAllocator(20 * MIB, "torch")
     held = [allocator.allocate(2 * MIB) for _ in range(10)]
     for block in held[::2]:

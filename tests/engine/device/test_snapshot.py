@@ -29,7 +29,7 @@ def written(tmp_path: Path, log: MemoryLog) -> bytes:
 # ---------- the log ----------
 
 
-def test_the_log_keeps_what_happened_in_order():
+def test_the_log_keeps_events_in_order():
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     block = log.allocate(1000, "x", "ones", "cell.py", 3, "activation", time_us=5)
     log.free(block, "del", "cell.py", 4, time_us=9)
@@ -44,7 +44,7 @@ def test_the_log_keeps_what_happened_in_order():
     assert log.live == {} and (log.recorded, log.dropped) == (4, 0)
 
 
-def test_the_log_tells_what_was_given_back_before_memory_ran_out():
+def test_the_log_has_the_segments_released_before_memory_ran_out():
     log = MemoryLog(CachingAllocator(64 * MIB, "torch"), clock=lambda: 7)
     log.free(log.allocate(30 * MIB, "x"))
     log.allocate(30 * MIB, "y")
@@ -59,7 +59,7 @@ def test_the_log_tells_what_was_given_back_before_memory_ran_out():
     assert [made.name for made in log.live.values()] == ["y"]
 
 
-def test_the_log_is_bounded_and_says_what_it_dropped():
+def test_the_log_is_bounded_and_counts_the_dropped_events():
     log = MemoryLog(CachingAllocator(GIB, "torch"), limit=10)
     for _ in range(50):
         log.free(log.allocate(1000))
@@ -68,7 +68,7 @@ def test_the_log_is_bounded_and_says_what_it_dropped():
         MemoryLog(CachingAllocator(GIB), limit=0)
 
 
-def test_nothing_is_logged_of_nothing_and_of_what_failed():
+def test_empty_and_failed_requests_are_not_logged():
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     block = log.allocate(0, "empty")
     log.free(block)
@@ -99,7 +99,7 @@ def test_a_closed_log_follows_no_segments():
 # ---------- our own snapshot ----------
 
 
-def test_our_snapshot_is_json_and_tells_who_holds_what():
+def test_our_snapshot_is_json_and_names_the_owner_of_each_block():
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     held = training_step(log)
     told = snapshot(log.allocator, log.events, log.live)
@@ -116,7 +116,7 @@ def test_our_snapshot_is_json_and_tells_who_holds_what():
     assert [event["kind"] for event in told["events"]] == [event.kind for event in log.events]
 
 
-def test_our_snapshot_holds_plain_numbers_whatever_was_recorded():
+def test_our_snapshot_holds_plain_numbers_for_any_recorded_types():
     allocator = CachingAllocator(GIB, "torch")
     block = allocator.allocate(np.int64(1000))
     event = MemoryEvent(
@@ -125,7 +125,7 @@ def test_our_snapshot_holds_plain_numbers_whatever_was_recorded():
     json.dumps(snapshot(allocator, [event]))
 
 
-def test_a_name_survives_its_event():
+def test_a_name_is_kept_after_its_event_was_dropped():
     log = MemoryLog(CachingAllocator(GIB, "torch"), limit=3)
     kept = log.allocate(700, "kept", "ones", "a.py", 1)
     for _ in range(5):
@@ -182,7 +182,7 @@ def test_a_training_step_can_be_opened(tmp_path):
 
 @pytest.mark.parametrize("profile", ["torch", "paddle", "torch/32"])
 @pytest.mark.parametrize("limit", [1, 7, 60, 100_000])
-def test_any_program_can_be_opened_however_little_of_it_was_kept(tmp_path, profile, limit):
+def test_any_program_can_be_opened_even_if_most_events_were_dropped(tmp_path, profile, limit):
     for number in range(3):
         log = random_log(f"{SEED} {profile} {number}", limit, profile=profile)
         content = written(tmp_path, log)
@@ -204,7 +204,7 @@ def test_an_empty_device_can_be_opened(tmp_path):
     assert data["segments"] == [] and [event["action"] for event in data["device_traces"][0]] == ["snapshot"]
 
 
-def test_without_categories_there_are_none_and_with_one_there_is_unknown(tmp_path):
+def test_unknown_is_a_category_only_if_another_one_exists(tmp_path):
     log = MemoryLog(CachingAllocator(GIB))
     log.close()  # no segment events: the one event below has a category, and no other could be unknown
     block = log.allocate(5, "x")
@@ -215,7 +215,7 @@ def test_without_categories_there_are_none_and_with_one_there_is_unknown(tmp_pat
     expect_openable(written(tmp_path, log))
 
 
-def test_kinds_that_the_viewer_does_not_know_are_left_out(tmp_path):
+def test_events_that_the_viewer_cannot_show_are_left_out(tmp_path):
     log = MemoryLog(CachingAllocator(GIB))
     block = log.allocate(5, "x")
     log.events.append(MemoryEvent("write", block.address, 512, 5, "x", "add_", "a.py", 3))

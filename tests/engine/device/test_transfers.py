@@ -99,7 +99,7 @@ def test_operations_stay_on_the_device() -> None:
     assert {name for name in waited if waited[name]} == set(WAITING)
 
 
-def test_an_index_is_looked_at_where_it_lies() -> None:
+def test_an_index_is_checked_on_its_device() -> None:
     x, rows, values = mt.rand([4, 3]), mt.to_tensor([2, 0, 2]), mt.rand([3, 3])
     for name, work in {
         "index_select": lambda: x.index_select(rows),
@@ -120,7 +120,7 @@ def test_random_numbers_are_drawn_on_the_host_and_cross_once() -> None:
         assert crossed(lambda: getattr(x, fill)(*arguments)) == (1, 0, 0), fill  # noqa: B023
 
 
-def test_what_crosses_is_counted() -> None:
+def test_transfers_are_counted() -> None:
     transfers = current.simulated.transfers
     before = transfers.bytes_to_device, transfers.bytes_to_host
     x = mt.to_tensor(np.zeros((2, 3), np.float32))

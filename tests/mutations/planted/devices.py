@@ -14,7 +14,7 @@ simulated(
     "An array of the simulated GPU dies and does not give its block back.",
     "            self.gpu.free(self._block)",
     "            pass",
-    "devices::test_what_is_dropped_makes_room_again",
+    "devices::test_dropped_tensors_free_memory_on_the_gpu",
 )  # fmt: skip
 simulated(
     "view-lies-where-its-owner-begins",
@@ -42,21 +42,21 @@ simulated(
     "An assignment by a mask is not counted as waiting for the device.",
     "        self.gpu.transfers.waits += masks_in(at)\n        if type(value)",
     "        if type(value)",
-    "tests/engine/device/test_transfers.py::test_what_crosses_is_counted",
+    "tests/engine/device/test_transfers.py::test_transfers_are_counted",
 )  # fmt: skip
 simulated(
     "overlapping-assignment-not-refused",
     "An array is assigned to a part of itself that overlaps it, which a device leaves undefined.",
     "            refuse_overlap(self.host[at], numbers)\n",
     "            pass\n",
-    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
+    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 places(
     "list-stays-on-the-operands-device",
     "After an operation with a list, new tensors are made where its tensor lies.",
     "    finally:\n        current.gpu = before",
     "    finally:\n        pass",
-    "devices::test_numbers_arrays_and_lists_join_a_tensor_where_it_lies",
+    "devices::test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor",
 )  # fmt: skip
 places(
     "places-are-equal-by-name",
@@ -112,7 +112,7 @@ storage(
     "A storage on a GPU is counted on the host, too.",
     "    if type(result) is ndarray:\n        return result, _counted(result)\n",
     "    if type(result) is ndarray:\n        return result, _counted(result)\n    _counted(result)\n",
-    "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
+    "devices::test_tensors_on_a_gpu_are_not_counted_on_the_host",
 )  # fmt: skip
 storage(
     "device-storage-freed-on-the-host",
@@ -120,7 +120,7 @@ storage(
     "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts\n",
     "    def __del__(self, _watch: Watch = watch, _meter: Meter = cpu_meter) -> None:\n"
     "        _meter.allocated -= self.nbytes\n",
-    "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
+    "devices::test_tensors_on_a_gpu_are_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
     "minitensor/engine/autograd/backward_pass.py",
@@ -128,7 +128,7 @@ mutation(
     "A gradient on its way that lies on a GPU is counted on the host, too.",
     "size = 0 if gpu_of(array) is not None else getattr(",
     "size = getattr(",
-    "devices::test_what_lies_on_a_gpu_is_not_counted_on_the_host",
+    "devices::test_tensors_on_a_gpu_are_not_counted_on_the_host",
 )  # fmt: skip
 mutation(
     "minitensor/engine/operations/operands.py",
@@ -160,7 +160,7 @@ mutation(
     "What was preserved is put back into an array of a GPU by a mask of the host.",
     "        array[like(hit, array)] = self.values",
     "        array[hit] = self.values",
-    "copy_on_write::test_a_write_to_the_whole_preserves_what_the_saver_sees",
+    "copy_on_write::test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view",
 )  # fmt: skip
 mutation(
     "minitensor/engine/saved/cells.py",
@@ -184,19 +184,19 @@ mutation(
     "Of two values for one place, a GPU keeps whichever it likes.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
-    "tests/engine/device/test_cupy_functions.py::test_of_values_for_one_place_the_last_stays_whatever_the_device_does",
+    "tests/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_place_stays_on_every_device",
 )  # fmt: skip
 simulated(
     "listed-places-take-what-overlaps",
     "Places that are listed by number are assigned from memory that overlaps, which a device leaves undefined.",
     "            if lists_positions(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
     "",
-    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
+    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 simulated(
     "scattered-values-may-overlap",
     "Values are added at places of the memory that they lie in, which a device leaves undefined.",
     "    refuse_overlap(array.host, np.asarray(numbers))\n",
     "",
-    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_what_cupy_leaves_undefined",
+    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip

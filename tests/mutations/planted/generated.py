@@ -20,21 +20,21 @@ templates(
     "An in-place operation does not look for those who saved what it overwrites.",
     "plan = None if storage.savers is None else {before}",
     "plan = None",
-    "copy_on_write_policies::test_a_saver_that_is_preserved_whole_no_longer_minds_any_write",
+    "copy_on_write_policies::test_a_wholly_preserved_tensor_survives_every_later_write",
 )  # fmt: skip
 templates(
     "in-place-op-tells-no-savers",
     "An in-place operation finds the savers and does not tell them.",
     "after_write(plan, storage, {name!r}, getframe(1))",
     "pass",
-    "copy_on_write_policies::test_a_saver_that_is_preserved_whole_no_longer_minds_any_write",
+    "copy_on_write_policies::test_a_wholly_preserved_tensor_survives_every_later_write",
 )  # fmt: skip
 templates(
     "leaf-not-protected-from-ops",
     "An in-place operation of the table writes a leaf that wants a gradient.",
     "check_target({x}, {name!r})",
     "pass",
-    "leaves::test_the_error_speaks_paddles_words_names_the_leaf_and_tells_what_to_do_instead",
+    "leaves::test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out",
 )  # fmt: skip
 templates(
     "leaf-checked-after-the-write",
@@ -53,14 +53,14 @@ writing(
     "An error that numpy raises once it has written leaves the numbers changed and the version as it was.",
     "    if isinstance(error, (FloatingPointError, RuntimeWarning)):\n        return\n",
     "    if isinstance(error, (FloatingPointError, RuntimeWarning)):\n        raise error\n",
-    "all_or_nothing_values::test_when_numpy_is_told_to_raise_a_write_is_complete_or_absent",
+    "all_or_nothing_values::test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise",
 )  # fmt: skip
 templates(
     "first-operand-remembered-for-all",
     "A normal operation tells the storage of its first operand only that it saved from it.",
     'REMEMBER.format(storage=f"{x}._storage")',
     'REMEMBER.format(storage=f"{text.x}._storage")',
-    "copy_on_write_writers::test_second_derivatives_pass_through_what_is_preserved",
+    "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
 )  # fmt: skip
 templates(
     "other-operand-not-remembered-in-place",
@@ -116,7 +116,7 @@ templates(
     "A second backward does not say that the first has freed what it needs.",
     """unpack += ["if node.saved is FREED:", "    raise freed(node)"]""",
     """unpack += ["if node.saved is FREED:", "    return (None,) * len(node.inputs)"]""",
-    "grad::test_grad_frees_unless_told_to_retain",
+    "grad::test_grad_frees_unless_the_graph_is_retained",
 )  # fmt: skip
 templates(
     "own-shape-mistaken",

@@ -13,7 +13,7 @@ walk(
     "A gradient is added to in place although others hold the same memory.",
     "if key in self._more or key not in self._sizes:",
     "if key not in self._sizes:",
-    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
+    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
 )  # fmt: skip
 walk(
     "second-gradient-replaces-the-first",
@@ -55,7 +55,7 @@ walk(
     "What a hook returns is kept although it has another shape.",
     "(not isinstance(answer, Tensor) or answer._array.shape != g._array.shape)",
     "not isinstance(answer, Tensor)",
-    "hooks::test_a_hook_that_returns_something_else_is_named",
+    "hooks::test_a_hook_with_a_wrong_result_is_named",
 )  # fmt: skip
 walk(
     "failed-backward-leaves-a-trace",
@@ -71,7 +71,7 @@ backward(
     "A gradient that arrives at two leaves is kept as one array.",
     "if propagation.is_exclusive(g) and g.flags.c_contiguous:",
     "if g.flags.c_contiguous and g.base is None:",
-    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_what_was_given",
+    "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
 )  # fmt: skip
 backward(
     "given-gradient-is-written",
@@ -85,7 +85,7 @@ walk(
     "Backward does not let go of what was saved.",
     "                    saved, node.saved = None, FREED  # freed now, not together with the next node\n",
     "                    pass\n",
-    "grad::test_grad_frees_unless_told_to_retain",
+    "grad::test_grad_frees_unless_the_graph_is_retained",
 )  # fmt: skip
 walk(
     "retained-graph-freed",
@@ -108,7 +108,7 @@ backward(
     "                made.append((node, _taken_over(g, propagation)))",
     "            if True:\n                made.append((node, _taken_over(g, propagation) if node.saved is None else "
     "_sum(node.saved, g, way)))",
-    "autograd::test_a_gradient_that_was_handed_out_is_what_the_next_backward_adds_to",
+    "autograd::test_the_next_backward_adds_to_the_gradient_that_a_caller_holds",
 )  # fmt: skip
 backward(
     "gradient-added-in-place-replaces",
@@ -122,28 +122,28 @@ backward(
     "After clear_gradient the next backward adds to the tensor that was emptied.",
     "if node.saved is None or _is_empty(node.saved):",
     "if node.saved is None:",
-    "autograd::test_an_emptied_gradient_is_zero_for_every_holder_and_the_next_one_is_another_tensor",
+    "autograd::test_a_cleared_gradient_is_zero_for_every_holder_and_the_next_is_another_tensor",
 )  # fmt: skip
 backward(
     "emptied-gradient-forgets-what-was-written-since",
     "What a reader wrote into an emptied gradient is lost.",
     "return extra is not None and extra.emptied == gradient._storage.version",
     "return extra is not None and extra.emptied is not None",
-    "autograd::test_what_a_reader_wrote_into_an_emptied_gradient_is_added_to",
+    "autograd::test_backward_adds_to_values_written_into_a_cleared_gradient",
 )  # fmt: skip
 backward(
     "savers-of-a-gradient-not-told",
     "A gradient that was saved is added to, and its savers do not learn of it.",
     "        plans[storage] = None if storage.savers is None else before_write(storage, array)",
     "        plans[storage] = None",
-    "autograd::test_a_gradient_that_was_saved_is_stale_once_more_is_added_and_kept_where_the_policy_says_so",
+    "autograd::test_a_saved_gradient_is_stale_after_the_next_backward_or_preserved_by_policy",
 )  # fmt: skip
 backward(
     "what-is-added-in-place-comes-first",
     "Gradients are added in place before those that need new memory are made.",
     "            adding.append((node, g))\n",
     "            adding.append((node, g * 0))\n            node.saved._array[...] += g\n",
-    "devices::test_gradients_that_find_no_memory_are_as_they_were_also_where_others_are_added_in_place",
+    "devices::test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place",
 )  # fmt: skip
 backward(
     "gradients-of-two-threads-lost",
@@ -165,7 +165,7 @@ backward(
     "        if (node not in pending or node in without) and not allow_unused:\n            raise",
     "        if (node not in pending or node in without) and not allow_unused:\n"
     "            propagate(added_up(starts), waits, False, OnArrays())\n            raise",
-    "grad::test_grad_for_a_value_that_was_overwritten_says_it_is_not_reached",
+    "grad::test_grad_for_an_overwritten_value_reports_that_it_is_not_reached",
 )  # fmt: skip
 
 second(
@@ -201,7 +201,7 @@ second(
     "Second order: saved tensors are taken as they are now.",
     "    if storage.version != version:\n        array = recovered",
     "    if False:\n        array = recovered",
-    "copy_on_write_writers::test_second_derivatives_pass_through_what_is_preserved",
+    "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
 )  # fmt: skip
 second(
     "create-graph-does-not-record",

@@ -63,7 +63,7 @@ arithmetic(
     "What clip cut off is multiplied by 0: nan where the incoming gradient is infinite.",
     'marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")',
     'marks={"passed": "inside(x, min, max)"}, x="g * passed")',
-    "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
+    "infinite::test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read",
 )  # fmt: skip
 mutation(
     "minitensor/engine/table/activations.py",
@@ -139,7 +139,7 @@ on_arrays(
     "x ** 0 multiplies the incoming gradient by 0.",
     "            return np.zeros_like(g)\n",
     "            return g * 0\n",
-    "infinite::test_at_a_kink_or_a_bound_the_side_that_gets_nothing_gets_exactly_0",
+    "infinite::test_the_unselected_side_of_a_kink_or_bound_gets_exactly_0",
 )  # fmt: skip
 on_arrays(
     "product-of-others-counts-itself",
@@ -167,7 +167,7 @@ on_tensors(
     "Second order: clip lets every gradient pass.",
     "return constant(on_arrays.inside(x._array, min, max))",
     "return constant(on_arrays.inside(x._array, None, None))",
-    "infinite::test_nothing_undefined_gets_past_what_a_normal_operation_does_not_read",
+    "infinite::test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read",
 )  # fmt: skip
 mutation(
     "minitensor/engine/operations/rules/on_arrays_along_axis.py",

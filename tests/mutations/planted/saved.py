@@ -22,14 +22,14 @@ keeping(
     'Under "2.5" an operation that needs its own input goes on.',
     '    if modes.policy == "2.5":\n        raise needs_own_input(op, x, *wanted)\n    return copy_of(x._array)',
     "    return copy_of(x._array)",
-    "in_place::test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else",
+    "in_place::test_policy_2_5_refuses_only_operations_that_need_their_own_input",
 )  # fmt: skip
 keeping(
     "marks-not-refused-under-25",
     'Under "2.5" an operation that needs marks of its own input goes on.',
     'if x is not None and modes.policy == "2.5":',
     "if False:",
-    "in_place::test_policy_2_5_refuses_what_needs_its_own_input_and_nothing_else",
+    "in_place::test_policy_2_5_refuses_only_operations_that_need_their_own_input",
 )  # fmt: skip
 keeping(
     "alias-always-disjoint",
@@ -93,14 +93,14 @@ saving(
     "A write under another policy after one under copy on write counts as harmless, too.",
     "return last == storage.version and first <= version",
     "return first <= version",
-    "copy_on_write_policies::test_a_write_beside_what_is_saved_moves_only_the_version",
+    "copy_on_write_policies::test_a_write_beside_saved_cells_moves_only_the_version",
 )  # fmt: skip
 saving(
     "preserved-bytes-not-put-back",
     "Backward takes what is there now, although what was there is preserved.",
     "        array = restored(array, version.patches)",
     "        pass",
-    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_overwrites",
 )  # fmt: skip
 saving(
     "savers-forgotten-when-tidied",
@@ -121,7 +121,7 @@ writing(
     "Savers of the same view are treated alike although different bytes of theirs are preserved.",
     "key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)",
     "key = address(array_saved), array_saved.shape, array_saved.strides",
-    "copy_on_write::test_savers_at_different_versions_find_each_its_own_numbers",
+    "copy_on_write::test_savers_at_different_versions_each_read_their_own_numbers",
 )  # fmt: skip
 writing(
     "stale-savers-are-preserved-for",
@@ -149,7 +149,7 @@ writing(
     "Of several tensors that saved the same cells only one learns what is preserved.",
     "    for node, k in group.members:\n        array, storage, _ = saved",
     "    for node, k in group.members[:1]:\n        array, storage, _ = saved",
-    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_overwrites",
 )  # fmt: skip
 
 patches(
@@ -157,14 +157,14 @@ patches(
     "The oldest of several patches is put back first, and newer ones over it.",
     "        for patch in reversed(patches):\n            patch.put(memory, cells.begin)",
     "        for patch in patches:\n            patch.put(memory, cells.begin)",
-    "copy_on_write::test_two_savers_of_the_same_cells_share_what_is_preserved",
+    "copy_on_write::test_two_savers_of_the_same_cells_share_one_copy",
 )  # fmt: skip
 patches(
     "scattered-patches-restored-in-the-wrong-order",
     "The same, where the saved cells lie far apart.",
     "    for patch in reversed(patches):\n        patch.scatter_into(shown, numbers)",
     "    for patch in patches:\n        patch.scatter_into(shown, numbers)",
-    "copy_on_write_random::test_under_copy_on_write_everything_is_found_as_it_was",
+    "copy_on_write_random::test_under_copy_on_write_every_saved_value_is_unchanged",
 )  # fmt: skip
 patches(
     "patch-put-back-shifted",
@@ -199,7 +199,7 @@ cells(
     "A stretch that begins before the marks ends too late in them.",
     "marks[max(shift, 0) : shift + self.extent] = value",
     "marks[max(shift, 0) : max(shift, 0) + self.extent] = value",
-    "copy_on_write_random::test_under_copy_on_write_everything_is_found_as_it_was",
+    "copy_on_write_random::test_under_copy_on_write_every_saved_value_is_unchanged",
 )  # fmt: skip
 cells(
     "what-lies-between-meets",
@@ -213,5 +213,5 @@ cells(
     "What is preserved is read from the beginning of the buffer.",
     "stretch = memory_of(buffer)[begin : begin + self.extent]",
     "stretch = memory_of(buffer)[: self.extent]",
-    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_overwrites",
 )  # fmt: skip

@@ -57,35 +57,35 @@ foreign_writes(
     "An operation that reads what was written from outside is held to what was there before.",
     "        if copy is None or copy.changed(array).any():",
     "        if copy is None:",
-    "foreign_writes::test_each_of_two_operations_is_held_to_what_it_read",
+    "foreign_writes::test_each_of_two_operations_is_checked_against_the_values_it_read",
 )  # fmt: skip
 foreign_writes(
     "savers-forgotten-with-the-check",
     "When the check ends, nobody knows any more who saved of the memory.",
     "storage.savers = list(storage.savers) or None",
     "storage.savers = None",
-    "foreign_writes::test_who_saved_is_known_when_the_check_begins_and_when_it_ends",
+    "foreign_writes::test_savers_are_found_when_the_check_begins_and_when_it_ends",
 )  # fmt: skip
 foreign_writes(
     "savers-forgotten-as-the-check-begins",
     "When the check begins, those who saved before are not known any more.",
     "super().__init__(storage.savers or ())",
     "super().__init__(())",
-    "foreign_writes::test_who_saved_is_known_when_the_check_begins_and_when_it_ends",
+    "foreign_writes::test_savers_are_found_when_the_check_begins_and_when_it_ends",
 )  # fmt: skip
 foreign_writes(
     "bytes-told-from-the-start-of-the-tensor",
     "The bytes that changed are counted from the tensor, not from its storage.",
     "byte = at - byte_bounds(storage.buffer)[0]",
     "byte = at - address(array)",
-    "foreign_writes::test_the_bytes_are_those_of_the_storage_whatever_the_tensor_shows_of_it",
+    "foreign_writes::test_the_bytes_are_counted_in_the_storage_and_not_in_the_view",
 )  # fmt: skip
 dlpack(
     "no-copy-asked-for-is-a-copy",
     "A consumer that refuses a copy gets one.",
     "array = x._array.copy() if copy else lent(x)",
     "array = x._array.copy() if copy is not None else lent(x)",
-    "dlpack::test_who_refuses_a_copy_shares",
+    "dlpack::test_copy_false_shares_memory",
 )  # fmt: skip
 dlpack(
     "read-only-memory-in-an-old-capsule",

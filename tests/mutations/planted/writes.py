@@ -48,7 +48,7 @@ indexing(
     "x[index] = value at an advanced index is taken for a write of all of x.",
     "assign, x._array, plain, numbers, index=plain)",
     "assign, x._array, plain, numbers)",
-    "copy_on_write::test_a_write_preserves_the_cells_that_it_takes",
+    "copy_on_write::test_a_write_preserves_the_cells_that_it_overwrites",
 )  # fmt: skip
 writing(
     "setitem-asks-no-savers",
@@ -76,7 +76,7 @@ indexing(
     "x[index] = value does not tell the other members of the group.",
     "    history.version += 1\n    current(x)",
     "    current(x)",
-    "autograd::test_values_of_several_dtypes_on_one_way_have_the_gradient_of_calculus",
+    "autograd::test_a_chain_of_several_dtypes_has_the_exact_gradient",
 )  # fmt: skip
 indexing(
     "index-array-is-shared",
@@ -97,7 +97,7 @@ operands(
     "Before a recorded write nobody asks whether the target is a leaf.",
     "    if is_protected(x):\n        raise leaf_written",
     "    if False:\n        raise leaf_written",
-    "leaves::test_the_error_speaks_paddles_words_names_the_leaf_and_tells_what_to_do_instead",
+    "leaves::test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out",
 )  # fmt: skip
 operands(
     "zeros-of-both-signs-are-one",
