@@ -69,11 +69,11 @@ def test_the_change_touches_at_most_four_files():
     assert 0 < len(re.findall(r"^\+\+\+ b/", change(), re.M)) <= 4
 
 
-def test_the_operation_is_found_wherever_operations_are(copy: Path):
+def test_the_operation_is_a_function_and_a_method_everywhere(copy: Path):
     assert str(copy) in run(copy, "-c", PROGRAM)
 
 
-def test_the_tests_of_every_operation_ask_for_it_too(copy: Path):
+def test_the_tests_of_every_operation_include_it(copy: Path):
     files = [f"tests/engine/test_{name}.py" for name in ASKED]
     told = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "softsign and not sim", *files)
     passed = re.search(r"(\d+) passed", told)

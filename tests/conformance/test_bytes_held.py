@@ -98,7 +98,7 @@ def test_an_operation_holds_no_more_than_either_framework(given: Sample, lines: 
 
 
 @pytest.mark.parametrize("given", [s for s in SAMPLES if len(s.wanting(in_place=True)) > 1], ids=lambda s: s.name)
-def test_where_every_operand_wants_a_gradient_one_copy_is_the_most(given: Sample):
+def test_an_operation_holds_at_most_one_copy_if_every_operand_wants_a_gradient(given: Sample):
     assert held(given, *given.wanting(in_place=True)) <= 1 + SLACK
 
 
@@ -130,7 +130,7 @@ def test_an_indexed_write_holds_no_more_than_either_framework(name: str, lines: 
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_a_sum_with_a_product_of_matrices_holds_nothing(name: str, lines: dict[str, Line]):
+def test_a_matrix_product_added_in_place_holds_nothing(name: str, lines: dict[str, Line]):
     x, y, z = (mt.ones(shape) for shape in PRODUCTS[name])
     x.stop_gradient = False
     x = x * 1.0

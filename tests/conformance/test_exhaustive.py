@@ -51,7 +51,7 @@ def test_short_programs_are_right_or_refused_with_the_right_reason(policy, part)
     assert report.verdicts["right"] >= LEAST_RIGHT[policy] * report.programs
 
 
-def test_every_kind_of_refusal_is_met():
+def test_every_kind_of_refusal_occurs():
     """Those that have to do with a saved value, and the protection of leaves; "2.5" meets them all."""
     met = judged("2.5", SAMPLE).refusals
     assert all(met[kind] for kind in (LEAF.kind, OWN_INPUT.kind, LOST, MOVED))
@@ -82,7 +82,7 @@ def test_programs_are_numbered_without_gaps_and_all_differ():
         nth(total(3), 3)
 
 
-def test_a_program_names_nothing_that_is_not_bound():
+def test_a_program_uses_only_bound_names():
     judge = Judge(World, Plan.of("2.6"))
     for number in range(0, total(3), 7):
         assert judge.run(nth(number, 3)).verdict in ("right", "refused")

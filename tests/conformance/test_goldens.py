@@ -19,7 +19,7 @@ from tests.conformance.goldens import ALL, CASES, FACTS, GIVEN, Case, compared, 
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_an_operation_does_what_was_recorded(case):
+def test_an_operation_equals_its_recording(case):
     unexpected = {
         seen: text for seen, text in differences(case).items() if reason(case.framework, case.name, seen) is None
     }
@@ -27,7 +27,7 @@ def test_an_operation_does_what_was_recorded(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_nothing_that_was_recorded_is_passed_over(case):
+def test_every_recorded_situation_is_run(case):
     told = set(case.recorded) - GIVEN - {"extra_memory_held_for_backward"}
     if case.framework.startswith("torch"):
         told.remove("exists_in")  # PyTorch's names are another vocabulary
@@ -75,7 +75,7 @@ def no_difference(entry: Difference) -> list[str]:
 @pytest.mark.parametrize(
     "entry", DIFFERENCES, ids=lambda each: f"{each.frameworks[0]}-{each.operations[0]}-{each.seen[0]}"
 )
-def test_every_deliberate_difference_is_one(entry):
+def test_every_listed_difference_exists(entry):
     assert no_difference(entry) == []
 
 
@@ -87,7 +87,7 @@ def test_no_difference_is_listed_twice():
                 assert not both
 
 
-def test_an_entry_that_says_too_much_is_found():
+def test_an_entry_that_covers_too_much_is_found():
     assert no_difference(Difference(("paddle-2.6.2",), ("sin_",), ("nonleaf.version_after",), "no"))
     assert no_difference(Difference(("paddle-2.6.2",), ("sin_",), ("no_such.fact",), "no"))
     assert no_difference(Difference(("paddle-2.6.2",), EVERY, ("leaf_requiring_grad.data_changed",), "not of all"))

@@ -45,7 +45,7 @@ def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
     assert verdict.verdict == "noticed", f"{mutation.sentence} {verdict.verdict}: {verdict.test} {verdict.message}"
 
 
-def test_what_changes_nothing_is_not_noticed(tree: Tree):
+def test_a_change_without_an_effect_is_not_noticed(tree: Tree):
     same = Mutation(
         "same",
         "minitensor/engine/modes.py",
@@ -57,7 +57,7 @@ def test_what_changes_nothing_is_not_noticed(tree: Tree):
     assert tree.judge(same, anywhere=False).verdict == "survived"
 
 
-def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
+def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
     for new in ("grad: bool = Treu", "self.grad = = True"):
         broken = Mutation(
             "broken", "minitensor/engine/modes.py", "grad: bool = True", new, "It does not run.", ("modes",)
@@ -66,7 +66,7 @@ def test_what_is_no_code_is_not_taken_for_a_fault(tree: Tree):
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_what_was_compiled_of_a_module_goes_with_its_text(tmp_path, monkeypatch, elsewhere):
+def test_compiled_files_are_deleted_with_a_changed_text(tmp_path, monkeypatch, elsewhere):
     """Two texts of one length, written in one second, look alike to Python."""
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled") if elsewhere else None)
     module = tmp_path / "module.py"

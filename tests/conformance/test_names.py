@@ -54,7 +54,7 @@ def parameters(signature: inspect.Signature) -> list[tuple[Any, ...]]:
     return [("first", None, inspect.Parameter.empty) if p[0] in ("self", "x") else p for p in found[:1]] + found[1:]
 
 
-def test_every_name_is_there_or_left_out_with_a_reason():
+def test_every_name_exists_or_is_left_out_with_a_reason():
     assert len(ROWS) == 132 and set(LEFT_OUT) <= set(ROWS)
     missing = [f"{space}.{name}" for name in PRESENT for space in spaces(name) if not hasattr(SPACES[space], name)]
     print(f"\n{len(PRESENT)} of {len(ROWS)} in-place names")
@@ -78,7 +78,7 @@ def test_the_parameters_are_those_of_paddle(name: str):
 
 
 @pytest.mark.parametrize("name", PRESENT)
-def test_there_is_a_normal_twin(name: str):
+def test_every_in_place_operation_has_a_normal_one(name: str):
     if name in IN_PLACE_ONLY:
         assert not any(hasattr(space, name[:-1]) for space in SPACES.values())
         return
@@ -88,7 +88,7 @@ def test_there_is_a_normal_twin(name: str):
 
 
 @pytest.mark.parametrize("name", sorted(LEFT_OUT))
-def test_asking_for_a_name_that_is_left_out_says_why_and_what_to_use(name: str):
+def test_an_omitted_name_raises_with_the_reason_and_a_replacement(name: str):
     for owner in (mt.ones([2]), mt.Tensor):
         assert not hasattr(owner, name)
         with pytest.raises(AttributeError) as raised:
@@ -96,6 +96,6 @@ def test_asking_for_a_name_that_is_left_out_says_why_and_what_to_use(name: str):
         assert str(raised.value) == f"Tensor has no {name}: {LEFT_OUT[name]}." and "Use " in LEFT_OUT[name]
 
 
-def test_asking_for_any_other_name_is_an_ordinary_error():
+def test_any_other_name_raises_the_usual_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense_'"):
         mt.ones([2]).nonsense_  # noqa: B018

@@ -66,7 +66,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     "op, combined", [("sum", np.sum), ("max", np.max), ("min", np.min), ("prod", np.prod), ("avg", np.mean)]
 )
-def test_every_rank_has_what_numpy_makes_of_all(said, op, combined, device):
+def test_every_rank_has_the_reduction_of_numpy(said, op, combined, device):
     right = combined([numbers(rank) for rank in range(4)], axis=0)
     for found in said["all_reduce_4"]:
         values, is_itself, version = found[f"{op} {device}"]
@@ -76,21 +76,21 @@ def test_every_rank_has_what_numpy_makes_of_all(said, op, combined, device):
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_through_a_view_only_its_cells_are_summed(said, device):
+def test_a_reduction_through_a_view_sums_only_its_cells(said, device):
     for rank, found in enumerate(said["all_reduce_4"]):
         right = numbers(rank)
         right[:, 1:] = sum(numbers(other)[:, 1:] for other in range(4))
         assert found[f"part {device}"] == [right.tolist(), 1]
 
 
-def test_all_ranks_have_what_one_broadcasts(said):
+def test_all_ranks_have_the_broadcast_values(said):
     for values, version, error in said["broadcast_4"]:
         assert values == numbers(2).tolist()
         assert version == 1
         assert error == ["ValueError", "broadcast: src is a rank, from 0 to 3, not 4"]
 
 
-def test_backward_notices_that_an_all_reduce_took_what_it_needs(said):
+def test_backward_notices_that_an_all_reduce_overwrote_saved_values(said):
     for found in said["refused_2"]:
         assert found["summed"] == [4.0, 4.0, 4.0]
         kind, text = found["stale"]
@@ -108,7 +108,7 @@ def test_backward_notices_that_an_all_reduce_took_what_it_needs(said):
         ("counts", "TypeError", "average of int64"),
     ],
 )
-def test_what_cannot_be_reduced_is_refused(said, case, kind, words):
+def test_a_tensor_that_cannot_be_reduced_is_refused(said, case, kind, words):
     for found in said["refused_2"]:
         assert found[case][0] == kind
         assert words in found[case][1]
@@ -130,7 +130,7 @@ def test_a_rank_that_calls_something_else_is_named(said):
         assert "rank 1: broadcast of [3] float64" in text
 
 
-def test_who_does_not_come_is_named_and_nobody_hangs(said):
+def test_a_rank_that_does_not_call_is_named_and_no_rank_hangs(said):
     for rank, found in enumerate(said["one_is_missing_4"]):
         if rank != 2:
             (kind, text), values, version, _ = found
@@ -161,7 +161,7 @@ def test_ranks_that_average_their_gradients_train_the_network_of_one_process(sai
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
-def test_batch_normalization_is_that_of_one_process_when_it_is_synchronised_and_only_then(said, program):
+def test_only_synchronised_batch_normalization_equals_that_of_one_process(said, program):
     for found in said[program]:
         assert found["synchronised"] < CLOSE
         assert found["lenet"] < CLOSE
@@ -183,7 +183,7 @@ def test_the_rank_with_an_extra_write_is_named_by_all(said):
         assert "an in-place operation ran on some ranks only" in text
 
 
-def test_of_two_ranks_the_one_that_wrote_more_often_is_named(said):
+def test_the_rank_with_more_writes_is_named_if_there_are_two(said):
     for (ranks, parameter, _), (either, _, text) in said["who_of_two_differs_2"]:
         assert (ranks, parameter) == ([1], "2.weight")
         assert either == [0, 1]
@@ -202,7 +202,7 @@ def test_a_checksum_depends_on_every_bit_the_shape_and_the_dtype():
 # ---- alone -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_that_has_not_joined_is_told_so():
+def test_a_program_that_has_not_joined_gets_an_error():
     assert (dist.get_rank(), dist.get_world_size(), dist.is_initialized()) == (0, 1, False)
     for call in (lambda: dist.all_reduce(mt.ones([1])), dist.barrier, lambda: dist.check_equal([mt.ones([1])])):
         with pytest.raises(RuntimeError, match="init_parallel_env"):
@@ -211,7 +211,7 @@ def test_a_program_that_has_not_joined_is_told_so():
         mt.nn.SyncBatchNorm(2)(mt.ones([3, 2]))
 
 
-def test_joining_names_what_is_missing_or_wrong(monkeypatch):
+def test_joining_names_the_missing_or_wrong_setting(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(ImportError, match="pip install mpi4py mpich"):
         dist.init_parallel_env()
@@ -296,7 +296,7 @@ class OneOfTwo:
         pass
 
 
-def test_nccl_is_asked_to_write_where_it_reads(monkeypatch):
+def test_nccl_reduces_in_place(monkeypatch):
     """Of a stand-in: its numbers for float32 and max are those of `nccl.h`."""
     modules = SimpleNamespace(NcclCommunicator=Nccl, get_unique_id=lambda: "an id")
     cuda = SimpleNamespace(nccl=modules, get_current_stream=lambda: SimpleNamespace(ptr=7))

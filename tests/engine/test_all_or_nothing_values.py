@@ -258,7 +258,7 @@ def test_a_wrong_shape_leaves_no_trace(attempt: Attempt, error: type[Exception],
 
 
 @pytest.mark.parametrize("name", ["reshape_", "flatten_"])
-def test_a_shape_that_would_take_a_copy_is_refused_in_place(name: str):
+def test_a_shape_that_needs_a_copy_is_refused_in_place(name: str):
     arguments = {"reshape_": ([6],), "flatten_": ()}[name]
     expect_no_trace(member, lambda x: getattr(x, name)(*arguments), ValueError, rf"{name}.*without a copy")
 

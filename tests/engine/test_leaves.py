@@ -278,7 +278,7 @@ def test_the_gradient_of_a_reshaped_leaf_does_not_share_memory_with_the_one_hand
     assert old.tolist() == [2, 2]
 
 
-def test_views_and_copies_of_a_reshaped_leaf_are_still_protected():
+def test_old_and_new_views_of_a_reshaped_leaf_are_still_protected():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     view = w[0:2]
     with mt.no_grad():

@@ -20,7 +20,7 @@ BITS = {
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("name", BITS)
-def test_bits_are_those_of_python_integers(name: str, dtype: str):
+def test_bit_operations_equal_those_of_python_integers(name: str, dtype: str):
     x, y = [6, -4, 9, 12, 0], [4, 6, 3, 1, 7]
     want = [BITS[name](a, b) for a, b in zip(x, y, strict=True)]
     assert getattr(mt, name)(mt.to_tensor(x, dtype), mt.to_tensor(y, dtype)).tolist() == want

@@ -34,7 +34,7 @@ def test_a_view_of_a_leaf_takes_no_set_value():
     assert w.tolist() == [1.0, 2.0, 3.0] and w.inplace_version == 0 and w.is_leaf
 
 
-def test_a_leaf_that_pauses_comes_back_as_the_same_leaf():
+def test_a_leaf_frozen_for_a_while_stays_the_same_leaf():
     w = leaf([1.0, 2.0])
     y = w * 2.0
     w.stop_gradient = True
@@ -44,7 +44,7 @@ def test_a_leaf_that_pauses_comes_back_as_the_same_leaf():
     assert w.grad.tolist() == [2.0, 2.0]
 
 
-def test_a_view_does_not_retain_the_gradient_of_a_value_that_another_member_took_from_it():
+def test_a_view_does_not_retain_the_gradient_of_a_value_overwritten_by_another_member():
     w = leaf([1.0, 2.0, 3.0])
     x = w * 1.0
     part = x[0:2]
@@ -58,7 +58,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_that_another_member_took
 
 
 @pytest.mark.parametrize("through", [slice(0, 4), slice(0, 3)], ids=["all of it", "a part of it"])
-def test_a_write_through_part_of_a_group_that_began_backwards(through: slice):
+def test_a_write_through_part_of_a_group_with_negative_strides(through: slice):
     x = mt.zeros([4], "float64")
     backwards = x[::-1].detach()  # the base of a group whose strides go down
     value = leaf([5.0, 6.0])
@@ -71,7 +71,7 @@ def test_a_write_through_part_of_a_group_that_began_backwards(through: slice):
     assert value.grad.tolist() == [10.0, 112.0]
 
 
-def test_second_derivatives_through_a_view_of_a_group_that_lies_in_columns():
+def test_second_derivatives_through_a_view_of_a_group_in_column_order():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     x = w.t() * 1.0
     assert x.strides == [1, 2]

@@ -14,7 +14,7 @@ from tests.engine.memory import KIB, SHAPE, allocated, leaf, peak, reset_peak
 # ---------- one operation ----------
 
 
-def test_a_tensor_holds_its_elements_and_gives_them_back_at_once(base: int):
+def test_a_tensor_holds_its_elements_and_frees_them_at_once(base: int):
     for dtype, size in (("float32", 4), ("float64", 8), ("int32", 4), ("int64", 8), ("bool", 1)):
         x = mt.zeros([10, 10], dtype)
         assert allocated() - base == 100 * size
@@ -22,14 +22,14 @@ def test_a_tensor_holds_its_elements_and_gives_them_back_at_once(base: int):
         assert allocated() == base
 
 
-def test_nothing_takes_nothing_and_a_number_takes_one_element(base: int):
+def test_an_empty_tensor_takes_no_bytes_and_a_number_takes_one_element(base: int):
     empty, number = mt.zeros([0, 7]), mt.to_tensor(1.0)
     assert allocated() - base == 4
     del empty, number
     assert allocated() == base
 
 
-def test_a_normal_operation_takes_a_result_a_view_and_an_in_place_one_take_nothing(base: int):
+def test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothing(base: int):
     x = mt.ones(SHAPE)
     y = x.sin()
     assert allocated() - base == 2 * KIB
@@ -83,7 +83,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_what_an_in_place_operation_holds_for_backward(name: str, base: int):
+def test_an_in_place_operation_holds_the_expected_copies_for_backward(name: str, base: int):
     copies, run = HELD[name]
     w, c = leaf(), mt.ones(SHAPE)
     x = w * 1
@@ -150,7 +150,7 @@ def test_an_index_array_is_counted_as_long_as_a_node_keeps_it(base: int):
 # ---------- backward ----------
 
 
-def test_backward_frees_what_was_saved_and_leaves_the_gradient(base: int):
+def test_backward_frees_the_saved_tensors_and_keeps_the_gradient(base: int):
     w = leaf()
     y = w.sin().sin().sin().sum()
     assert allocated() - base == 3 * KIB + 4, "w, two sines that were saved, the sum"
@@ -162,7 +162,7 @@ def test_backward_frees_what_was_saved_and_leaves_the_gradient(base: int):
     assert allocated() == base
 
 
-def test_retain_graph_keeps_what_was_saved(base: int):
+def test_retain_graph_keeps_the_saved_tensors(base: int):
     w = leaf()
     y = w.sin().sin().sum()
     y.backward(retain_graph=True)
@@ -171,7 +171,7 @@ def test_retain_graph_keeps_what_was_saved(base: int):
     assert allocated() - base == 2 * KIB + 4
 
 
-def test_an_error_in_backward_gives_back_what_was_on_its_way(base: int):
+def test_an_error_in_backward_frees_intermediate_gradients(base: int):
     w = leaf()
     x = w * 1
     y = (x * x).exp()
@@ -186,7 +186,7 @@ def test_an_error_in_backward_gives_back_what_was_on_its_way(base: int):
     assert allocated() == base
 
 
-def test_a_hook_and_a_retained_gradient_hold_what_they_say(base: int):
+def test_a_hook_and_a_retained_gradient_hold_the_expected_bytes(base: int):
     w = leaf()
     x = w * 1
     x.retain_grads()
@@ -210,7 +210,7 @@ def peak_of(program) -> float:
     return (peak() - before) / KIB
 
 
-def test_the_peak_is_reset_to_what_is_allocated(base: int):
+def test_the_peak_is_reset_to_the_allocated_bytes(base: int):
     x = mt.ones(SHAPE)
     reset_peak()
     assert peak() == allocated() == base + KIB
@@ -233,7 +233,7 @@ def test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_o
     assert peak_of(normal) == 2 and peak_of(in_place) == 1
 
 
-def test_recorded_chains_peak_at_what_backward_needs(base: int):
+def test_recorded_chains_peak_at_the_bytes_that_backward_needs(base: int):
     w = leaf()
 
     def sines():  # each of the 10 saves its input; w is there already
@@ -255,7 +255,7 @@ def test_recorded_chains_peak_at_what_backward_needs(base: int):
     assert peak_of(sines) == 10 and peak_of(sums) == 2 and peak_of(in_place) == 11
 
 
-def test_a_gradient_on_its_way_counts_beside_the_one_that_it_was_made_of(base: int):
+def test_an_intermediate_gradient_counts_beside_the_one_it_was_computed_from(base: int):
     x, w = leaf(), mt.ones(SHAPE)
     y = x * w
 
@@ -285,7 +285,7 @@ def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: in
 
 
 @pytest.mark.parametrize("held", [lambda g: None, lambda g: g, lambda g: g[:4], lambda g: g.detach()])
-def test_a_second_gradient_is_added_in_place_whoever_looks_at_the_first(base: int, held):
+def test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared(base: int, held):
     w = leaf()
     (w * 2).sum().backward()
     y = (w * 2).sum()

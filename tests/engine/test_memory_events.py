@@ -63,14 +63,14 @@ def test_the_events_of_a_few_lines_by_hand():
 
 
 @pytest.mark.cpu_only
-def test_events_tell_the_line_the_device_the_storage_and_its_version():
+def test_events_have_the_line_the_device_the_storage_and_its_version():
     x = mt.ones(SHAPE)
     with memory.record() as recording:
         x.add_(1.0)
         x.T.add_(1.0)
         y = x + 1.0
     write, other, made = recording.events
-    first = test_events_tell_the_line_the_device_the_storage_and_its_version.__code__.co_firstlineno
+    first = test_events_have_the_line_the_device_the_storage_and_its_version.__code__.co_firstlineno
     assert (write.file, write.line - first, other.line - first, made.line - first) == (FILE, 4, 5, 6)
     assert (write.version, other.version, made.version) == (1, 2, 0)
     assert write.storage == other.storage != made.storage and write.device == made.device == "cpu"
@@ -79,7 +79,7 @@ def test_events_tell_the_line_the_device_the_storage_and_its_version():
     assert all(isinstance(event, memory.MemoryEvent) for event in recording.events)
 
 
-def test_a_name_that_was_asked_for_comes_before_that_of_a_variable():
+def test_a_given_name_precedes_that_of_a_variable():
     with memory.record() as recording:
         x = mt.ones(SHAPE)
         x.name = "weights"
@@ -117,7 +117,7 @@ def test_names_are_read_from_the_source_text():
 
 
 @pytest.mark.cpu_only
-def test_no_name_is_made_up():
+def test_a_storage_without_a_variable_has_no_name():
     with memory.record() as recording:
         assert [mt.ones([2])][0].name.startswith("generated_tensor_")
         y = mt.ones([2])
@@ -129,7 +129,7 @@ def test_no_name_is_made_up():
 
 
 @pytest.mark.cpu_only
-def test_gradients_on_their_way_and_gradients_that_arrived_are_told():
+def test_intermediate_and_final_gradients_have_events():
     w = leaf()
     with memory.record() as recording:
         (w * 3.0).sum().backward()
@@ -141,7 +141,7 @@ def test_gradients_on_their_way_and_gradients_that_arrived_are_told():
     assert len([event for event in moving if event.kind == "alloc"]) == len(moving) / 2
 
 
-def test_running_out_of_memory_is_told():
+def test_running_out_of_memory_is_an_event():
     mt.set_device("gpu:sim", capacity="16 MiB")
     with pytest.raises(mt.device.OutOfMemoryError) as raised, memory.record() as recording:
         x = mt.zeros([3 << 20])
@@ -173,12 +173,12 @@ def test_the_events_add_up_to_the_counters(program, device):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_recorded_program_does_the_same(program, device):
+def test_recording_does_not_change_a_program(program, device):
     assert told_by(program, device, memory.record()) == told_by(program, device)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_writes_told_are_the_versions_counted(program):
+def test_the_write_events_equal_the_versions(program):
     """Of each storage, the writes and changes of version that are told make the version it has at the end."""
     with memory.record() as recording:
         program(lambda *tensors: None)
@@ -194,7 +194,7 @@ def test_the_writes_told_are_the_versions_counted(program):
 
 
 @pytest.mark.cpu_only
-def test_a_node_that_is_recorded_after_its_tensor_was_told_is_found():
+def test_an_operation_recorded_after_the_event_of_its_tensor_is_found():
     w = leaf()
     y = w * mt.ones(SHAPE)
     x = mt.ones(SHAPE)
@@ -241,7 +241,7 @@ def test_a_recording_keeps_no_tensor_alive(device):
     assert recording.events
 
 
-def test_what_is_freed_is_no_longer_told_as_living(device):
+def test_freed_storages_are_not_reported_as_living(device):
     with memory.record() as recording:
         before = recording.live(device)
         x = mt.ones(SHAPE)
@@ -284,7 +284,7 @@ def test_recordings_nest_and_a_measure_goes_with_them():
     assert len(inner.events) * 2 <= len(outer.events) and m.allocations == 2
 
 
-def test_nothing_of_it_warns(device):
+def test_recording_warns_of_nothing(device):
     for program in PROGRAMS:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -321,7 +321,7 @@ def test_the_bytes_of_a_write_are_those_of_its_elements(write: Any, count: int):
 
 
 @pytest.mark.cpu_only
-def test_looking_for_names_leaves_local_variables_as_they_are():
+def test_a_search_for_names_does_not_change_local_variables():
     x = mt.ones([2])
     table = {"k": mt.ones([2])}
     mine = locals()

@@ -19,7 +19,7 @@ from tests.engine.watched import PROGRAMS, counters, told_by
 pytestmark = pytest.mark.usefixtures("no_collector")  # what earlier tests left is not freed in the middle of one
 
 
-def test_a_normal_operation_takes_its_result_an_in_place_one_and_a_view_take_nothing():
+def test_a_measure_has_the_bytes_of_a_result_and_none_of_a_view_or_in_place_operation():
     x = mt.ones(SHAPE)
     with memory.measure() as normal:
         y = x * 2.0
@@ -37,7 +37,7 @@ def test_a_normal_operation_takes_its_result_an_in_place_one_and_a_view_take_not
     assert (dropped.allocated, dropped.peak, dropped.allocations) == (-2 * KIB, 0, 0)
 
 
-def test_figures_can_be_read_on_the_way_and_stay_when_the_region_is_over():
+def test_figures_can_be_read_inside_the_region_and_after_it():
     with memory.measure() as m:
         x = mt.ones(SHAPE)
         assert (m.allocated, m.peak) == (KIB, KIB)
@@ -48,7 +48,7 @@ def test_figures_can_be_read_on_the_way_and_stay_when_the_region_is_over():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_measure_says_what_the_counters_say(program, device):
+def test_a_measure_equals_the_counters(program, device):
     count = counters(device)
     base = count.memory_allocated()
     count.reset_max_memory_allocated()
@@ -60,11 +60,11 @@ def test_a_measure_says_what_the_counters_say(program, device):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_measured_program_does_the_same(program, device):
+def test_measuring_does_not_change_a_program(program, device):
     assert told_by(program, device, memory.measure()) == told_by(program, device)
 
 
-def test_the_programs_own_peak_and_its_reset_are_not_disturbed(device):
+def test_the_peak_of_the_program_and_its_reset_are_not_disturbed(device):
     count = counters(device)
     high = mt.ones([8, *SHAPE])
     count.reset_max_memory_allocated()
@@ -92,7 +92,7 @@ def test_measures_nest_and_each_begins_anew():
     assert (outer.allocated, outer.peak, outer.allocations) == (2 * KIB, 4 * KIB, 3), (x.shape, y.shape)
 
 
-def test_a_backward_is_measured_while_its_gradients_are_on_their_way(device):
+def test_a_measure_of_backward_includes_intermediate_gradients(device):
     w = leaf()
     y = (w * 3.0 * 3.0).sum()
     count = counters(device)
@@ -105,7 +105,7 @@ def test_a_backward_is_measured_while_its_gradients_are_on_their_way(device):
 
 
 @pytest.mark.cpu_only
-def test_gradients_on_their_way_count_in_bytes_and_make_no_storage():
+def test_intermediate_gradients_count_in_bytes_and_make_no_storage():
     w = leaf()
     y = (w * 3.0 * 3.0).sum()
     with memory.measure() as m:
@@ -115,7 +115,7 @@ def test_gradients_on_their_way_count_in_bytes_and_make_no_storage():
 
 
 @pytest.mark.cpu_only
-def test_each_device_has_its_own_figures():
+def test_each_device_has_figures():
     mt.set_device("gpu:sim", capacity="64 MiB")
     mt.set_device("cpu")
     with memory.measure() as m:
@@ -132,7 +132,7 @@ def test_each_device_has_its_own_figures():
     assert n["gpu:0"].allocations == 0, "nothing happened there"
 
 
-def test_a_measure_names_the_device_it_does_not_know():
+def test_a_measure_names_an_unknown_device():
     with pytest.raises(ValueError, match="measure: there is no device 'tpu'"):
         memory.measure("tpu")
 
@@ -154,7 +154,7 @@ def test_a_measure_is_opened_once():
     assert watch.listener is None
 
 
-def test_its_text_tells_every_device():
+def test_the_text_of_a_measure_has_every_device():
     with memory.measure("cpu") as m:
         pass
     assert repr(m) == "Measure(cpu: allocated +0, peak 0, 0 allocations of 0 bytes)"
@@ -214,7 +214,7 @@ class Counting(Subscription):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1)])
-def test_listeners_close_in_any_order_and_nobody_is_left(order):
+def test_listeners_close_in_any_order_and_none_is_left(order):
     listeners = [Counting() for _ in range(3)]
     for each in listeners:
         each.open()
@@ -228,7 +228,7 @@ def test_listeners_close_in_any_order_and_nobody_is_left(order):
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_listeners_of_every_kind_end_in_any_order_and_nobody_is_left(order):
+def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
     """A report, a recording, a measure and a plain function: each may outlive those that began after it."""
     all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda kind, *_: None)]
     for each in all_of_them:
@@ -268,7 +268,7 @@ def program_with_events_of_every_kind() -> None:
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize("until", ["alloc", "make", "view", "write", "taken", "start", "enter", "flight", "leaf"])
-def test_a_listener_may_go_in_the_middle_of_an_operation(until):
+def test_a_listener_may_close_in_the_middle_of_an_operation(until):
     with contextlib.closing(Noting()) as alone:
         alone.open()
         program_with_events_of_every_kind()
@@ -285,7 +285,7 @@ def test_a_listener_may_go_in_the_middle_of_an_operation(until):
 
 
 @pytest.mark.cpu_only
-def test_a_listener_that_fails_warns_and_the_program_and_the_others_go_on():
+def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
     class Failing(Subscription):
         def on_event(self, kind: str, *arguments: object) -> None:
             raise ZeroDivisionError("in here")
@@ -301,7 +301,7 @@ def test_a_listener_that_fails_warns_and_the_program_and_the_others_go_on():
     assert watch.listener is None
 
 
-def test_nothing_of_a_measure_warns(device):
+def test_measuring_warns_of_nothing(device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         told_by(PROGRAMS[0], device, memory.measure())

@@ -104,7 +104,7 @@ def test_a_line_of_a_loop_has_the_sums_and_the_highest_peak():
 
 
 @pytest.mark.cpu_only
-def test_what_a_call_does_is_booked_on_the_line_that_calls():
+def test_the_bytes_of_a_call_are_in_the_row_of_the_calling_line():
     def helper() -> mt.Tensor:
         kept = mt.ones(SHAPE)
         return kept + kept
@@ -122,7 +122,7 @@ def test_what_a_call_does_is_booked_on_the_line_that_calls():
 
 
 @pytest.mark.cpu_only
-def test_recursion_is_booked_in_one_table():
+def test_recursion_has_one_table():
     @quiet
     def deeper(n: int) -> mt.Tensor:
         x = mt.ones(SHAPE)
@@ -157,7 +157,7 @@ def test_the_lines_are_those_of_the_source():
 
 
 @pytest.mark.cpu_only
-def test_without_source_the_lines_where_something_happened_are_told():
+def test_without_source_the_table_has_the_lines_with_events():
     scope: dict[str, Any] = {"mt": mt}
     exec(compile("def program():\n    x = mt.ones([2])\n    pass\n    return x\n", "<nowhere>", "exec"), scope)
     profiled = quiet(scope["program"])
@@ -170,7 +170,7 @@ def test_without_source_the_lines_where_something_happened_are_told():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_sums_are_what_the_counters_say(program, device):
+def test_the_sums_equal_the_counters(program, device):
     count = counters(device)
     base = count.memory_allocated()
     count.reset_max_memory_allocated()
@@ -186,7 +186,7 @@ def test_the_sums_are_what_the_counters_say(program, device):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_profiled_program_does_the_same(program, device):
+def test_profiling_does_not_change_a_program(program, device):
     assert told_by(quiet(program), device) == told_by(program, device)
 
 
@@ -207,7 +207,7 @@ def test_arguments_live_as_long_as_unwatched():
     assert unwatched == [sys.version_info >= (3, 11)] * 2, "before, the caller holds what it passes"
 
 
-def test_what_is_returned_is_not_held():
+def test_a_profile_does_not_keep_the_result_alive():
     profiled = quiet(lambda: mt.ones([3]))
     x = profiled()
     link = weakref.ref(x)
@@ -325,7 +325,7 @@ async def stream() -> Any:
     ],
     ids=["generator", "coroutine", "stream", "class", "builtin", "number", "staticmethod", "classmethod"],
 )
-def test_what_has_no_lines_to_tell_is_refused(what, told):
+def test_a_callable_without_lines_is_refused(what, told):
     with pytest.raises(TypeError, match=told):
         memory.profile(what)
 

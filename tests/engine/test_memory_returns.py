@@ -122,7 +122,7 @@ MOVES = [
 ]
 
 
-def test_after_thousands_of_random_programs_every_byte_is_back(no_collector):
+def test_thousands_of_random_programs_free_every_byte(no_collector):
     before = allocated()
     rng = random.Random(20240)
     with np.errstate(all="ignore"):
@@ -166,7 +166,7 @@ def test_a_group_that_is_written_again_and_again_without_gradient_does_not_grow(
     assert allocated() - base == 64 and set(nodes) == {None}
 
 
-def test_a_tensor_and_its_graph_can_be_watched_by_weak_reference_as_they_go(base: int):
+def test_weak_references_see_a_tensor_and_its_graph_being_freed(base: int):
     w = leaf()
     x = w * 1
     node, tensor = weakref.ref(x.grad_fn), weakref.ref(x)

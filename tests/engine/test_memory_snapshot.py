@@ -130,7 +130,7 @@ def test_the_bytes_of_a_snapshot_are_those_of_the_counters(device, empty_gpu):
 
 
 @pytest.mark.cpu_only
-def test_gradients_on_their_way_are_told_of_the_host():
+def test_a_snapshot_has_the_intermediate_gradients_of_the_host():
     w = leaf()
     seen = []
     x = w * 3.0
@@ -143,7 +143,7 @@ def test_gradients_on_their_way_are_told_of_the_host():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_snapshot_at_any_time_changes_nothing_and_keeps_to_the_schema(program, device):
+def test_a_snapshot_at_any_time_changes_nothing_and_fits_the_schema(program, device):
     def looked_at(report: Any) -> None:
         def look(*tensors: mt.Tensor) -> None:
             valid(memory.snapshot())
@@ -154,7 +154,7 @@ def test_a_snapshot_at_any_time_changes_nothing_and_keeps_to_the_schema(program,
     assert told_by(looked_at, device) == told_by(program, device)
 
 
-def test_a_snapshot_inside_a_recording_tells_the_events(device, empty_gpu):
+def test_a_snapshot_inside_a_recording_has_the_events(device, empty_gpu):
     with memory.record(limit=20) as recording:
         small_step(mt.ones(SHAPE), leaf())
         x = mt.ones(SHAPE)
@@ -165,7 +165,7 @@ def test_a_snapshot_inside_a_recording_tells_the_events(device, empty_gpu):
     assert valid(memory.snapshot())["events"] == []
 
 
-def test_a_recording_in_which_the_gpu_was_replaced_is_told_without_its_makers(device):
+def test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus(device):
     with memory.record():
         mt.set_device("gpu:sim", capacity="32 MiB")
         x = mt.ones(SHAPE)
@@ -213,13 +213,13 @@ def test_a_training_step_can_be_opened_and_names_its_tensors(tmp_path, device, e
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("limit", [3, 1000])
-def test_any_program_can_be_opened_at_any_time_however_little_was_kept(tmp_path, program, limit, empty_gpu):
+def test_any_program_can_be_opened_at_any_time_even_if_most_events_were_dropped(tmp_path, program, limit, empty_gpu):
     with memory.record(limit):
         program(lambda *tensors: dumped(tmp_path) and None)
         dumped(tmp_path)
 
 
-def test_the_blocks_are_what_is_allocated(tmp_path, device, empty_gpu):
+def test_the_blocks_add_up_to_the_allocated_bytes(tmp_path, device, empty_gpu):
     w = leaf()
     for recorded in (memory.record(), None):
         if recorded is not None:
@@ -237,7 +237,7 @@ def test_the_blocks_are_what_is_allocated(tmp_path, device, empty_gpu):
             recorded.__exit__(None, None, None)
 
 
-def test_without_a_recording_the_file_shows_what_is_there(tmp_path, empty_gpu):
+def test_without_a_recording_the_file_shows_the_present_blocks(tmp_path, empty_gpu):
     x = mt.ones(SHAPE)
     data = dumped(tmp_path)
     assert "x" in names(data), x.shape
@@ -258,7 +258,7 @@ def test_the_device_can_be_chosen(tmp_path):
         memory.dump_snapshot(tmp_path / "nowhere" / "x")
 
 
-def test_running_out_is_in_the_file(tmp_path):
+def test_an_out_of_memory_event_is_in_the_file(tmp_path):
     mt.set_device("gpu:sim", capacity="16 MiB")
     with memory.record():
         x = mt.zeros([3 << 20])
@@ -292,7 +292,7 @@ def test_pytorchs_command_line_opens_a_training_step(tmp_path, device, empty_gpu
 
 
 @pytest.mark.cpu_only
-def test_memory_that_is_borrowed_is_told_and_takes_no_byte(tmp_path):
+def test_borrowed_memory_is_in_the_snapshot_with_no_bytes(tmp_path):
     array = np.ones((4, 6), np.float32)
     x = mt.from_numpy(array[:, ::-2])
     with memory.record() as recording:

@@ -29,7 +29,7 @@ def test_enable_grad_works_inside_no_grad():
     assert w.grad.tolist() == [2]
 
 
-def test_modes_come_back_after_an_error():
+def test_modes_are_restored_after_an_error():
     with pytest.raises(KeyError), mt.no_grad(), mt.enable_grad(), mt.no_grad():
         raise KeyError
     assert mt.is_grad_enabled()
@@ -72,7 +72,7 @@ def test_the_policy_is_a_function_and_a_context_manager():
     mt.set_inplace_policy("2.6")
 
 
-def test_the_policy_comes_back_after_an_error_and_from_nested_contexts():
+def test_the_policy_is_restored_after_an_error_and_by_nested_contexts():
     with pytest.raises(KeyError), mt.set_inplace_policy("2.5"):
         with mt.set_inplace_policy("2.6"):
             pass

@@ -25,7 +25,7 @@ def test_every_row_of_the_table_has_a_sample():
 
 
 @pytest.mark.parametrize("given", NORMAL, ids=str)
-def test_the_value_is_that_of_numpy(given: Sample):
+def test_the_value_equals_that_of_numpy(given: Sample):
     result = given.run(given.tensors())
     want = given.reference(*given.arrays)
     assert result.shape == list(np.shape(want))
@@ -34,14 +34,14 @@ def test_the_value_is_that_of_numpy(given: Sample):
 
 
 @pytest.mark.parametrize("given", [s for s in NORMAL if "T" in s.row.namespaces and s.target == 0], ids=str)
-def test_a_method_does_what_the_function_does(given: Sample):
+def test_a_method_equals_the_function(given: Sample):
     x, *others = given.tensors()
     result = getattr(x, given.name)(*others, **given.arguments)
     np.testing.assert_array_equal(result.numpy(), given.run([x, *others]).numpy())
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS.values() if row.normal or row.in_place], ids=lambda row: row.name)
-def test_an_operation_is_found_where_its_row_says_under_all_its_names(row: Row):
+def test_an_operation_has_every_name_and_place_of_its_row(row: Row):
     places = {"T": mt.Tensor, "m": mt, "F": mt.nn.functional}
     for each in (row.name, *row.aliases):
         for name, exists in ((each, row.normal), (each + "_", row.in_place)):
@@ -53,7 +53,7 @@ def test_an_operation_is_found_where_its_row_says_under_all_its_names(row: Row):
 
 
 @pytest.mark.parametrize("given", NORMAL, ids=str)
-def test_a_normal_operation_makes_a_new_storage_and_leaves_its_inputs_alone(given: Sample):
+def test_a_normal_operation_makes_a_new_storage_and_does_not_change_its_inputs(given: Sample):
     inputs = given.tensors()
     result = given.run(inputs)
     assert result.inplace_version == 0 and all(x.inplace_version == 0 for x in inputs)
@@ -157,7 +157,7 @@ def test_sigmoid_does_not_overflow():
     assert mt.to_tensor([-1000.0, 0.0, 1000.0]).sigmoid().tolist() == [0, 0.5, 1]
 
 
-def test_a_reduction_of_nothing_says_so():
+def test_a_reduction_without_elements_names_the_reason():
     assert mt.zeros([0]).sum().item() == 0
     assert mt.zeros([0]).prod().item() == 1
     for name in ("max", "min"):
@@ -285,7 +285,7 @@ def test_one_condition_may_be_a_plain_bool():
     assert mt.where(False, x, y).tolist() == [3, 4]
 
 
-def test_minus_and_abs_are_operators_too():
+def test_minus_and_abs_work_as_operators():
     x = mt.to_tensor([-1.5, 2.0])
     assert (-x).tolist() == [1.5, -2] and abs(x).tolist() == [1.5, 2]
 
@@ -299,14 +299,14 @@ def test_an_augmented_assignment_binds_the_name_to_a_new_tensor():
         assert names["x"] is not before and before.tolist() == [1, 2] and before.inplace_version == 0
 
 
-def test_zero_and_minus_zero_stay_two_numbers():
+def test_zero_and_minus_zero_stay_distinct():
     one = mt.to_tensor([1.0])
     for _ in range(2):
         assert (one / 0.5).item() == 2
         assert np.signbit((one * -0.0).numpy()[0]) and not np.signbit((one * 0.0).numpy()[0])
 
 
-def test_true_and_one_stay_two_numbers():
+def test_true_and_one_stay_distinct():
     flags = mt.to_tensor([True, False])
     for _ in range(2):
         assert (flags * True).dtype == "bool"

@@ -46,7 +46,7 @@ def in_threads(*works: Callable[[], None]) -> None:
         raise failures[0]
 
 
-def test_gradients_of_several_threads_for_one_leaf_all_arrive():
+def test_gradients_of_several_threads_for_one_leaf_are_all_added():
     w = mt.ones([2], "float64")
     w.stop_gradient = False
 
@@ -61,7 +61,7 @@ def test_gradients_of_several_threads_for_one_leaf_all_arrive():
     assert kept.inplace_version == TURNS * THREADS
 
 
-def test_the_first_gradient_of_a_leaf_is_not_lost_when_two_threads_bring_one():
+def test_the_first_gradient_of_a_leaf_is_not_lost_if_two_threads_add_one():
     for _ in range(TURNS):
         w = torch.ones(2, requires_grad=True)
         in_threads(*[lambda w=w: (w * 3).sum().backward()] * 2)
@@ -90,7 +90,7 @@ def test_no_grad_in_one_thread_leaves_the_others_recording(pause: Callable):
     in_threads(paused, recording)
 
 
-def test_a_thread_begins_with_recording_and_the_usual_policy_whatever_the_others_do():
+def test_a_new_thread_records_under_the_default_policy():
     seen = []
     mt.set_inplace_policy("2.5")
     try:
@@ -170,7 +170,7 @@ def test_the_meters_count_every_byte_of_every_thread(where: str):
     assert allocated() == before
 
 
-def test_a_write_finds_all_who_saved_from_other_threads():
+def test_a_write_finds_all_savers_of_other_threads():
     from minitensor.engine.saved.saved import remember
 
     class Saver:

@@ -100,7 +100,7 @@ def test_the_gradient_is_that_of_central_differences(program, how, retained):
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
-def test_a_retained_gradient_is_not_written_into_by_what_comes_after():
+def test_a_retained_gradient_is_not_overwritten_later():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     h = w * 1.0
     h[0].scale_(5.0)
@@ -110,7 +110,7 @@ def test_a_retained_gradient_is_not_written_into_by_what_comes_after():
     assert w.grad.tolist() == [[5.0, 5.0], [1.0, 1.0]]
 
 
-def test_a_captured_gradient_is_not_written_into_by_what_comes_after():
+def test_a_captured_gradient_is_not_overwritten_later():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     h = w * 1.0
     h[0].scale_(5.0)
@@ -130,14 +130,14 @@ class Both(mt.autograd.PyLayer):
         return g, g, g
 
 
-def test_a_gradient_that_is_passed_on_three_times_is_added_to_nowhere():
+def test_a_gradient_that_is_passed_on_three_times_is_never_added_to():
     w, other = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     x, y = w * 1.0, other * 1.0
     Both.apply(x, x, y).sum().backward()
     assert w.grad.tolist() == [2.0, 2.0] and other.grad.tolist() == [1.0, 1.0]
 
 
-def test_reading_and_writing_rows_takes_no_memory_for_all_of_it(base: int):
+def test_reading_and_writing_rows_needs_no_memory_for_the_whole(base: int):
     """Beside the gradient of the whole, backward needs rows only, however many are read and written."""
     w = mt.ones([64, 64])
     w.stop_gradient = False

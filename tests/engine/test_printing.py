@@ -253,7 +253,7 @@ def test_printing_imports_numpy_and_the_standard_library_alone():
 # ---- options ----------------------------------------------------------------------------------------------
 
 
-def test_options_that_are_left_out_stay():
+def test_omitted_options_stay_unchanged():
     set_printoptions(precision=2)
     set_printoptions(linewidth=40)
     set_printoptions()
@@ -273,7 +273,7 @@ def test_options_that_are_left_out_stay():
         ({"sci_mode": 1}, TypeError, "sci_mode is True or False, got 1"),
     ],
 )
-def test_an_option_that_cannot_be_meant_is_refused_and_nothing_is_set(option, error, message):
+def test_an_invalid_option_is_refused_and_nothing_is_set(option, error, message):
     array = np.linspace(0, 1, 11)
     expected = printed(array)
     with pytest.raises(error, match=f"^{re.escape(message)}$"):

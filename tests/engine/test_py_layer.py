@@ -106,7 +106,7 @@ POLICIES = ["2.5", "2.6", "copy_on_write"]
 # ---------- values and gradients ----------
 
 
-def test_forward_and_backward_are_those_that_were_written():
+def test_a_layer_calls_its_forward_and_backward():
     w = leaf([0.5, -1.0])
     y = Exp.apply(w)
     assert y.tolist() == np.exp([0.5, -1.0]).tolist() and y.grad_fn.name == "Exp"
@@ -159,12 +159,12 @@ def view_of_view(x: mt.Tensor) -> mt.Tensor:
     ],
     ids=["once", "twice", "after add_", "through a view", "through a view of a view"],
 )
-def test_in_place_the_group_moves_on(function, policy):
+def test_an_in_place_layer_gives_its_group_a_new_value(function, policy):
     with mt.set_inplace_policy(policy):
         assert gradcheck(function, leaf([0.4, -0.7, 1.1]), order=2)
 
 
-def test_in_place_the_tensor_itself_is_returned_one_version_on():
+def test_an_in_place_layer_returns_the_tensor_at_its_next_version():
     w = leaf([0.5])
     x = w * 1
     pointer = x.data_ptr()
@@ -172,7 +172,7 @@ def test_in_place_the_tensor_itself_is_returned_one_version_on():
     assert x.inplace_version == 1 and x.data_ptr() == pointer and x.grad_fn.name == "SinInPlace"
 
 
-def test_a_constant_that_is_overwritten_with_what_wants_a_gradient_wants_one():
+def test_a_constant_overwritten_from_a_leaf_wants_a_gradient():
     def forward(ctx, x, y):
         ctx.mark_dirty(x)
         return x.copy_(y * 2)
@@ -201,7 +201,7 @@ def test_tensors_in_lists_and_among_keywords_count_in_order():
     assert (u.grad.tolist(), v.grad.tolist(), w.grad.tolist()) == ([10], [20], [30]) and given == [[1]]
 
 
-def test_what_forward_returns_keeps_its_container():
+def test_the_result_of_forward_keeps_its_container():
     w = leaf([1.0])
     assert type(layer(lambda ctx, x: [x * 1, "text", None]).apply(w)) is list
     one, text, none = layer(lambda ctx, x: (x * 1, "text", None)).apply(w)
@@ -351,7 +351,7 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
 
 @pytest.mark.parametrize("materialize", [True, False])
 @pytest.mark.parametrize("recorded", [False, True])
-def test_an_output_that_no_gradient_reached(materialize, recorded):
+def test_an_output_without_a_gradient_gets_zeros_or_none(materialize, recorded):
     given = []
 
     def forward(ctx, x):
@@ -437,7 +437,7 @@ def test_none_is_a_gradient_of_0():
     "forward",
     [lambda ctx, x: x, lambda ctx, x: x[:], lambda ctx, x: x.reshape([2, 1]).reshape([2]), lambda ctx, x: x.T],
 )
-def test_an_input_that_is_returned_as_it_is_comes_back_as_a_copy(forward):
+def test_an_input_that_forward_returns_is_copied(forward):
     reverse = layer(forward, lambda ctx, g: -g)
     w = leaf([1.0, 2.0])
     x = w * 1
@@ -490,7 +490,7 @@ def test_backward_may_write_into_the_gradients_it_is_given(recorded):
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_backward_may_return_a_saved_tensor_and_nobody_writes_into_it(recorded):
+def test_backward_may_return_a_saved_tensor_that_is_not_overwritten(recorded):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return (x * x).sum() * 0.5
@@ -505,7 +505,7 @@ def test_backward_may_return_a_saved_tensor_and_nobody_writes_into_it(recorded):
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_a_gradient_that_backward_keeps_is_its_own(recorded):
+def test_a_gradient_that_backward_keeps_is_not_overwritten(recorded):
     kept = []
     keep = layer(lambda ctx, x: x * 2, lambda ctx, g: kept.append(g * 2) or kept[-1])
     w = leaf([1.0])
@@ -525,7 +525,7 @@ def test_a_saved_tensor_is_not_written_by_backward():
     assert w.tolist() == [1, 2] and w.grad is None
 
 
-def test_a_saved_tensor_stays_protected_when_a_layer_inside_backward_is_done_with_it():
+def test_a_saved_tensor_stays_protected_after_a_layer_inside_backward_used_it():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * 1
@@ -559,7 +559,7 @@ def saving(x: mt.Tensor) -> mt.Tensor:
 
 
 @pytest.mark.parametrize("write", [lambda x: x.add_(1.0), lambda x: x[0:1].zero_(), lambda x: x.detach().exp_()])
-def test_a_write_into_what_was_saved_is_noticed_or_preserved(write):
+def test_a_write_into_a_saved_tensor_is_noticed_or_preserved(write):
     w = leaf([1.0, 2.0])
     for policy in POLICIES:
         x = w * 1
@@ -581,7 +581,7 @@ def test_a_write_after_forward_into_a_saved_output_is_noticed():
         y.backward()
 
 
-def test_only_a_backward_that_asks_for_what_was_saved_needs_it():
+def test_a_backward_that_reads_no_saved_tensor_needs_none():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * 2
@@ -594,7 +594,7 @@ def test_only_a_backward_that_asks_for_what_was_saved_needs_it():
     assert w.grad.tolist() == [2]
 
 
-def test_copy_on_write_preserves_what_forward_itself_overwrites_and_no_more(base: int):
+def test_copy_on_write_preserves_only_the_bytes_that_forward_overwrites(base: int):
     def forward(ctx, x):
         ctx.save_for_backward(x)
         ctx.mark_dirty(x)
@@ -629,7 +629,7 @@ def test_policy_2_5_refuses_a_write_into_the_input_that_backward_needs(order):
 
 
 @pytest.mark.parametrize("policy", POLICIES[1:])
-def test_it_does_not_matter_whether_saving_or_announcing_comes_first(policy):
+def test_saving_and_mark_dirty_work_in_any_order(policy):
     def forward(ctx, x):
         ctx.mark_dirty(x)
         ctx.save_for_backward(x)
@@ -640,7 +640,7 @@ def test_it_does_not_matter_whether_saving_or_announcing_comes_first(policy):
         assert gradcheck(lambda x: sin_.apply(x * 1), leaf([0.3, 2.0]), order=2)
 
 
-def test_an_alias_of_what_forward_overwrites_is_saved_by_reference():
+def test_an_alias_of_an_overwritten_input_is_saved_by_reference():
     def forward(ctx, x, y):
         ctx.save_for_backward(y)
         ctx.mark_dirty(x)
@@ -676,7 +676,7 @@ def test_a_leaf_and_a_view_of_one_are_refused_before_anything_is_written():
     assert w.is_leaf
 
 
-def test_announcing_after_the_write_is_refused():
+def test_mark_dirty_after_the_write_is_refused():
     def forward(ctx, x):
         x.scale_(2.0)
         ctx.mark_dirty(x)
@@ -697,7 +697,7 @@ def test_announcing_after_the_write_is_refused():
     ],
     ids=["returned", "not returned", "through a view", "through an alias"],
 )
-def test_an_input_written_without_a_word_is_refused_and_the_write_named(forward, policy):
+def test_an_input_written_without_mark_dirty_is_refused_and_the_write_named(forward, policy):
     with mt.set_inplace_policy(policy):
         x = leaf([1.0, 2.0]) * 1
         with pytest.raises(RuntimeError, match=r"(?s)wrote input 0 .*`(scale_|zero_)`, test_py_layer.py.*mark_dirty"):
@@ -746,7 +746,7 @@ def test_a_neighbour_in_the_same_storage_counts_as_untouched():
         (lambda ctx, x: setattr(ctx, "x", x) or x * 1, RuntimeError, "ctx.x.*save_for_backward"),
     ],
 )
-def test_what_forward_does_wrong_is_named(forward, error, match):
+def test_a_mistake_in_forward_is_named(forward, error, match):
     x = leaf([1.0]) * 1
     with pytest.raises(error, match=match):
         layer(forward).apply(x)
@@ -767,7 +767,7 @@ def test_what_forward_does_wrong_is_named(forward, error, match):
         (lambda ctx, g: ctx.save_for_backward(g), RuntimeError, "save_for_backward is called in forward"),
     ],
 )
-def test_what_backward_does_wrong_is_named_and_changes_no_gradient(backward, error, match, recorded):
+def test_a_mistake_in_backward_is_named_and_changes_no_gradient(backward, error, match, recorded):
     w, v = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     y = layer(lambda ctx, a, b: a * b, backward).apply(w, v) + w
     with pytest.raises(error, match=match):
@@ -878,7 +878,7 @@ def programs() -> Iterator[tuple[str, object]]:
 
 @pytest.mark.parametrize("policy", POLICIES[1:])
 @pytest.mark.parametrize("program", [p for _, p in programs()], ids=[name for name, _ in programs()])
-def test_every_byte_comes_back_with_the_collector_off(program, policy, base: int):
+def test_every_byte_is_freed_with_the_collector_off(program, policy, base: int):
     with mt.set_inplace_policy(policy):
         w = kib_leaf()
         kept = program(w)
@@ -886,7 +886,7 @@ def test_every_byte_comes_back_with_the_collector_off(program, policy, base: int
     assert allocated() == base
 
 
-def test_a_layer_holds_what_it_saves_by_reference(base: int):
+def test_a_layer_saves_by_reference(base: int):
     w = kib_leaf()
     x = w * 1
     before = allocated()
@@ -915,7 +915,7 @@ def test_the_context_is_a_py_layer_context():
 # ---------- backward from several tensors ----------
 
 
-def test_backward_from_several_tensors_walks_what_they_share_once():
+def test_backward_from_several_tensors_runs_shared_nodes_once():
     w = leaf([0.5, 1.0])
     shared = w.exp()
     mt.autograd.backward([shared * 2, shared * 3], [None, mt.to_tensor([1.0, 10.0], "float64")])

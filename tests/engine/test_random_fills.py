@@ -77,7 +77,7 @@ def test_values_stay_in_their_range():
 
 
 @fill
-def test_a_seed_begins_the_same_numbers_and_without_one_they_go_on(name: str):
+def test_a_seed_restarts_the_numbers_and_without_one_they_continue(name: str):
     runs = []
     for _ in range(2):
         mt.seed(7)
@@ -88,7 +88,7 @@ def test_a_seed_begins_the_same_numbers_and_without_one_they_go_on(name: str):
     assert not np.array_equal(filled(name, (4, 50)), runs[0][0])
 
 
-def test_the_seed_of_uniform_is_its_own():
+def test_uniform_with_a_seed_does_not_advance_the_global_sequence():
     mt.seed(1)
     first, after = filled("uniform_", (9,), seed=5), mt.rand([3]).tolist()
     mt.seed(2)
@@ -99,7 +99,7 @@ def test_the_seed_of_uniform_is_its_own():
 
 
 @fill
-def test_it_is_one_version_and_the_same_tensor(name: str):
+def test_a_random_fill_returns_the_same_tensor_at_its_next_version(name: str):
     x = mt.zeros([3, 4])
     pointer = x.data_ptr()
     assert getattr(x, name)(**FILLS[name]) is x
@@ -107,7 +107,7 @@ def test_it_is_one_version_and_the_same_tensor(name: str):
 
 
 @fill
-def test_how_the_tensor_lies_in_memory_changes_no_number(name: str):
+def test_the_memory_order_of_a_tensor_changes_no_number(name: str):
     arguments = FILLS[name]
     mt.seed(3)
     want = getattr(mt.zeros([3, 4], "float64"), name)(**arguments).numpy()
@@ -124,7 +124,7 @@ def test_how_the_tensor_lies_in_memory_changes_no_number(name: str):
 
 
 @fill
-def test_what_was_overwritten_has_gradient_0_even_for_infinite_gradients(name: str):
+def test_overwritten_elements_have_gradient_0_even_for_infinite_gradients(name: str):
     for create_graph in (False, True):
         w = leaf([1.0, np.nan, np.inf])
         x = getattr(w * 1, name)(**FILLS[name])

@@ -77,7 +77,7 @@ def test_no_optimizer_writes_read_only_memory(make):
     assert w.tolist() == [1, 2] and w.grad.tolist() == [2, 4]
 
 
-def test_what_is_read_only_here_is_read_only_outside():
+def test_a_read_only_tensor_is_read_only_in_numpy():
     backing = bytes(np.arange(3.0).tobytes())
     lent = mt.from_numpy(np.frombuffer(backing)).numpy(share=True)
     assert not lent.flags.writeable
@@ -100,7 +100,7 @@ def test_read_only_memory_can_be_read_by_everything():
     assert mt.from_numpy(read_only([1.0])).t_().reshape_([1, 1]).shape == [1, 1], "nothing is written"
 
 
-def test_memory_that_is_read_only_and_elements_that_share_memory_are_told_apart():
+def test_read_only_memory_and_overlapping_elements_have_different_errors():
     x = mt.from_numpy(read_only([1.0, 2.0, 3.0, 4.0]))
     own = mt.to_tensor([1.0, 2.0, 3.0, 4.0])
     sharing = "several elements share the same memory cell"

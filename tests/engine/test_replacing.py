@@ -26,7 +26,7 @@ def test_cast_moves_the_tensor_to_a_new_storage_and_leaves_the_old_to_its_views(
     assert x.tolist() == [11, 8, 13] and alias.tolist() == [1.5, 0, 0]
 
 
-def test_the_version_of_a_tensor_that_moves_to_a_new_storage_goes_on_from_the_old():
+def test_the_version_of_a_tensor_that_moves_to_a_new_storage_continues():
     x = mt.ones([2]).add_(1.0).add_(1.0)
     assert x.cast_("float64").inplace_version == 3
     assert x.resize_([5]).inplace_version == 4
@@ -83,7 +83,7 @@ def test_a_cast_view_leaves_its_group_and_the_group_its_history():
     assert w.grad.tolist() == [2, 12, 12]
 
 
-def test_a_cast_view_of_a_leaf_protects_the_leaf_no_more():
+def test_a_cast_view_of_a_leaf_no_longer_protects_the_leaf():
     w = leaf([1.0, 2.0])
     view = w[0:1]
     view.cast_("float32")
@@ -93,7 +93,7 @@ def test_a_cast_view_of_a_leaf_protects_the_leaf_no_more():
     assert w.grad.tolist() == [1, 0]
 
 
-def test_a_leaf_is_cast_under_no_grad_only_and_its_gradient_goes_with_it():
+def test_a_leaf_is_cast_only_under_no_grad_and_with_its_gradient():
     w = leaf([1.0, 2.0])
     seen = []
     w.register_hook(lambda g: seen.append(g.dtype.name))
@@ -124,7 +124,7 @@ def test_a_retained_gradient_follows_a_cast():
     assert x.grad.tolist() == [4] and x.grad.dtype == "float32"
 
 
-def test_what_wants_a_gradient_is_not_cast_to_integers():
+def test_a_tensor_that_wants_a_gradient_is_not_cast_to_integers():
     for x in (leaf([1.5]), leaf([1.5]) * 1):
         before = Moment(x=x)
         with mt.no_grad():
@@ -136,7 +136,7 @@ def test_what_wants_a_gradient_is_not_cast_to_integers():
 # ---------- resize_ ----------
 
 
-def test_resize_to_fewer_elements_is_another_look_at_the_same_storage():
+def test_resize_to_fewer_elements_shows_part_of_the_same_storage():
     x = mt.to_tensor([1.0, 2.0, 3.0])
     view = x[0:2]
     assert x.resize_([2, 1]) is x
@@ -145,7 +145,7 @@ def test_resize_to_fewer_elements_is_another_look_at_the_same_storage():
     assert x.tolist() == [[10], [20]]
 
 
-def test_resize_to_more_elements_is_a_new_storage_with_zeros_behind():
+def test_resize_to_more_elements_makes_a_new_storage_padded_with_zeros():
     for fill_zero in (True, False):
         x = mt.to_tensor([1.0, 2.0, 3.0])
         view, pointer = x[0:2], x.data_ptr()
@@ -194,7 +194,7 @@ def test_resize_is_refused_where_a_gradient_is_wanted_and_for_wrong_shapes():
 # ---------- set_ ----------
 
 
-def test_set_is_another_look_at_the_storage_of_the_source():
+def test_set_shows_the_storage_of_the_source():
     x, source = mt.zeros([3]), mt.to_tensor([[1.0, 2.0], [3.0, 4.0]])
     old = x[:]
     assert x.set_(source) is x and x.tolist() == source.tolist() and x.data_ptr() == source.data_ptr()
@@ -271,7 +271,7 @@ def test_set_protects_a_leaf_from_both_sides():
     assert w.tolist() == x.tolist() == [1]
 
 
-def test_set_names_what_does_not_fit():
+def test_set_names_an_argument_that_does_not_fit():
     x, source = mt.zeros([2]), mt.ones([3])
     before = Moment(x=x)
     expect_named(lambda: x.set_([1.0]), "set_", "Tensor", "list")
@@ -300,14 +300,14 @@ def test_apply_under_no_grad_updates_a_leaf():
     assert w.is_leaf and not w.stop_gradient and w.tolist() == [0.5]
 
 
-def test_apply_passes_gradients_to_what_the_function_brings_along():
+def test_apply_passes_gradients_to_other_tensors_of_the_function():
     w, x = leaf([2.0]), mt.ones([1], "float64")
     x.apply_(lambda t: t + w * 3)
     x.backward()
     assert w.grad.tolist() == [3]
 
 
-def test_apply_names_what_is_wrong_and_writes_nothing():
+def test_apply_names_a_wrong_function_or_result_and_writes_nothing():
     x = leaf([1.0, 2.0]) * 1
     for call in (x.apply_, x.apply):
         expect_named(lambda call=call: call(mt.sin), "apply", "gradient", "no_grad", error=RuntimeError)
@@ -333,7 +333,7 @@ def test_requires_grad_is_the_opposite_of_stop_gradient():
 # ---------- memory ----------
 
 
-def test_no_cycles(base: int):
+def test_replacing_operations_leave_no_cycles(base: int):
     w = leaf(np.ones((8, 16)))
     x = w * 1
     x.retain_grads()

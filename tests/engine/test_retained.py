@@ -90,7 +90,7 @@ def test_a_retained_gradient_has_the_shape_the_tensor_has_now(change):
     assert x.grad.tolist() == [[3], [3], [3]]
 
 
-def test_a_retained_gradient_turns_with_the_tensor():
+def test_a_retained_gradient_is_transposed_with_the_tensor():
     w = leaf([[1.0, 2.0], [3.0, 4.0]])
     weight = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64")
     x = w + 0
@@ -111,7 +111,7 @@ def test_retaining_twice_counts_once():
     assert x.grad.tolist() == [2]
 
 
-def test_retaining_needs_a_gradient_to_come_and_is_free_on_a_leaf():
+def test_retaining_needs_a_tensor_that_wants_a_gradient_and_is_free_on_a_leaf():
     with pytest.raises(RuntimeError, match="requires no gradient"):
         mt.ones([2]).retain_grads()
     w = leaf([1.0])
@@ -120,7 +120,7 @@ def test_retaining_needs_a_gradient_to_come_and_is_free_on_a_leaf():
     assert w.grad.tolist() == [2]
 
 
-def test_a_retained_gradient_is_gone_when_the_tensor_begins_anew():
+def test_a_retained_gradient_is_dropped_if_the_tensor_becomes_a_leaf():
     w = leaf([1.0])
     x = w + 0
     x.retain_grads()

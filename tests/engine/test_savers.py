@@ -76,7 +76,7 @@ def saved(given: Saves) -> tuple[list[mt.Tensor], mt.Tensor, mt.Tensor]:
 
 @pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("write", [lambda t: t.fill_(7.0), lambda t: t.__setitem__(1, 7.0)], ids=["all", "one"])
-def test_what_an_operation_saved_is_preserved_from_a_write(given: Saves, write):
+def test_saved_values_of_every_operation_are_preserved_from_a_write(given: Saves, write):
     with mt.set_inplace_policy("copy_on_write"):
         leaves, result, held = saved(given)
         write(held)
@@ -87,7 +87,7 @@ def test_what_an_operation_saved_is_preserved_from_a_write(given: Saves, write):
 
 @pytest.mark.parametrize("given", CASES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("create_graph", [False, True])
-def test_a_write_of_what_an_operation_saved_is_told_with_both_names(given: Saves, create_graph: bool):
+def test_a_write_of_saved_values_is_reported_with_both_names(given: Saves, create_graph: bool):
     leaves, result, held = saved(given)
     held.fill_(7.0)
     with pytest.raises(RuntimeError) as raised:
@@ -100,7 +100,7 @@ def test_a_write_of_what_an_operation_saved_is_told_with_both_names(given: Saves
 # ---------- many savers, and savers of parts ----------
 
 
-def test_savers_come_and_go_and_those_that_stay_are_preserved_for():
+def test_bytes_are_preserved_for_the_savers_that_are_alive():
     w = leaf(NUMBERS)
     x = w * 1.0
     kept = []
@@ -114,7 +114,7 @@ def test_savers_come_and_go_and_those_that_stay_are_preserved_for():
         assert mt.grad(result, w, retain_graph=True)[0].tolist() == [1.0, 3.0, -4.0]
 
 
-def test_bytes_preserved_for_a_saver_that_goes_stale_by_version_are_let_go(no_collector):
+def test_bytes_preserved_for_a_saver_are_freed_if_it_becomes_stale(no_collector):
     w = leaf(np.ones([4, 1024]))
     x = w * 1.0
     result = x[:2] * x[:2]
@@ -129,7 +129,7 @@ def test_bytes_preserved_for_a_saver_that_goes_stale_by_version_are_let_go(no_co
         mt.grad(result, w)
 
 
-def test_a_saved_part_is_put_together_from_a_larger_copy_and_a_smaller_one():
+def test_a_saved_part_is_assembled_from_a_larger_copy_and_a_smaller_one():
     w = leaf([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
     factor = leaf([10.0, 10.0, 10.0, 10.0, 10.0])
     with mt.set_inplace_policy("copy_on_write"):
@@ -141,7 +141,7 @@ def test_a_saved_part_is_put_together_from_a_larger_copy_and_a_smaller_one():
 
 
 @pytest.mark.parametrize(("part", "index"), [(slice(0, 2), [2, 3]), (slice(1, 2), [0, 2]), (slice(0, 3, 2), [1, 3])])
-def test_a_write_beside_what_was_saved_has_taken_none_of_it(part, index):
+def test_a_write_beside_saved_cells_is_reported_as_having_overwritten_none(part, index):
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1.0
     result = x[part] * x[part]
@@ -158,7 +158,7 @@ def test_an_operand_that_begins_inside_the_target_and_ends_behind_it():
     assert mt.grad(x, w)[0].tolist() == [2.0, 1.0 + 3.0, 2.0 + 4.0, 3.0 + 1.0]
 
 
-def test_a_view_that_shows_some_cells_twice_becomes_a_leaf_by_itself():
+def test_a_view_that_shows_some_cells_twice_becomes_a_separate_leaf():
     x = mt.to_tensor([1.0, 2.0, 3.0, 4.0], "float64")
     ends = x.as_strided([2, 2], [3, 0])  # as many elements as x has, from its first to its last
     ends.stop_gradient = False
@@ -167,7 +167,7 @@ def test_a_view_that_shows_some_cells_twice_becomes_a_leaf_by_itself():
     assert ends.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]] and x.grad is None
 
 
-def test_a_write_is_told_of_the_living_storage_and_not_of_a_dead_one():
+def test_the_error_names_a_write_of_the_living_storage_and_not_of_a_dead_one():
     x = mt.ones([2])
     saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # saves x
     other = mt.ones([2])
@@ -184,14 +184,14 @@ def test_a_write_is_told_of_the_living_storage_and_not_of_a_dead_one():
         saver.backward()
 
 
-def test_writes_of_what_nobody_saved_are_not_noted():
+def test_writes_to_storages_without_savers_are_not_noted():
     x = mt.ones([2])
     before = list(write_log)
     x.add_(1.0).sin_()
     assert list(write_log) == before
 
 
-def test_a_write_beside_what_was_saved_is_told_after_many_others():
+def test_a_write_beside_saved_cells_is_reported_after_many_others():
     w = leaf([1.0, 2.0, 3.0, 4.0])
     x = w * 1.0
     result = x[:2] * x[:2]

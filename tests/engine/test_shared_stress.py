@@ -167,7 +167,7 @@ class Program:
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 12))
-def test_no_byte_is_other_than_it_should_be(seed: int, base: int):
+def test_every_shared_byte_has_the_value_of_its_shadow(seed: int, base: int):
     program = Program(seed)
     for number in range(500):
         done = program.step()
@@ -178,7 +178,7 @@ def test_no_byte_is_other_than_it_should_be(seed: int, base: int):
     assert allocated() == base and not shared_storages() and not _by_id and not _by_address
 
 
-def test_lent_memory_is_never_anyone_elses(base: int):
+def test_lent_memory_is_never_reused(base: int):
     """Arrays of tensors long gone keep their numbers while thousands of tensors of the same size come and go."""
     kept = []
     for i in range(200):
@@ -197,7 +197,7 @@ def test_lent_memory_is_never_anyone_elses(base: int):
     assert allocated() == base + 100 * 256
 
 
-def test_many_shared_memories_are_told_apart(base: int):
+def test_many_shared_memories_are_distinguished(base: int):
     """The table of what is shared stays sorted and apart while memories come and go in any order."""
     random = np.random.default_rng(SEED)
     held: dict[int, tuple[np.ndarray, mt.Tensor]] = {}

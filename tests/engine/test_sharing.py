@@ -62,7 +62,7 @@ def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
     assert (array == 5).all()
 
 
-def test_what_is_not_asked_for_by_name_copies():
+def test_functions_that_are_not_named_for_sharing_copy():
     x = mt.to_tensor(CUBE)
     shared = x.numpy(share=True)
     for copy in (x.numpy(), x.numpy(share=False), np.asarray(x), np.array(x), np.array([x])[0], x.detach().numpy()):
@@ -71,7 +71,7 @@ def test_what_is_not_asked_for_by_name_copies():
         assert not np.shares_memory(made.numpy(share=True), shared)
 
 
-def test_numpy_finds_no_way_into_a_tensor_but_a_copy():
+def test_numpy_gets_a_copy_of_a_tensor():
     x = mt.to_tensor([1.0, 2.0])
     for name in ("__array_interface__", "__array_struct__", "__buffer__", "__cuda_array_interface__"):
         assert not hasattr(x, name)
@@ -81,7 +81,7 @@ def test_numpy_finds_no_way_into_a_tensor_but_a_copy():
         np.asarray(x, copy=False)
 
 
-def test_neither_side_can_bend_the_shape_or_the_flags_of_the_other():
+def test_neither_side_can_change_the_shape_or_the_flags_of_the_other():
     array = np.arange(6.0)
     x = mt.from_numpy(array)
     array.shape = (2, 3)
@@ -136,7 +136,7 @@ def test_a_borrowed_array_whose_elements_share_memory_is_read_only():
 # ---------- one memory is one storage ----------
 
 
-def test_memory_shared_twice_is_one_storage_so_that_the_version_tells():
+def test_memory_shared_twice_is_one_storage_with_one_version():
     array = np.arange(6.0)
     x, part = mt.from_numpy(array), mt.from_numpy(array[2:4])
     assert part._storage is x._storage and part.offset == 2
@@ -148,7 +148,7 @@ def test_memory_shared_twice_is_one_storage_so_that_the_version_tells():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_part_may_come_first_where_the_owner_is_known(dtype: str):
+def test_a_part_may_be_shared_first_if_its_owner_is_known(dtype: str):
     array, backing = np.arange(6).astype(dtype), bytearray(32)
     part = mt.from_numpy(array[2:4])
     assert mt.from_numpy(array[::-1])._storage is part._storage and part.offset == 2
@@ -166,7 +166,7 @@ def test_a_tensor_that_comes_back_is_on_its_own_storage():
     assert not is_shared(x._storage), "nobody outside looks any more"
 
 
-def test_what_would_split_a_memory_into_two_storages_is_refused():
+def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
     class Opaque:
         """Memory whose owner does not say how much it has."""
 
@@ -193,7 +193,7 @@ def test_what_would_split_a_memory_into_two_storages_is_refused():
 # ---------- lifetimes and counting ----------
 
 
-def test_lent_memory_lives_and_counts_as_long_as_the_outside_looks(base: int):
+def test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it(base: int):
     x = mt.ones([256])
     storage = weakref.ref(x._storage)
     array = x[128:].numpy(share=True)
@@ -206,7 +206,7 @@ def test_lent_memory_lives_and_counts_as_long_as_the_outside_looks(base: int):
     assert storage() is None and allocated() == base
 
 
-def test_borrowed_memory_is_not_counted_and_lives_as_long_as_a_tensor_looks(base: int):
+def test_borrowed_memory_is_not_counted_and_lives_as_long_as_a_tensor_uses_it(base: int):
     array = np.ones(4096)
     gone = weakref.ref(array)
     x = mt.from_numpy(array)
@@ -220,7 +220,7 @@ def test_borrowed_memory_is_not_counted_and_lives_as_long_as_a_tensor_looks(base
     assert gone() is None and copy.tolist() == [1] * 10
 
 
-def test_only_memory_that_the_outside_knows_is_shared():
+def test_copies_and_views_do_not_mark_memory_as_shared():
     x = mt.ones([3])
     (x.numpy(), np.asarray(x), x.tolist(), x.clone().numpy(share=True), x[1:])
     assert not is_shared(x._storage)
@@ -276,21 +276,21 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "error", "says"), REFUSED, ids=[says for *_, says in REFUSED])
-def test_what_can_not_be_shared_is_refused_with_a_way_out(make, error: type[Exception], says: str):
+def test_memory_that_cannot_be_shared_is_refused_with_a_way_out(make, error: type[Exception], says: str):
     before = allocated()
     with pytest.raises(error, match=f"from_numpy.*{says}"):
         mt.from_numpy(make())
     assert allocated() == before
 
 
-def test_numbers_of_another_c_type_of_the_same_size_are_taken():
+def test_numbers_of_another_c_type_of_the_same_size_are_accepted():
     array = np.arange(3).astype(np.longlong)
     x = mt.from_numpy(array)
     x.add_(mt.ones([3], "int64"))
     assert array.tolist() == [1, 2, 3] and x.dtype == "int64"
 
 
-def test_the_memory_of_a_gpu_is_not_numpys():
+def test_the_memory_of_a_gpu_is_not_shared_with_numpy():
     mt.set_device("gpu:sim")
     x = mt.ones([2])
     assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the memory is where it is"

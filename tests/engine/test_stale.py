@@ -48,7 +48,7 @@ def test_the_error_names_both_lines_both_versions_and_two_ways_out():
     assert "normal operation" in text and "clone()" in text
 
 
-def test_of_several_writes_the_first_is_named_and_the_present_version_told():
+def test_the_error_names_the_first_of_several_writes_and_the_present_version():
     _w, a = three()
     a.scale_(2.0)
     y = a.sin()
@@ -64,7 +64,7 @@ def test_of_several_writes_the_first_is_named_and_the_present_version_told():
     assert "received tensor_version:3 != wrapper_version_snapshot:1" in text
 
 
-def test_a_saved_output_is_called_an_output():
+def test_the_error_calls_a_saved_output_an_output():
     _w, a = three()
     y = a.exp()
     y.add_(1.0)
@@ -73,7 +73,7 @@ def test_a_saved_output_is_called_an_output():
     assert "overwritten: by add_" in str(raised.value)
 
 
-def test_for_a_saved_output_the_way_out_is_a_write_into_a_clone_of_it_and_it_helps():
+def test_the_error_advises_to_write_into_a_clone_of_a_saved_output_and_it_helps():
     w, a = three()
     y = a.exp()
     y.add_(1.0)
@@ -88,7 +88,7 @@ def test_for_a_saved_output_the_way_out_is_a_write_into_a_clone_of_it_and_it_hel
     np.testing.assert_allclose(w.grad.numpy(), np.exp([1.0, 2.0, 3.0]), rtol=1e-6)
 
 
-def test_for_a_saved_operand_the_way_out_is_to_save_a_clone_and_it_helps():
+def test_the_error_advises_to_save_a_clone_of_an_operand_and_it_helps():
     w, a = three()
     y = a.sin()
     a.add_(1.0)
@@ -124,7 +124,7 @@ def test_every_kind_of_write_is_named(write, name: str):
         y.backward()
 
 
-def test_a_write_inside_a_function_is_told_by_its_own_line():
+def test_a_write_inside_a_function_is_reported_at_its_line():
     def inner(x):
         x.add_(1.0)
         return line() - 1
@@ -177,7 +177,7 @@ def test_a_dead_storage_at_the_same_address_is_not_blamed():
         y.backward()
 
 
-def test_code_that_was_typed_in_is_told_by_its_line():
+def test_code_that_was_typed_in_is_reported_by_its_line():
     names = {"mt": mt}
     exec("w = mt.to_tensor([1.0], stop_gradient=False)\na = w * 1\ny = a * a\na.add_(1.0)\n", names)
     with pytest.raises(RuntimeError) as raised:
@@ -216,7 +216,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("program", RIGHT)
-def test_what_nobody_needs_may_be_overwritten(program: str):
+def test_values_that_backward_does_not_need_may_be_overwritten(program: str):
     run, slope = RIGHT[program]
     w, a = three()
     run(a)[0].backward()
@@ -253,7 +253,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("program", REFUSED)
-def test_what_backward_needs_and_was_overwritten_is_refused(program: str):
+def test_backward_refuses_needed_values_that_were_overwritten(program: str):
     w, a = three()
     y = REFUSED[program](a)[0]
     with pytest.raises(RuntimeError, match=STALE):
@@ -261,7 +261,7 @@ def test_what_backward_needs_and_was_overwritten_is_refused(program: str):
     assert w.grad is None
 
 
-def test_a_leaf_written_under_no_grad_makes_what_saved_it_stale():
+def test_a_write_to_a_leaf_under_no_grad_makes_its_saved_values_stale():
     w = leaf([1.0, 2.0])
     y = w * w
     with mt.no_grad():
@@ -270,7 +270,7 @@ def test_a_leaf_written_under_no_grad_makes_what_saved_it_stale():
         y.backward()
 
 
-def test_only_what_the_gradients_asked_for_need_is_saved():
+def test_only_values_that_a_wanted_gradient_needs_are_saved():
     w, a = three()
     constant = mt.to_tensor([1.0, 2.0, 3.0], "float64")
     y = mt.maximum(a, constant) + constant * constant
@@ -280,7 +280,7 @@ def test_only_what_the_gradients_asked_for_need_is_saved():
     assert w.grad is not None
 
 
-def test_a_write_after_backward_is_nobodys_business():
+def test_a_write_after_backward_is_allowed():
     w = leaf([1.0, 2.0, 3.0])
     a = w + 0
     (a * a).backward()
@@ -300,7 +300,7 @@ def test_operations_saved_at_the_new_version_are_right():
 # ---------- the second backward ----------
 
 
-def test_a_second_backward_says_what_was_freed_where_and_what_to_do():
+def test_the_error_of_a_second_backward_names_the_freed_node_its_line_and_a_way_out():
     w = leaf([1.0, 2.0])
     y = w.exp()
     number = line() - 1
@@ -312,7 +312,7 @@ def test_a_second_backward_says_what_was_freed_where_and_what_to_do():
     assert w.grad.tolist() == np.exp([1.0, 2.0]).tolist()
 
 
-def test_a_second_backward_raises_only_where_something_freed_is_needed():
+def test_a_second_backward_raises_only_if_a_freed_value_is_needed():
     w = leaf([1.0, 2.0])
     y = ((w + 1) * 1 - w.reshape([2])).sum()
     z = (w + 1).sum()
@@ -345,7 +345,7 @@ def test_retain_graph_keeps_the_copy_that_sin_in_place_made():
     np.testing.assert_allclose(w.grad.numpy(), 2 * np.cos([1.0, 2.0]))
 
 
-def test_advanced_indexing_is_freed_and_says_so():
+def test_a_second_backward_through_advanced_indexing_raises():
     w = leaf([1.0, 2.0])
     y, x = w[[0, 0]], w * 1
     x[[1]] = 5.0

@@ -37,7 +37,7 @@ def test_a_number_that_does_not_fit_never_wraps_around(number):
     assert x.tolist() == [1, 2] and x.inplace_version == 0
 
 
-def test_a_row_takes_a_column_that_crosses_it():
+def test_a_row_is_assigned_from_a_column_that_crosses_it():
     """numpy itself gives [2, 2, 8] for it."""
     for write in (
         lambda x: x.__setitem__(1, x[:, 2]),
@@ -49,14 +49,14 @@ def test_a_row_takes_a_column_that_crosses_it():
         assert x.tolist() == [[0, 1, 2], [2, 5, 8], [6, 7, 8]]
 
 
-def test_an_index_takes_a_value_that_lies_where_it_writes():
+def test_an_indexed_write_reads_an_overlapping_value_first():
     x = mt.arange(6.0)
     x[[1, 2, 3, 4, 5]] = x[0:5]
     assert x.tolist() == [0, 0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("operation", [mt.add, mt.multiply, mt.maximum, mt.divide], ids=lambda f: f.__name__)
-def test_operands_that_meet_in_another_dtype_get_gradients_in_their_own(operation):
+def test_operands_promoted_to_another_dtype_get_gradients_in_their_dtypes(operation):
     narrow = mt.to_tensor([2.0, 3.0], "float32", stop_gradient=False)
     wide = leaf([4.0, 1.0])
     result = operation(narrow, wide)

@@ -11,7 +11,7 @@ from minitensor.torch.operation_table import SPELLINGS, spell
 
 
 @pytest.mark.parametrize("name, aliases", [("sin", ()), ("sub", ()), ("a_new_one", ("exp",))])
-def test_a_name_that_is_there_already_is_refused(name: str, aliases: tuple[str, ...]):
+def test_a_second_row_of_the_same_name_is_refused(name: str, aliases: tuple[str, ...]):
     before = dict(ROWS)
     with pytest.raises(ValueError, match=r"called (sin|sub|exp) already"):
         op(name, np.sin, "x", "Twice.", aliases=aliases)
@@ -19,7 +19,7 @@ def test_a_name_that_is_there_already_is_refused(name: str, aliases: tuple[str, 
 
 
 @pytest.mark.parametrize("names", ["mul", "a_new_one multiply"])
-def test_a_spelling_that_is_there_already_is_refused(names: str):
+def test_a_second_row_of_the_same_spelling_is_refused(names: str):
     count = len(SPELLINGS)
     with pytest.raises(ValueError, match=r"spells mul(tiply)? already"):
         spell(names, "multiply")

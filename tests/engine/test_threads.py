@@ -127,7 +127,7 @@ def test_every_layout_gives_the_same_bits_and_strides(layout: Callable, other: C
     assert program() == expected
 
 
-def test_of_three_dimensions_and_of_rows_longer_than_a_chunk():
+def test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits():
     for shape in ((8, 16, 32), (2, 2048), (4, 1, 1024), (1, 64, 64), (4096, 1), (1, 4096)):
         a = matrix(3).reshape(shape)
         b, c = a[:1].copy(), a[..., :1].copy()
@@ -181,7 +181,7 @@ def test_an_operand_that_overlaps_what_is_written_is_read_first(overlap: Callabl
     ],
     ids=["shape", "larger", "argument", "order", "normal", "layout"],
 )
-def test_an_error_says_what_it_says_for_small_tensors_and_leaves_everything(wrong: Callable):
+def test_an_error_is_the_one_of_small_tensors_and_changes_nothing(wrong: Callable):
     told = []
     for switch in (off, low_limits):
         x = mt.to_tensor(matrix(5))
@@ -209,7 +209,7 @@ def test_a_function_that_fails_at_once_has_written_nothing():
 
 
 @pytest.mark.parametrize("how", ["ignore", "warn", "raise"])
-def test_inf_and_nan_are_values_whatever_numpy_was_told(how: str):
+def test_inf_and_nan_are_values_under_any_setting_of_numpy(how: str):
     numbers, zeros = matrix(7), np.zeros((SIDE, SIDE), np.float32)
 
     def program() -> list[object]:
@@ -228,7 +228,7 @@ def test_inf_and_nan_are_values_whatever_numpy_was_told(how: str):
 # ---------- what is left to numpy ----------
 
 
-def test_with_one_thread_and_no_reuse_numpy_computes_it_as_it_is(monkeypatch: pytest.MonkeyPatch):
+def test_with_one_thread_and_no_reuse_numpy_computes_in_one_call(monkeypatch: pytest.MonkeyPatch):
     mt.device.cpu.set_num_threads(1)
     mt.device.cpu.set_reuse_limit(0)
     cut = []
@@ -239,7 +239,7 @@ def test_with_one_thread_and_no_reuse_numpy_computes_it_as_it_is(monkeypatch: py
     assert cut == []
 
 
-def test_what_is_small_is_not_cut(monkeypatch: pytest.MonkeyPatch):
+def test_a_small_array_is_not_split(monkeypatch: pytest.MonkeyPatch):
     def never(*_: object) -> None:
         raise AssertionError("nothing here is big")
 

@@ -17,7 +17,7 @@ from tests.engine.big import low_limits, matrix
 pytestmark = [pytest.mark.cpu_only, pytest.mark.filterwarnings("ignore::RuntimeWarning")]
 
 
-def test_what_fails_later_is_raised_when_nobody_works_any_more():
+def test_a_failure_is_raised_after_all_threads_have_finished():
     done = []
 
     def work(piece: int) -> None:
@@ -32,7 +32,7 @@ def test_what_fails_later_is_raised_when_nobody_works_any_more():
     assert len(done) < 1000
 
 
-def test_where_no_thread_can_be_started_the_one_that_asks_does_all(monkeypatch: pytest.MonkeyPatch):
+def test_the_caller_does_all_the_work_if_no_thread_can_start(monkeypatch: pytest.MonkeyPatch):
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -49,7 +49,7 @@ def test_threads_share_the_work():
     assert not meeting.broken
 
 
-def test_an_interruption_is_raised_when_nobody_works_any_more():
+def test_an_interruption_is_raised_after_all_threads_have_finished():
     begun, working, late = threading.Event(), [], []
 
     def work(piece: int) -> None:
@@ -74,7 +74,7 @@ def test_an_interruption_is_raised_when_nobody_works_any_more():
 # ---------- how many ----------
 
 
-def test_no_thread_is_left():
+def test_operations_leave_no_thread_running():
     alive = threading.active_count()
     with low_limits(threads=3):
         x = mt.to_tensor(matrix(8))
@@ -83,7 +83,7 @@ def test_no_thread_is_left():
     assert threading.active_count() == alive
 
 
-def test_the_number_is_asked_for_and_set():
+def test_the_number_of_threads_can_be_read_and_set():
     cpu = mt.device.cpu
     with low_limits():  # puts the number back
         cpu.set_num_threads(5)
@@ -97,7 +97,7 @@ def test_the_number_is_asked_for_and_set():
 
 
 @pytest.mark.parametrize(("told", "wanted"), [("3", "3"), ("0", "is a number, 1 or more, not '0'")])
-def test_the_environment_sets_the_number(told: str, wanted: str):
+def test_the_environment_sets_the_number_of_threads(told: str, wanted: str):
     program = "import minitensor as mt; print(mt.device.cpu.get_num_threads())"
     environment = {**os.environ, "MINITENSOR_NUM_THREADS": told}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)

@@ -46,7 +46,7 @@ def test_arrays_of_any_layout_and_subclass_are_right_operands():
         assert x.tolist() == values.tolist()
 
 
-def test_an_object_that_tells_numpy_its_numbers_is_no_tensor_unless_it_is_an_array():
+def test_an_object_with_an_array_method_is_converted_or_refused_by_name():
     class Numbers:
         def __array__(self, dtype=None, copy=None):
             return np.array([1.0, 2.0])
@@ -59,7 +59,7 @@ def test_an_object_that_tells_numpy_its_numbers_is_no_tensor_unless_it_is_an_arr
         assert x.tolist() == [1, 2]
 
 
-def test_zero_elements_zero_dimensions_and_one_element_go_through_everything():
+def test_every_operation_takes_zero_elements_zero_dimensions_and_one_element():
     for shape in ([0], [], [1], [0, 3], [3, 0], [1, 1]):
         x = mt.ones(shape, "float64")
         x.stop_gradient = False

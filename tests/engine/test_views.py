@@ -81,7 +81,7 @@ def offset_in(view: np.ndarray, whole: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_looks_at_the_same_numbers_as_numpys(name: str):
+def test_a_view_shows_the_same_numbers_as_that_of_numpy(name: str):
     values, look, reference = VIEWS[name]
     x = mt.to_tensor(values)
     view, want = look(x), reference(values)
@@ -134,7 +134,7 @@ def test_a_gradient_goes_through_a_write_into_a_view(name: str):
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_view_sees_what_is_written_into_the_whole(name: str):
+def test_a_view_shows_a_write_to_the_whole(name: str):
     values, look, reference = VIEWS[name]
     w = leaf_like(values)
     x = w * 1
@@ -186,7 +186,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_a_copy_has_a_storage_of_its_own(name: str):
+def test_a_copy_has_a_new_storage(name: str):
     make, reference = COPIES[name]
     x = mt.to_tensor(CUBE)
     made = make(x)
@@ -215,7 +215,7 @@ def test_a_copy_keeps_its_gradient_when_the_original_is_overwritten(name: str):
     expect_gradients(lambda moved: 2 * np.array(reference(moved)), [w], made)
 
 
-def test_concat_and_stack_bring_mixed_dtypes_together():
+def test_concat_and_stack_promote_mixed_dtypes():
     x, y = mt.ones([2]), mt.to_tensor([1, 2])
     assert mt.concat([x, y]).dtype == "float32" and mt.stack([y, y]).dtype == "int64"
     assert mt.concat([x, mt.ones([1], "float64")]).dtype == "float64"
@@ -227,14 +227,14 @@ def test_concat_and_stack_bring_mixed_dtypes_together():
 # ---------- contiguity, view() ----------
 
 
-def test_is_contiguous_tells_whether_the_last_index_runs_first():
+def test_is_contiguous_is_true_in_row_major_order():
     x = mt.to_tensor(CUBE)
     assert x.is_contiguous() and x[1].is_contiguous() and x.reshape([6, 4]).is_contiguous()
     assert not x.T.is_contiguous() and not x[:, ::2].is_contiguous() and not x[:, :, 1:].is_contiguous()
     assert x.T.clone().is_contiguous()
 
 
-def test_view_refuses_what_would_take_a_copy():
+def test_view_refuses_a_shape_that_needs_a_copy():
     x = mt.to_tensor(CUBE)
     with pytest.raises(ValueError, match=r"can not be viewed, please call reshape.*\[4, 3, 2\].*\[1, 4, 12\].*\[24\]"):
         x.T.view([24])

@@ -134,7 +134,7 @@ def test_a_watched_program_reports_the_same(program, listener):
     assert watched == unwatched and run(program) == unwatched
 
 
-def test_events_tell_every_storage_and_every_write():
+def test_events_report_every_storage_and_every_write():
     counts: dict[str, int] = {}
     alive, most = 0, 0
 
@@ -161,7 +161,7 @@ def test_events_tell_every_storage_and_every_write():
     assert counts["write"] == 3 and counts["view"] == 1 and counts["meta"] == 1
 
 
-def test_events_of_backward_come_in_order_and_carry_the_gradients():
+def test_events_of_backward_are_in_order_and_have_the_gradients():
     kinds: list[str] = []
     leaves: list[list[float]] = []
 
@@ -179,13 +179,13 @@ def test_events_of_backward_come_in_order_and_carry_the_gradients():
     assert leaves == [[3, 3]]
 
 
-def test_after_an_error_nobody_listens_any_more():
+def test_an_error_closes_the_listener():
     with pytest.raises(KeyError), listening(ignore):
         raise KeyError
     assert watch.listener is None
 
 
-def test_a_listener_inside_another_gives_way_to_it_again():
+def test_an_outer_listener_receives_events_again_after_an_inner_one():
     heard: list[str] = []
     with listening(lambda kind, *_: heard.append("outer") if kind != "block" else None):
         with listening(lambda kind, *_: heard.append("inner") if kind != "block" else None):

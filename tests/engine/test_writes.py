@@ -41,7 +41,7 @@ def test_a_gradient_flows_to_the_value_that_was_stored(write: str):
 
 
 @pytest.mark.parametrize("write", WRITES)
-def test_what_is_overwritten_with_a_constant_has_gradient_zero_not_none(write: str):
+def test_elements_overwritten_with_a_constant_have_gradient_zero_and_not_none(write: str):
     w = leaf([1.0, 2.0])
     x = w * 1
     WRITES[write](x, mt.to_tensor([5.0, 6.0], "float64"))
@@ -50,7 +50,7 @@ def test_what_is_overwritten_with_a_constant_has_gradient_zero_not_none(write: s
 
 
 @pytest.mark.parametrize("write", [lambda x: x.fill_(3.0), lambda x: x.zero_()], ids=["fill_", "zero_"])
-def test_fill_and_zero_leave_gradient_zero_not_none(write):
+def test_fill_and_zero_leave_gradient_zero_and_not_none(write):
     w = leaf([1.0, 2.0])
     x = w * 1
     write(x)
@@ -87,7 +87,7 @@ def test_a_stored_value_may_be_broadcast(write: str, extra: int):
     expect_gradients(lambda moved: np.stack([moved, moved]), [v], x)
 
 
-def test_where_an_index_names_an_element_twice_the_last_value_stays_and_has_the_gradient():
+def test_the_last_value_for_a_repeated_index_stays_and_has_the_gradient():
     w, v = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0, 30.0])
     x = w * 1
     x[[1, 1, 0]] = v

@@ -9,13 +9,13 @@ from tests.in_the_browser.files import LEFT_OUT, runs
 from tools.build import ROOT
 
 
-def test_what_is_left_out_is_there_and_most_runs():
+def test_the_omitted_tests_exist_and_most_tests_run():
     assert [path for path in LEFT_OUT if not (ROOT / path).exists()] == []
     assert not set(LEFT_OUT) & set(runs())
     assert len(runs()) > 3 * len(LEFT_OUT)
 
 
-def test_of_all_that_was_recorded_nothing_failed_and_no_program_was_wrong():
+def test_no_recorded_test_failed_and_no_recorded_program_was_wrong():
     """`python -m tests.in_the_browser --record` wrote it."""
     told = json.loads(RECORD.read_text(encoding="utf-8"))
     tests, programs = told["tests"], told["programs"]

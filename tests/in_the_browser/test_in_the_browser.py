@@ -21,17 +21,17 @@ def python(browser: Browser) -> Iterator[Python]:
         yield python
 
 
-def test_python_there_is_that_of_32_bits(python):
+def test_the_python_of_the_browser_has_32_bits(python):
     assert python.versions() == {"python": "3.13.2", "numpy": "2.2.5", "platform": "emscripten", "intp": 4}
 
 
-def test_the_engines_tests_hold_there(python):
+def test_the_tests_of_the_engine_pass_in_the_browser(python):
     found = python.tests(paths=SHARE)
     assert not found["failed"], "\n\n".join(found["failed"].values())
     assert found["counts"]["passed"] >= 2_000
 
 
-def test_a_test_that_fails_there_is_told(python):
+def test_a_test_that_fails_in_the_browser_is_reported(python):
     """Were failures lost on their way, the tests above would prove nothing."""
     found = python.broken()
     assert found["counts"] == {"passed": 1, "failed": 1, "left out": 1}
@@ -40,18 +40,18 @@ def test_a_test_that_fails_there_is_told(python):
 
 
 @pytest.mark.parametrize("policy", ["2.6", "2.5", "copy_on_write", "mixed"])
-def test_random_programs_are_right_or_refused_there(python, policy):
+def test_random_programs_are_right_or_refused_in_the_browser(python, policy):
     found = python.programs(seed="in the page", first=0, count=100, policy=policy, lengths=[2, 9])
     assert not found["wrong"], "\n\n".join(found["wrong"])
     assert found["verdicts"]["right"] >= 50
 
 
-def test_a_long_history_is_dropped_on_the_small_stack(python):
+def test_a_long_history_is_freed_on_the_small_stack(python):
     found = python.tests(paths=["tests/engine/test_depth.py"], options=["-k", "stack_there_is"])
     assert found["counts"] == {"passed": 17}, found["failed"]
 
 
-def test_every_module_of_the_wheel_can_be_imported_there(python):
+def test_every_module_of_the_wheel_can_be_imported_in_the_browser(python):
     """But those for what a page does not have: CUDA's library, and PyTorch itself."""
     lacking = {name: error.rpartition(" ")[2] for name, error in python.modules().items()}
     assert set(lacking.values()) <= {"'cupy'", "'torch'", "'paddle'"}, lacking

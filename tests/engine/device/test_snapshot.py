@@ -189,7 +189,7 @@ def test_any_program_can_be_opened_even_if_most_events_were_dropped(tmp_path, pr
         assert expect_openable(content) == torch_snapshot(log.allocator, log.events, log.live)
 
 
-def test_running_out_is_in_the_file(tmp_path):
+def test_an_out_of_memory_event_is_in_the_file(tmp_path):
     log = MemoryLog(CachingAllocator(64 * MIB, "torch"))
     log.allocate(40 * MIB, "x")
     with pytest.raises(OutOfMemoryError):

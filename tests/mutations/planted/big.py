@@ -64,7 +64,7 @@ chunks(
     "A last chunk that is not whole is not computed.",
     "range(parts.step, parts.length, parts.step)",
     "range(parts.step, parts.length - parts.length % parts.step, parts.step)",
-    "threads::test_of_three_dimensions_and_of_rows_longer_than_a_chunk",
+    "threads::test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits",
     "buffer_reuse_stress",
 )  # fmt: skip
 chunks(
@@ -86,14 +86,14 @@ chunks(
     "An operation in place heeds numpy's settings for inf and nan, and stops after its first chunk.",
     '    with np.errstate(all="ignore"):\n        operands, part = parts.at(0)\n',
     "    if True:\n        operands, part = parts.at(0)\n",
-    "threads::test_inf_and_nan_are_values_whatever_numpy_was_told",
+    "threads::test_inf_and_nan_are_values_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "floating-point-errors-of-threads",
     "Threads heed numpy's settings for inf and nan.",
     '        with np.errstate(all="ignore"):\n',
     "        if True:\n",
-    "threads::test_inf_and_nan_are_values_whatever_numpy_was_told",
+    "threads::test_inf_and_nan_are_values_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "failure-in-a-thread-is-lost",
@@ -107,7 +107,7 @@ threads(
     "An interruption is raised while others still write.",
     "        _drop(rest)\n        _wait(helpers)\n",
     "        pass\n",
-    "threads_shared_out::test_an_interruption_is_raised_when_nobody_works_any_more",
+    "threads_shared_out::test_an_interruption_is_raised_after_all_threads_have_finished",
 )  # fmt: skip
 mutation(
     "minitensor/engine/device/interrupts.py",

@@ -152,7 +152,7 @@ mutation(
     "Memory of a GPU that is lent twice may be written when the first takes it back.",
     "    _lent[key] -= 1\n    if _lent[key] == 0:\n        del _lent[key]",
     "    _lent.pop(key, None)",
-    "py_layer::test_a_saved_tensor_stays_protected_when_a_layer_inside_backward_is_done_with_it",
+    "py_layer::test_a_saved_tensor_stays_protected_after_a_layer_inside_backward_used_it",
 )  # fmt: skip
 mutation(
     "minitensor/engine/saved/patches.py",

@@ -88,7 +88,7 @@ templates(
     "An operand is saved although the gradients that need it are not wanted.",
     'return f"{triple} if {condition} else None" if condition else triple',
     "return triple",
-    "memory::test_what_an_in_place_operation_holds_for_backward",
+    "memory::test_an_in_place_operation_holds_the_expected_copies_for_backward",
 )  # fmt: skip
 templates(
     "view-written-without-its-group",
@@ -137,14 +137,14 @@ templates(
     "The results of normal operations do not raise the peak.",
     "        if now > meter.peak:\n            meter.peak = now\n",
     "",
-    "memory::test_the_peak_is_reset_to_what_is_allocated",
+    "memory::test_the_peak_is_reset_to_the_allocated_bytes",
 )  # fmt: skip
 templates(
     "result-is-counted-one-element-too-large",
     "A result is counted with more bytes than it has.",
     "storage.nbytes = nbytes = r.nbytes",
     "storage.nbytes = nbytes = r.nbytes + r.itemsize",
-    "memory::test_a_normal_operation_takes_a_result_a_view_and_an_in_place_one_take_nothing",
+    "memory::test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothing",
 )  # fmt: skip
 templates(
     "other-dtype-not-brought-to-the-target",

@@ -27,7 +27,7 @@ walk(
     "A gradient that comes alone counts, but the peak does not learn of it.",
     "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
     "            return more",
-    "memory::test_a_gradient_on_its_way_counts_beside_the_one_that_it_was_made_of",
+    "memory::test_an_intermediate_gradient_counts_beside_the_one_it_was_computed_from",
 )  # fmt: skip
 walk(
     "broadcast-not-summed",
@@ -115,7 +115,7 @@ backward(
     "A gradient that is added in place replaces what was there.",
     "    np.add(array, g, out=array)\n",
     "    np.copyto(array, g)\n",
-    "memory::test_a_second_gradient_is_added_in_place_whoever_looks_at_the_first",
+    "memory::test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared",
 )  # fmt: skip
 backward(
     "emptied-gradient-added-to",

@@ -20,7 +20,7 @@ storage(
     "The bytes of a new storage count twice.",
     "storage.nbytes = nbytes = buffer.nbytes",
     "storage.nbytes = buffer.nbytes\n    nbytes = 2 * buffer.nbytes",
-    "memory::test_a_tensor_holds_its_elements_and_gives_them_back_at_once",
+    "memory::test_a_tensor_holds_its_elements_and_frees_them_at_once",
 )  # fmt: skip
 writing(
     "setitem-makes-no-version",

@@ -20,7 +20,7 @@ context(
     "What a layer saves and then overwrites is not copied.",
     "            entries[i] = own_input(self.name, x)",
     "            pass",
-    "py_layer::test_in_place_the_group_moves_on",
+    "py_layer::test_an_in_place_layer_gives_its_group_a_new_value",
 )  # fmt: skip
 context(
     "saved-tensor-may-be-written",
@@ -34,14 +34,14 @@ context(
     "The storages of what a layer saved do not know of it.",
     "                remember(x._storage, self.node)",
     "                pass",
-    "py_layer::test_in_place_the_group_moves_on",
+    "py_layer::test_an_in_place_layer_gives_its_group_a_new_value",
 )  # fmt: skip
 context(
     "unannounced-write-goes-unnoticed",
     "A layer may write an input without saying so.",
     "not (wanted or returned) or not self.was_written(k):",
     "not (wanted or returned) or True:",
-    "py_layer::test_an_input_written_without_a_word_is_refused_and_the_write_named",
+    "py_layer::test_an_input_written_without_mark_dirty_is_refused_and_the_write_named",
 )  # fmt: skip
 mutation(
     "minitensor/engine/autograd/outputs.py",
@@ -63,7 +63,7 @@ layer(
     "Where a layer returns one tensor twice, both are one storage.",
     "        return Tensor._made(x._array.copy())\n",
     "        return Tensor._alias(x._array, x._storage)\n",
-    "py_layer::test_an_input_that_is_returned_as_it_is_comes_back_as_a_copy",
+    "py_layer::test_an_input_that_forward_returns_is_copied",
 )  # fmt: skip
 layer(
     "layer-freed-not-checked",
@@ -77,7 +77,7 @@ replacing(
     "cast_ gives a tensor a storage whose version begins anew.",
     "    storage.version = x._storage.version\n",
     "",
-    "replacing::test_the_version_of_a_tensor_that_moves_to_a_new_storage_goes_on_from_the_old",
+    "replacing::test_the_version_of_a_tensor_that_moves_to_a_new_storage_continues",
 )  # fmt: skip
 replacing(
     "cast-stays-in-the-group",

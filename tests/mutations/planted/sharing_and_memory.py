@@ -15,21 +15,21 @@ sharing(
     "Memory that begins where shared memory ends is taken for a part of it.",
     "    if first and _by_address[first - 1].end > begin:",
     "    if first and _by_address[first - 1].end >= begin:",
-    "sharing::test_what_would_split_a_memory_into_two_storages_is_refused",
+    "sharing::test_sharing_that_would_split_a_memory_into_two_storages_is_refused",
 )  # fmt: skip
 sharing(
     "memory-in-front-is-taken-for-the-same",
     "Memory that ends where shared memory begins is taken for a part of it.",
     "bisect_left(_by_address, end, key=_begin)]",
     "bisect_right(_by_address, end, key=_begin)]",
-    "sharing::test_what_would_split_a_memory_into_two_storages_is_refused",
+    "sharing::test_sharing_that_would_split_a_memory_into_two_storages_is_refused",
 )  # fmt: skip
 sharing(
     "freed-memory-stays-in-the-list",
     "A storage that is freed stays in the list of shared memory.",
     "    if shared.begin < shared.end:\n        del _by_address",
     "    if False:\n        del _by_address",
-    "shared_stress::test_no_byte_is_other_than_it_should_be",
+    "shared_stress::test_every_shared_byte_has_the_value_of_its_shadow",
 )  # fmt: skip
 sharing(
     "borrowed-overlapping-array-may-be-written",
@@ -50,7 +50,7 @@ sharing(
     "Memory that is lent does not count as shared, and may be reused.",
     "entry_of(storage).windows.add(window)",
     "entry_of(storage)",
-    "sharing::test_lent_memory_lives_and_counts_as_long_as_the_outside_looks",
+    "sharing::test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it",
 )  # fmt: skip
 foreign_writes(
     "first-copy-serves-all",
@@ -113,7 +113,7 @@ changes(
     "A gradient on its way counts as an allocation, though it makes no storage.",
     'return MemoryChange("cpu", arguments[0], False)',
     'return MemoryChange("cpu", arguments[0], True)',
-    "memory_measure::test_gradients_on_their_way_count_in_bytes_and_make_no_storage",
+    "memory_measure::test_intermediate_gradients_count_in_bytes_and_make_no_storage",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",
@@ -143,7 +143,7 @@ recording(
     "A block of a GPU that was freed is told as one in use.",
     "known: TrackedMemory | None = self._blocks.pop(key, None)",
     "known: TrackedMemory | None = self._blocks.get(key)",
-    "memory_events::test_what_is_freed_is_no_longer_told_as_living",
+    "memory_events::test_freed_storages_are_not_reported_as_living",
 )  # fmt: skip
 recording(
     "meta-write-is-told-each-time",
@@ -182,7 +182,7 @@ mutation(
     "A snapshot leaves out a simulated GPU that another has replaced, though tensors lie on it.",
     "for gpu in (current.gpu, current.simulated, *used) if",
     "for gpu in (current.gpu, current.simulated) if",
-    "memory_snapshot::test_a_recording_in_which_the_gpu_was_replaced_is_told_without_its_makers",
+    "memory_snapshot::test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus",
 )  # fmt: skip
 mutation(
     "minitensor/memory/profiling.py",

@@ -142,7 +142,7 @@ reshaping(
     "reshape_ takes a copy where the memory does not allow the shape.",
     "return reshaped if np.may_share_memory(reshaped, array) else None",
     "return reshaped",
-    "views::test_a_copy_has_a_storage_of_its_own",
+    "views::test_a_copy_has_a_new_storage",
 )  # fmt: skip
 joining(
     "stack-gives-the-first-gradient-to-all",
@@ -163,7 +163,7 @@ joining(
     "The parts of a split share memory with the whole.",
     "out = Tensor._made(pick(x._array).copy(), \"split\", (x,))",
     "out = Tensor._alias(pick(x._array), x._storage)",
-    "views::test_a_copy_has_a_storage_of_its_own",
+    "views::test_a_copy_has_a_new_storage",
 )  # fmt: skip
 mutation(
     "minitensor/engine/core/tensor.py",

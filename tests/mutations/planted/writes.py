@@ -34,7 +34,7 @@ indexing(
     "set_value on a tensor that wants a gradient is not recorded.",
     "    if recorded:\n        set_part(x, x._array, None)",
     "    pass",
-    "writes::test_what_is_overwritten_with_a_constant_has_gradient_zero_not_none",
+    "writes::test_elements_overwritten_with_a_constant_have_gradient_zero_and_not_none",
 )  # fmt: skip
 indexing(
     "view-of-a-leaf-takes-set-value",
@@ -104,7 +104,7 @@ operands(
     "A constant -0.0 is taken for 0.0 once that has been used.",
     "    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key",
     "    if True:",
-    "operations::test_zero_and_minus_zero_stay_two_numbers",
+    "operations::test_zero_and_minus_zero_stay_distinct",
 )  # fmt: skip
 operands(
     "float-written-into-integers",
@@ -164,7 +164,7 @@ mutation(
     "scale multiplies its bias whatever bias_after_scale says.",
     "    if not bias_after_scale:\n        bias",
     "    if True:\n        bias",
-    "operations::test_the_value_is_that_of_numpy",
+    "operations::test_the_value_equals_that_of_numpy",
 )  # fmt: skip
 mutation(
     "minitensor/engine/kernels/indexed.py",
