@@ -74,7 +74,7 @@ function partsWithGaps(keep, n) {
   return parts;
 }
 
-const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.to);
+export const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.to);
 
 export const MOST_RUNS = 12;
 

@@ -3,7 +3,7 @@ import { isStale } from '../trace/references.js';
 import { touchedOf } from '../trace/replay.js';
 import { savedLabel } from './labels.js';
 
-const MOST_NODES = 24;
+export const MOST_NODES = 24;
 
 const CHAIN = 3;
 
@@ -101,7 +101,7 @@ export function extraNames(frame, s) {
 }
 
 /** Long straight chains become one box. */
-function foldChains(gen) {
+export function foldChains(gen) {
   const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });
   gen.items = [...gen.nodes.values()].map(single);
   if (gen.nodes.size <= MOST_NODES) return;

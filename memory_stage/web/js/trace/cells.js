@@ -1,92 +1,138 @@
+/** The cells that a tensor reads, computed from shape, strides and offset without listing them. */
+
+/** @typedef {import('./types.d.ts').View} View */
+/** @typedef {import('./types.d.ts').Run} Run */
+/** @typedef {[size: number, stride: number]} Dimension */
+
+/**
+ * Return the strides of a contiguous tensor.
+ * @param {number[]} shape
+ */
 export function rowMajor(shape) {
   const strides = Array(shape.length);
   for (let d = shape.length - 1, n = 1; d >= 0; n *= shape[d--]) strides[d] = n;
   return strides;
 }
 
-/** [3, 4, 5, 9] -> [[3, 5], [9, 9]] */
+/**
+ * Return the runs of neighbouring indexes: [3, 4, 5, 9] -> [[3, 5], [9, 9]].
+ * @param {Iterable<number>} indexes
+ */
 export function indexRuns(indexes) {
+  /** @type {Run[]} */
   const runs = [];
   for (const i of [...indexes].sort((a, b) => a - b)) {
-    if (runs.length && runs.at(-1)[1] === i - 1) runs.at(-1)[1] = i;
+    const last = runs.at(-1);
+    if (last?.[1] === i - 1) last[1] = i;
     else runs.push([i, i]);
   }
   return runs;
 }
 
-/** The runs of neighbouring cells that a tensor reads, in reading order: the first `limit` of them, how many there are, and the cells of each.
-    They are cut at the end of every row; with `join`, rows that meet are one run where there would be more than `limit`.
-    Cells read again count once. */
+/**
+ * Split dimensions into outer ones and the innermost one, if its elements are neighbours.
+ * @param {Dimension[]} dims
+ * @returns {[Dimension[], Dimension]}
+ */
+function splitRow(dims) {
+  const last = dims.at(-1) ?? [1, 1];
+  const isRow = last[0] === 1 || Math.abs(last[1]) === 1;
+  return isRow ? [dims.slice(0, -1), last] : [dims, [1, 1]];
+}
+
+/**
+ * Merge dimensions whose rows meet.
+ * @param {Dimension[]} dims
+ */
+function mergeRows(dims) {
+  /** @type {Dimension[]} */
+  const merged = [];
+  for (const [size, stride] of dims) {
+    const outer = merged.at(-1);
+    if (outer?.[1] === size * stride) merged.splice(-1, 1, [size * outer[0], stride]);
+    else merged.push([size, stride]);
+  }
+  return merged;
+}
+
+/** @param {Dimension[]} dims */
+const count = dims => dims.reduce((n, [size]) => n * size, 1);
+
+/**
+ * Return the runs of neighbouring cells that a tensor reads, in reading order: the first `limit` runs, how many there
+ * are in all, and the cells of each. A run ends with a row; with `join`, rows that meet are one run if there would be
+ * more than `limit`. A cell that is read twice counts once.
+ * @param {View} view
+ * @param {number} limit
+ * @param {boolean} [join]
+ */
 export function cellRuns({ shape, strides, offset }, limit, join = true) {
   if (shape.includes(0)) return { runs: [], total: 0, each: 0 };
-  const last = shape.length - 1;
-  const count = dims => dims.reduce((n, [d]) => n * d, 1);
-  const cut = dims => {
-    const end = dims.at(-1) ?? [1, 1];
-    return end[0] === 1 || Math.abs(end[1]) === 1 ? [dims.slice(0, -1), end] : [dims, [1, 1]];
-  };
-  const meet = dims =>
-    dims.reduce((done, [n, s]) => {
-      const up = done.at(-1);
-      if (up?.[1] === n * s) done.pop();
-      done.push([n * (up?.[1] === n * s ? up[0] : 1), s]);
-      return done;
-    }, []);
-  const dims = shape.map((n, d) => (strides[d] ? [n, strides[d]] : [1, 1])).filter(([n], d) => n > 1 || d === last);
-  let [outer, [each, way]] = cut(dims);
-  if (join && count(outer) > limit) [outer, [each, way]] = cut(meet(dims.filter(([n]) => n > 1)));
+  const all = shape.map((n, d) => /** @type {Dimension} */ (strides[d] ? [n, strides[d]] : [1, 1]));
+  const dims = all.filter(([n], d) => n > 1 || d === shape.length - 1);
+  let [outer, [each, stride]] = splitRow(dims);
+  if (join && count(outer) > limit) [outer, [each, stride]] = splitRow(mergeRows(dims.filter(([n]) => n > 1)));
   const total = count(outer);
+  /** @type {Run[]} */
   const runs = [];
   for (let r = 0; r < Math.min(total, limit); r++) {
     let rest = r;
-    let at = offset + Math.min(0, (each - 1) * way);
-    for (let d = outer.length - 1; d >= 0; d--) {
-      at += (rest % outer[d][0]) * outer[d][1];
-      rest = Math.floor(rest / outer[d][0]);
+    let first = offset + Math.min(0, (each - 1) * stride);
+    for (const [size, step] of outer.toReversed()) {
+      first += (rest % size) * step;
+      rest = Math.floor(rest / size);
     }
-    runs.push([at, at + each - 1]);
+    runs.push([first, first + each - 1]);
   }
   return { runs, total, each };
 }
 
-/** The lowest and the highest cell that a tensor reads. */
-export function cellBounds(tensor) {
-  let lo = tensor.offset;
-  let hi = tensor.offset;
-  tensor.shape.forEach((n, d) => {
-    const far = (n - 1) * tensor.strides[d];
-    if (far < 0) lo += far;
-    else hi += far;
-  });
-  return [lo, hi];
+/**
+ * Return the lowest and the highest cell that a tensor reads.
+ * @param {View} view
+ * @returns {Run}
+ */
+export function cellBounds({ shape, strides, offset }) {
+  const spans = shape.map((n, d) => (n - 1) * strides[d]);
+  const sum = test => spans.filter(test).reduce((total, span) => total + span, 0);
+  return [offset + sum(span => span < 0), offset + sum(span => span > 0)];
 }
 
-/** Whether a tensor reads cell `k`, without listing the cells it reads. */
-export function readsCell(tensor, k) {
-  if (tensor.shape.includes(0)) return false;
-  const dims = tensor.shape
-    .map((n, d) => [n, Math.abs(tensor.strides[d])])
-    .filter(([n, s]) => n > 1 && s)
-    .sort((a, b) => b[1] - a[1]);
-  const reach = dims.map((_, i) => dims.slice(i + 1).reduce((sum, [n, s]) => sum + (n - 1) * s, 0));
-  const gcd = (a, b) => (b ? gcd(b, a % b) : a);
-  const steps = dims.map((_, i) => dims.slice(i).reduce((g, [, s]) => gcd(g, s), 0));
-  const find = (i, rest) => {
+/** @type {(a: number, b: number) => number} */
+const gcd = (a, b) => (b ? gcd(b, a % b) : a);
+
+/**
+ * True if a tensor reads a cell: the distance from its lowest cell is a sum of multiples of its strides.
+ * @param {View} view
+ * @param {number} cell
+ */
+export function readsCell(view, cell) {
+  if (view.shape.includes(0)) return false;
+  const all = view.shape.map((n, d) => /** @type {Dimension} */ ([n, Math.abs(view.strides[d])]));
+  const dims = all.filter(([n, stride]) => n > 1 && stride).sort((a, b) => b[1] - a[1]);
+  const reach = dims.map((_, i) => dims.slice(i + 1).reduce((sum, [n, stride]) => sum + (n - 1) * stride, 0));
+  const divisors = dims.map((_, i) => dims.slice(i).reduce((g, [, stride]) => gcd(g, stride), 0));
+  const isSum = (i, rest) => {
     if (i === dims.length) return rest === 0;
-    if (rest % steps[i]) return false;
-    const [n, s] = dims[i];
-    for (let q = Math.max(0, Math.ceil((rest - reach[i]) / s)); q <= Math.min(n - 1, Math.floor(rest / s)); q++) {
-      if (find(i + 1, rest - q * s)) return true;
+    if (rest % divisors[i]) return false;
+    const [n, stride] = dims[i];
+    const most = Math.min(n - 1, Math.floor(rest / stride));
+    for (let q = Math.max(0, Math.ceil((rest - reach[i]) / stride)); q <= most; q++) {
+      if (isSum(i + 1, rest - q * stride)) return true;
     }
     return false;
   };
-  return find(0, k - cellBounds(tensor)[0]);
+  return isSum(0, cell - cellBounds(view)[0]);
 }
 
-/** Whether two tensors of one storage read a cell in common, without listing the cells they read. */
-export const shareCells = (a, b) =>
-  !b.shape.includes(0) &&
-  readsCell(
-    { shape: [...a.shape, ...b.shape], strides: [...a.strides, ...b.strides.map(s => -s)], offset: a.offset },
-    b.offset,
-  );
+/**
+ * True if two tensors of one storage read a cell in common. They do if one tensor of both shapes, with the strides of
+ * the second negated, reads the offset of the second.
+ * @param {View} a
+ * @param {View} b
+ */
+export function shareCells(a, b) {
+  if (b.shape.includes(0)) return false;
+  const strides = [...a.strides, ...b.strides.map(stride => -stride)];
+  return readsCell({ shape: [...a.shape, ...b.shape], strides, offset: a.offset }, b.offset);
+}

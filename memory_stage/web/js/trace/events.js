@@ -1,18 +1,24 @@
+/** How each kind of event changes memory. */
+
 import { indexRuns } from './cells.js';
 
-/** Replaces one entity of a group by a changed copy. */
+/** Replace an entity of memory by a changed copy. */
 function replaceEntity(group, id, step, fields) {
   const it = group.get(id);
   if (it) group.set(id, { ...it, ...fields, changed: step });
 }
 
-/** Parts of saved tensors that were copied go with the copy, or with what they are parts of. */
+/** Free copied parts of saved tensors. */
 function freeCopiedParts(memory, which, step) {
   for (const tensor of memory.parts.map(id => memory.tensors.get(id))) {
     if (tensor.freed === undefined && which(tensor)) replaceEntity(memory.tensors, tensor.id, step, { freed: step });
   }
 }
 
+/**
+ * Functions by the kind of an event. `step` is the step of the event, -1 before the first line.
+ * @type {Record<string, (memory: any, e: any, step: number) => void>}
+ */
 export const applyEvent = {
   storage(memory, e, step) {
     memory.storages.set(e.id, { ...e, version: e.version ?? 0, born: step, changed: step });
@@ -25,7 +31,7 @@ export const applyEvent = {
     for (const i of Object.keys(e.cells)) old[i] ??= st.values[i] ?? '';
     const ranges = e.ranges ?? indexRuns(Object.keys(e.cells).map(Number));
     const before = first ? { was: st.version, ranges: [], loose: [] } : st.wrote;
-    // of too many runs only the first and the last cell are told: some cells between them were written
+    // of too many runs the event names only the first and the last cell; some cells between them were written
     const loose = e.count < ranges.reduce((n, [lo, hi]) => n + hi - lo + 1, 0);
     const add = (now, are) => (are ? [...now, ...ranges] : now);
     const wrote = {
@@ -44,7 +50,7 @@ export const applyEvent = {
   tensor(memory, e, step) {
     memory.tensors.set(e.id, { ...e, born: step, changed: step });
   },
-  retensor(memory, { do: _, ...e }, step) {
+  retensor(memory, { do: _do, ...e }, step) {
     replaceEntity(memory.tensors, e.id, step, e);
   },
   name(memory, e, step) {
@@ -62,8 +68,8 @@ export const applyEvent = {
     memory.states.set(e.id, { ...e, born: step, changed: step });
   },
   names(memory, e, step) {
-    const st = memory.states.get(e.state);
-    if (st) memory.states.set(e.state, { ...st, names: e.names });
+    const state = memory.states.get(e.state);
+    if (state) memory.states.set(e.state, { ...state, names: e.names });
   },
   node(memory, e, step) {
     memory.nodes.set(e.id, { ...e, saved: [], born: step, changed: step });
@@ -89,7 +95,7 @@ export const applyEvent = {
         taken: undefined,
       });
     }
-    // a part: the saved tensor reads the rest where it was
+    // the copy has a part of the cells; the saved tensor reads the others where they were
     const id = `${e.id} ${storage}`;
     memory.parts = [...memory.parts, id];
     replaceEntity(memory.tensors, e.id, step, { taken: [...(tensor.taken ?? []), ...ranges] });

@@ -1,22 +1,52 @@
+/** Who refers to bytes of a storage, and whether saved numbers are still there. */
+
 import { shareCells } from './cells.js';
 
-/** A saved tensor is stale from the write on that made it so, long before backward looks. */
+/** @typedef {import('./types.d.ts').Frame} Frame */
+/** @typedef {import('./types.d.ts').Tensor} Tensor */
+/** @typedef {import('./types.d.ts').State} State */
+
+/**
+ * References to the bytes of a storage or of a tensor.
+ * @typedef {object} References
+ * @property {string | undefined} storage
+ * @property {Set<string>} ids of the tensors, saved ones too
+ * @property {Tensor[]} saved
+ * @property {Tensor[]} tensors that are not saved
+ * @property {Set<string>} nodes that saved them
+ * @property {import('./types.d.ts').Name[]} names
+ * @property {string} [only] the name that was asked for
+ */
+
+/**
+ * True if a saved tensor cannot be used any more. It is so from the write on, long before backward notices.
+ * @param {Tensor} tensor
+ */
 export const isStale = tensor => Boolean(tensor.stale) && tensor.freed === undefined;
 
-/** The numbers of a state are in memory while its storage is still at its version. */
-export const isOverwritten = (frame, state) => {
-  const at = frame.storages.get(state.storage);
-  return !at || at.freed !== undefined || at.version !== state.version;
-};
+/**
+ * True if the numbers of a state are not in memory: its storage is freed or at another version.
+ * @param {Pick<Frame, 'storages'>} frame
+ * @param {State} state
+ */
+export function isOverwritten(frame, state) {
+  const storage = frame.storages.get(state.storage);
+  return !storage || storage.freed !== undefined || storage.version !== state.version;
+}
 
-/** Who refers to the bytes of a storage, or of a tensor (saved ones too), in frame `f`: the storage's id, names, tensors, saved tensors
-    and the ids of the nodes that saved them. Of a tensor: those that read a cell it reads, itself among them. */
-export function referencesTo(frame, { storage, tensor }) {
-  const me = frame.tensors.get(tensor);
-  const at = me?.storage ?? storage;
-  const all = [...frame.tensors.values()].filter(
-    tensor => tensor.freed === undefined && tensor.storage === at && (!me || tensor === me || shareCells(tensor, me)),
-  );
+/**
+ * Return the references to a storage, or to a tensor: to the cells that it reads, itself included.
+ * @param {Frame} frame
+ * @param {{storage?: string, tensor?: string}} asked
+ * @returns {References}
+ */
+export function referencesTo(frame, { storage, tensor: id }) {
+  const asked = frame.tensors.get(id ?? '');
+  const at = asked?.storage ?? storage;
+  const all = [...frame.tensors.values()].filter(tensor => {
+    if (tensor.freed !== undefined || tensor.storage !== at) return false;
+    return !asked || tensor === asked || shareCells(tensor, asked);
+  });
   const ids = new Set(all.map(tensor => tensor.id));
   const saved = all.filter(tensor => tensor.saved);
   return {
@@ -25,23 +55,20 @@ export function referencesTo(frame, { storage, tensor }) {
     saved,
     tensors: all.filter(tensor => !tensor.saved),
     nodes: new Set(saved.map(tensor => tensor.node)),
-    names: [...frame.names.values()].filter(n => n.gone === undefined && ids.has(n.tensor)),
+    names: [...frame.names.values()].filter(name => name.gone === undefined && ids.has(name.tensor)),
   };
 }
 
-/** What a name stands for in frame `f`, in the form of `whoRefers`; undefined where the name is not there. */
-export function referencesOfName(frame, name) {
-  const n = frame.names.get(name);
-  const tensor = n && n.gone === undefined && frame.tensors.get(n.tensor);
-  return tensor
-    ? {
-        storage: tensor.storage,
-        ids: new Set([tensor.id]),
-        saved: [],
-        tensors: [tensor],
-        nodes: new Set(),
-        names: [n],
-        only: name,
-      }
-    : undefined;
+/**
+ * Return the references of a name; undefined if there is no such name in a frame.
+ * @param {Frame} frame
+ * @param {string | undefined} text
+ * @returns {References | undefined}
+ */
+export function referencesOfName(frame, text) {
+  const name = frame.names.get(text ?? '');
+  const tensor = name && name.gone === undefined && frame.tensors.get(name.tensor);
+  if (!tensor) return undefined;
+  const ids = new Set([tensor.id]);
+  return { storage: tensor.storage, ids, saved: [], tensors: [tensor], nodes: new Set(), names: [name], only: text };
 }

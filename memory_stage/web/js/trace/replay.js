@@ -1,84 +1,100 @@
+/**
+ * Replays a trace: from events to one frame for each step, without drawing.
+ *
+ * A frame never changes after it was returned, because a change replaces an entity by a copy. So frames share the
+ * entities that do not change. Memory is kept only at every 16th step; the memory of another frame is replayed from
+ * there when somebody reads it.
+ */
+
 import { applyEvent } from './events.js';
 
-const BEFORE = -1; // the "step" of what was there before the first line
+/** @typedef {import('./types.d.ts').Memory} Memory */
+/** @typedef {import('./types.d.ts').Frames} Frames */
 
-const GROUPS = ['names', 'tensors', 'storages', 'nodes', 'states', 'groups'];
+const BEFORE = -1; // the step of events before the first line
+const KEEP_EVERY = 16; // steps
+const PARTS = /** @type {const} */ (['names', 'tensors', 'storages', 'nodes', 'states', 'groups']);
 
-const KEEP_EVERY = 16;
-
-/** A map that notes which keys were set. */
+/** A map that collects the keys that were set. */
 class TrackedMap extends Map {
   touched = new Set();
-  set(key, it) {
-    this.touched?.add(key);
-    return super.set(key, it);
+
+  set(key, value) {
+    this.touched?.add(key); // undefined while the constructor of Map copies entries
+    return super.set(key, value);
   }
 }
 
 class Frame {
-  constructor(step, memory, { line, end, phase, say, note, out, allocated, peak, reserved, events }) {
-    Object.assign(this, {
-      step,
-      line,
-      end,
-      phase,
-      say,
-      note,
-      out,
-      allocated,
-      peak,
-      reserved,
-      error: events.find(e => e.do === 'raise')?.text ?? null,
-    });
-    this.memory = memory;
-  }
-  get flight() {
-    return this.memory(this.step).flight;
+  /**
+   * @param {number} step
+   * @param {(step: number) => Memory} memoryAt
+   * @param {import('./types.d.ts').Step} facts
+   */
+  constructor(step, memoryAt, { events, passes: _, ...facts }) {
+    const error = events.find(event => event.do === 'raise')?.text ?? null;
+    Object.assign(this, { step, ...facts, error });
+    this.step = step;
+    this.memoryAt = memoryAt;
   }
 }
 
-for (const group of GROUPS) {
-  Object.defineProperty(Frame.prototype, group, {
+for (const part of /** @type {const} */ ([...PARTS, 'flight'])) {
+  Object.defineProperty(Frame.prototype, part, {
     get() {
-      return this.memory(this.step)[group];
+      return this.memoryAt(this.step)[part];
     },
   });
 }
 
-/** The frames of a variant. `frames.walk(visit)` passes once through memory as it changes: visit(memory, step), where each group of memory
-    (a map) has `touched`, the keys set in this step. */
+/** Return a copy of memory whose parts are new maps. */
+function copy(memory, As) {
+  return { ...memory, ...Object.fromEntries(PARTS.map(part => [part, new As(memory[part])])) };
+}
+
+/**
+ * Return the frames of a variant. `frames.walk(visit)` replays all steps once and calls `visit(memory, step)`; the parts
+ * of that memory have the set `touched`, the keys that were set in the step.
+ * @param {Pick<import('./types.d.ts').Variant, 'before' | 'steps'>} variant
+ * @returns {Frames}
+ */
 export function replay({ before = [], steps }) {
-  const kept = [];
-  let last = -1;
+  const kept = []; // the memory after every 16th step
+  let last = -1; // the step of `held`
   let held;
-  const copy = (memory, As) => ({ ...memory, ...Object.fromEntries(GROUPS.map(g => [g, new As(memory?.[g])])) });
-  const take = (memory, step) => {
-    for (const [name, it] of memory.names) if (it.gone < step) memory.names.delete(name);
-    for (const e of steps[step].events) applyEvent[e.do]?.(memory, e, step);
+
+  const apply = (memory, step) => {
+    for (const [text, name] of memory.names) if (name.gone < step) memory.names.delete(text);
+    for (const event of steps[step].events) applyEvent[event.do]?.(memory, event, step);
   };
-  const at = step => {
+  const memoryAt = step => {
     if (step === last) return held;
-    const from = last < step && step - last < step % KEEP_EVERY ? last : step - (step % KEEP_EVERY);
-    held = copy(from === last ? held : kept[from / KEEP_EVERY], Map);
-    for (let i = from + 1; i <= step; i++) take(held, i);
+    const fromKept = step - (step % KEEP_EVERY);
+    const isNearer = last < step && step - last < step - fromKept;
+    const from = isNearer ? last : fromKept;
+    held = copy(isNearer ? held : kept[from / KEEP_EVERY], Map);
+    for (let i = from + 1; i <= step; i++) apply(held, i);
     last = step;
     return held;
   };
   const walk = visit => {
     const memory = copy({ flight: 0, parts: [] }, TrackedMap);
-    for (const e of before) applyEvent[e.do]?.(memory, e, BEFORE);
+    for (const event of before) applyEvent[event.do]?.(memory, event, BEFORE);
     steps.forEach((_, step) => {
-      take(memory, step);
+      apply(memory, step);
       visit(memory, step);
-      for (const g of GROUPS) memory[g].touched.clear();
+      for (const part of PARTS) memory[part].touched.clear();
       if (step % KEEP_EVERY === 0) kept[step / KEEP_EVERY] ??= copy(memory, Map);
     });
   };
-  return Object.assign(
-    steps.map((step, k) => new Frame(k, at, step)),
-    { walk },
-  );
+  const frames = steps.map((facts, step) => new Frame(step, memoryAt, facts));
+  return /** @type {Frames} */ (/** @type {unknown} */ (Object.assign(frames, { walk })));
 }
 
-/** What was touched of a group, with its keys left out. */
-export const touchedOf = group => [...group.touched].map(key => group.get(key)).filter(Boolean);
+/**
+ * Return the values whose keys were set in the current step, without those that were deleted.
+ * @template V
+ * @param {import('./types.d.ts').TrackedMap<V>} part
+ * @returns {V[]}
+ */
+export const touchedOf = part => [...part.touched].map(key => part.get(key)).filter(value => value !== undefined);

@@ -1,0 +1,175 @@
+/** The data of a trace (`memory_stage/trace/trace.schema.json`), and the state of memory that is replayed from it. */
+
+export interface Trace {
+  schema: string;
+  title: string;
+  ask: string | null;
+  device: string;
+  compare?: string | null;
+  opens?: string;
+  variants: Variant[];
+}
+
+export interface Variant {
+  id: string;
+  label: string;
+  code: string[];
+  policy?: string;
+  verdict: string | null;
+  truncated: string | null;
+  key?: number;
+  before?: Event[];
+  steps: Step[];
+}
+
+export interface Step {
+  line: number;
+  end: number;
+  phase: string;
+  say: string;
+  note?: string;
+  out?: string;
+  allocated: number;
+  peak: number;
+  reserved?: number;
+  passes?: [line: number, n: number][];
+  events: Event[];
+}
+
+/** A change of memory; `do` names its kind, and the schema lists the other properties. */
+export interface Event {
+  do: string;
+  [property: string]: any;
+}
+
+/** Cells of a storage, the first and the last. */
+export type Run = [first: number, last: number];
+
+/** The cells that a tensor reads, counted in elements of its storage. */
+export interface View {
+  shape: number[];
+  strides: number[];
+  offset: number;
+}
+
+/** An entity of memory; every change replaces it by a copy. */
+interface Entity {
+  id: string;
+  /** Step that made it; -1 before the first line. */
+  born: number;
+  /** Step that changed it last. */
+  changed: number;
+  freed?: number;
+}
+
+export interface Storage extends Entity {
+  length: number;
+  itemsize: number;
+  bytes: number;
+  dtype: string;
+  device?: string;
+  label?: string;
+  borrowed?: boolean;
+  version: number;
+  values: Record<string, string>;
+  wrote?: Write;
+}
+
+/** The writes of one step to a storage. */
+export interface Write {
+  at: number;
+  was: number;
+  old: Record<string, string>;
+  ranges: Run[];
+  loose: Run[];
+}
+
+export interface Tensor extends Entity, View {
+  storage: string;
+  dtype: string;
+  elements?: View | null;
+  stop_gradient: boolean;
+  leaf: boolean;
+  outside?: string;
+  holder?: string;
+  saved?: boolean;
+  node: string;
+  what: string;
+  state: string | null;
+  version: number;
+  copy?: boolean;
+  marks?: boolean;
+  inferred?: boolean;
+  part?: string;
+  /** Runs of cells that a copy preserves. */
+  taken?: Run[];
+  stale?: 'lost' | 'moved';
+  unnoticed?: boolean;
+}
+
+export interface Name {
+  name: string;
+  tensor: string;
+  kind: 'name' | 'line' | 'grad';
+  changed: number;
+  gone?: number;
+}
+
+export interface GraphNode extends Entity {
+  op: string;
+  line: number;
+  ins: string[];
+  out: string;
+  saved: string[];
+  unknown?: boolean;
+  ran?: number;
+  failed?: number;
+  dropped?: number;
+}
+
+export interface State extends Entity {
+  label: string;
+  storage: string;
+  version: number;
+  names: string[];
+  grad?: string;
+  gradAt?: number;
+  dropped?: number;
+}
+
+export interface Group {
+  id: string;
+  names: string[];
+  states: string[];
+  changed: number;
+}
+
+export interface Memory {
+  names: Map<string, Name>;
+  tensors: Map<string, Tensor>;
+  storages: Map<string, Storage>;
+  nodes: Map<string, GraphNode>;
+  states: Map<string, State>;
+  groups: Map<string, Group>;
+  /** Bytes of gradients that backward has not passed on. */
+  flight: number;
+  /** Ids of saved tensors that are copies of parts. */
+  parts: string[];
+}
+
+/** A part of memory with the keys that were set in the current step. */
+export interface TrackedMap<V> extends Map<string, V> {
+  touched: Set<string>;
+}
+
+export type TrackedMemory = { [K in keyof Memory]: Memory[K] extends Map<string, infer V> ? TrackedMap<V> : Memory[K] };
+
+export type Walk = (visit: (memory: TrackedMemory, step: number) => void) => void;
+
+/** A step with memory as it is after the step. */
+export interface Frame extends Readonly<Memory>, Omit<Step, 'events' | 'passes'> {
+  step: number;
+  error: string | null;
+}
+
+export type Frames = Frame[] & { walk: Walk };
