@@ -1,16 +1,16 @@
-r"""The stage: memory, step by step, as a recording that a page, a notebook or a file shows.
+r"""Show the memory of a program step by step, in a page, a notebook or a file.
 
     import memory_stage as stage
     stage.record("x = mt.ones([3])\nx.add_(1.0)")
 
-* :mod:`~memory_stage.engines` says what is asked of an engine, and answers for this one;
-* :mod:`~memory_stage.model` keeps what each line of a program did to memory;
-* :mod:`~memory_stage.sentences` says it in sentences;
-* :mod:`~memory_stage.recorder` runs the program, and makes a trace of both;
-* the picture is drawn by one script, ``web/js/stage*.js``, in a page and, for what is shown without scripts, in V8;
-* :mod:`~memory_stage.figures` are the figures beside it.
-
-May import: all that stands below ``stage``, and ``minitensor`` itself. Nothing in the engine imports this package.
+* :mod:`~memory_stage.engines` adapts minitensor, PyTorch and Paddle to one protocol.
+* :mod:`~memory_stage.model` keeps the storages, tensors, saved tensors and the graph of a run.
+* :mod:`~memory_stage.sentences` describes each step.
+* :mod:`~memory_stage.recorder` runs the program and writes a trace.
+* :mod:`~memory_stage.web` shows a trace. One script draws the pictures, in a page and, for readers without scripts,
+  in V8.
+* :mod:`~memory_stage.explanation` reports each in-place operation with reasons and advice.
+* :mod:`~memory_stage.figures` draws further figures in the same style.
 """
 
 from memory_stage.api import Stage, compare, explain, record, save, trace

@@ -259,7 +259,7 @@ def compare(
     All start with the same random numbers and, if no policy is given, with the current one; both are restored.
 
     A variant's verdict sums up the report of its in-place operations (free, copies 8 bytes, refused, stale). If it has
-    none, the verdict says which names share memory.
+    none, the verdict names the variables that share memory.
 
     Args:
         programs: label -> program; or one program, which is run under each of ``policies``.

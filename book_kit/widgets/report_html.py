@@ -9,9 +9,9 @@ import html
 from typing import Any
 
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.rows import Row
+from memory_stage.explanation.report_rows import Row
 from memory_stage.explanation.text import details, summary, verdict, versions
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.verdict import Verdict
 from memory_stage.web.embed import page_assets, prose
 
 #: How a verdict is marked, besides its word: a sign, and the class that colours it.

@@ -1,4 +1,4 @@
-"""Advise what to write instead of a line of PyTorch or Paddle: if possible, the line itself, rewritten.
+"""Advise a replacement for a line of PyTorch or Paddle: if possible, the line itself, rewritten.
 
 The rules depend on the text of the line and on the row. They use PyTorch's names; :mod:`.paddle_spelling` translates.
 """
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from memory_stage.explanation.paddle_spelling import respelled
+from memory_stage.explanation.report_rows import Row
 from memory_stage.explanation.rewrite import out_of_place
-from memory_stage.explanation.rows import Row
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.verdict import Verdict
 
 Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 
@@ -45,7 +45,7 @@ NOTHING = About()
 
 
 def instead(row: Row, code: list[str], about: About = NOTHING) -> str:
-    """Return a sentence that says what to write instead, or "" if nothing is wrong."""
+    """Return a sentence that advises a replacement for the line, or "" if nothing is wrong."""
     said = _instead(row, code, about)
     return respelled(said) if about.package == "paddle" else said
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from memory_stage.explanation.rows import Row, SavedTensor, SourceLine
+from memory_stage.explanation.report_rows import Row, SavedTensor, SourceLine
 from memory_stage.model.entries import SaveEntry, TensorEntry
 
 #: The part of torch's error that names the tensor's shape, its current version and the saved version.
@@ -76,7 +76,7 @@ def the_saved(saves: list[SaveEntry]) -> str:
 
 
 def what_became_stale(victims: list[SaveEntry]) -> str:
-    """Say which saved tensors a write overwrote and which are stale by the version alone; "" if there are none."""
+    """Name the saved tensors that a write overwrote, and those stale by the version alone; "" if there are none."""
     lost = [save for save in victims if save.stale == "lost"]
     moved = [save for save in victims if save.stale == "moved"]
     sentences = []

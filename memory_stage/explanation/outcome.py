@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.verdict import Verdict
 from memory_stage.trace.amounts import bytes_text
 
 #: The recorder's words for a run whose names share no memory.

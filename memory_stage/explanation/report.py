@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.explanation.rows import Row, Totals
+from memory_stage.explanation.report_rows import Row, Totals
 from memory_stage.explanation.text import as_text
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.verdict import Verdict
 
 #: The name and version of the format of ``to_json``, which ``report.schema.json`` describes.
 SCHEMA = "explain/1"

@@ -38,7 +38,7 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
 
 
 def sentence_about(apart: TensorEntry) -> str:
-    """Say what gradients through such a tensor are worth."""
+    """Describe the gradients through such a tensor."""
     name = f"`{apart.short_name}`"
     if apart.look["stop_gradient"]:
         return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."

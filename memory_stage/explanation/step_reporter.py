@@ -28,9 +28,9 @@ from memory_stage.explanation.entry_phrases import (
     who_wrote,
 )
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.rows import Row, SourceLine, TensorView
+from memory_stage.explanation.report_rows import Row, SourceLine, TensorView
 from memory_stage.explanation.separate_histories import histories_apart, package_of, sentence_about, size_of
-from memory_stage.explanation.verdicts import Verdict, in_order
+from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.model.changes import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import SaveEntry, TensorEntry
 from memory_stage.model.finished_step import Done

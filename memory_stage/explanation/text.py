@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from memory_stage.explanation.rows import Row, Totals
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.report_rows import Row, Totals
+from memory_stage.explanation.verdict import Verdict
 from memory_stage.trace.amounts import bytes_text
 
 WIDTH = 110

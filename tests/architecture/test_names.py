@@ -118,12 +118,10 @@ REPEATED_FILES = {
     "recording.py",
     "refusals.py",
     "report.py",
-    "rows.py",
     "running.py",
     "saved.py",
     "states.py",
     "threads.py",
-    "verdicts.py",
     "writes.py",
 }
 

@@ -10,7 +10,7 @@ import pytest
 from memory_stage.api import run_and_release
 from memory_stage.explanation.paddle_spelling import respelled
 from memory_stage.explanation.step_reporter import StepReporter
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.verdict import Verdict
 from tests.peers.paddle_classics import FAILING, SILENT, START, fixed, source
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")

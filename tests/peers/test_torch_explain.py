@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from memory_stage.api import explain, run_and_release  # noqa: E402
 from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
-from memory_stage.explanation.verdicts import Verdict  # noqa: E402
+from memory_stage.explanation.verdict import Verdict  # noqa: E402
 from tests.peers.classics import CLASSICS, fixed  # noqa: E402
 
 NAMES = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}

@@ -14,7 +14,7 @@ import numpy as np  # noqa: E402
 
 from memory_stage.api import run_and_release  # noqa: E402
 from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
-from memory_stage.explanation.verdicts import Verdict  # noqa: E402
+from memory_stage.explanation.verdict import Verdict  # noqa: E402
 
 
 def reported(program: str):

@@ -7,9 +7,9 @@
     ...
     >>> print(mt.explain(program))
 
-Each row says which tensors the operation's backward needs and why (it quotes the derivative table), how memory
-changed, which saved tensors became stale, and which way would be cheaper or safer. Its verdict is one of a fixed set,
-:class:`Verdict`: whether the operation is free, copies, is refused or makes a saved tensor stale.
+Each row names the tensors that the operation's backward needs and the reason (it quotes the derivative table), the
+change of memory, the saved tensors that became stale, and a cheaper or safer way. Its :class:`Verdict` is one of a
+fixed set: the operation is free, copies, is refused, makes a saved tensor stale, and so on.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any
 
 from memory_stage.explanation.minitensor.listener import Listener
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.rows import Row
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.report_rows import Row
+from memory_stage.explanation.verdict import Verdict
 from minitensor.engine.events import watching
 from minitensor.memory.reachable_names import in_reach, others_in_reach
 

@@ -1,4 +1,4 @@
-"""Advise a cheaper or safer way to write an in-place operation, from what the operation did."""
+"""Advise a cheaper or safer way to write an in-place operation, from its effects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Facts:
         preserved: kept for other operations.
         preservable: bytes of the stale tensors that "copy_on_write" would have preserved.
         lost: for each saved tensor that became stale, True if bytes of it were overwritten.
-        by: the caller of the operation, as in :class:`~memory_stage.explanation.rows.Row`.
+        by: the caller of the operation, as in :class:`~memory_stage.explanation.report_rows.Row`.
     """
 
     op: str

@@ -19,8 +19,8 @@ from memory_stage.explanation.minitensor.lost_saves import Taken, moved, preserv
 from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
 from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_happened
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.rows import Row, SavedTensor, SourceLine, TensorView
-from memory_stage.explanation.verdicts import Verdict, in_order
+from memory_stage.explanation.report_rows import Row, SavedTensor, SourceLine, TensorView
+from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import Room
 from minitensor.engine.core.history import Leaf, Node, Saved, peek

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.explanation.rows import SavedTensor, SourceLine
+from memory_stage.explanation.report_rows import SavedTensor, SourceLine
 from minitensor.engine.autograd.context import GUARD
 from minitensor.engine.core.history import Node, Saved
 from minitensor.engine.core.regions import address
@@ -99,7 +99,7 @@ def _was_right(storage: Storage, version: int) -> bool:
 
 
 def _saved_of(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
-    """Yield what living nodes have saved of ``storage``: node, position in its ``saved``, and the entry there."""
+    """Yield the tensors on ``storage`` that living nodes have saved: node, position in its ``saved``, entry there."""
     for link in storage.savers or ():
         node = link()
         if node is None or node.saved is FREED or node.op is GUARD:

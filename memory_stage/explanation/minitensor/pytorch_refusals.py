@@ -14,7 +14,7 @@ from typing import Any
 
 from memory_stage.explanation.minitensor.pytorch_origins import Origins
 from memory_stage.explanation.minitensor.pytorch_overlaps import ArrayExtent, extents, reads_a_part
-from memory_stage.explanation.rows import SourceLine
+from memory_stage.explanation.report_rows import SourceLine
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor

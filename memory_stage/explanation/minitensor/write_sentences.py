@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_stage.explanation.minitensor.alternatives import UNRECORDED
-from memory_stage.explanation.rows import Row, SavedTensor
-from memory_stage.explanation.verdicts import Verdict
+from memory_stage.explanation.report_rows import Row, SavedTensor
+from memory_stage.explanation.verdict import Verdict
 from memory_stage.trace.amounts import bytes_text
 
 MOST_NAMED = 3  # savers that a sentence names
