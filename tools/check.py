@@ -29,6 +29,7 @@ STEPS: dict[str, list[str]] = {
     "layers": ["lint-imports", "--no-cache", "--no-logo"],
     "types": ["mypy"],
     "spelling": ["codespell"],
+    "js": ["python", "tools/js.py"],
     "language": ["python", "tools/plain_language.py"],
 }
 TESTS = "tests"

@@ -27,11 +27,12 @@ test('the items of a generation hold every operation once', () => {
   for (const [name, gen] of generations()) {
     const members = gen.items.flatMap(item => item.members.map(node => node.id));
     assert.deepEqual(members.toSorted(), [...gen.nodes.keys()].toSorted(), name);
-    if (gen.nodes.size <= MOST_NODES)
+    if (gen.nodes.size <= MOST_NODES) {
       assert.ok(
         gen.items.every(item => item.members.length === 1),
         name,
       );
+    }
   }
 });
 

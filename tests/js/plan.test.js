@@ -24,8 +24,9 @@ test('a tensor has a hue, and two aliases that live at the same time have differ
       const rivals = lives.slice(0, i).filter(b => found.variants.some((_, v) => isTogether(a, b, v)));
       const aliases = rivals.filter(b => [...b.storages].some(id => a.storages.has(id)));
       if (aliases.length >= HUES) return; // more than there are hues
-      for (const b of aliases)
+      for (const b of aliases) {
         assert.notEqual(plan.hues.get(a.id), plan.hues.get(b.id), `${name}: ${a.id} and ${b.id}`);
+      }
       pairs += aliases.length;
     });
   }
@@ -68,11 +69,12 @@ test('all steps of one backward share a window, and every other step has its own
       const [a, b] = windowOf(frames, k);
       assert.ok(a <= k && k <= b, name);
       if (phase !== 'backward') assert.deepEqual([a, b], [k, k], name);
-      else
+      else {
         assert.ok(
           variant.steps.slice(a, b + 1).every(step => step.phase === 'backward'),
           name,
         );
+      }
       for (const outside of [a - 1, b + 1]) {
         if (phase === 'backward') assert.notEqual(variant.steps[outside]?.phase, 'backward', name);
       }

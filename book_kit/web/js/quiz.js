@@ -1,6 +1,6 @@
 /**
- * `<predict-first data-right="1" data-name="...">`: turns the plain question inside it into a form with radio buttons, a
- * Check button, the mistake in a wrong choice, and a way into the stage that shows the answer.
+ * `<predict-first data-right="1" data-name="...">`: turns the plain question inside it into a form with radio buttons,
+ * a Check button, the mistake in a wrong choice, and a way into the stage that shows the answer.
  */
 
 import { stored, update } from './lib/storage.js';

@@ -169,7 +169,8 @@ function drawAllocator(data, { step: k }, width) {
   const barW = Math.max(1, Math.min(36, pitch - Math.min(4, pitch / 4)));
   let out = svgPath(`M0 ${base}H${width}`, stroke('line', 1));
   const bar = i => `M${px(middle(i) - barW / 2)} ${base}V${px(y(frames[i].allocated))}h${px(barW)}V${base}z`;
-  out += `<path d="${frames.map((_, i) => (i === k ? '' : bar(i))).join('')}" style="fill:${paint('line')}"/><path d="${bar(k)}" style="fill:${paint('ink')}"/>`;
+  const others = frames.map((_, i) => (i === k ? '' : bar(i))).join('');
+  out += `<path d="${others}" style="fill:${paint('line')}"/><path d="${bar(k)}" style="fill:${paint('ink')}"/>`;
   out +=
     svgPath(
       stairs(
@@ -373,7 +374,10 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
       y,
       bw,
       h,
-      `fill:${hue && !small ? paint(`t${colorOf(hue)}`) : `url(#${prefix}a${hue})`};${stroke(bw > 3 ? 'line' : areaEdge(hue), bw > 3 ? 1 : 0.5)}`,
+      [
+        `fill:${hue && !small ? paint(`t${colorOf(hue)}`) : `url(#${prefix}a${hue})`}`,
+        stroke(bw > 3 ? 'line' : areaEdge(hue), bw > 3 ? 1 : 0.5),
+      ].join(';'),
     );
     if (!small) {
       out += svgRect(

@@ -19,7 +19,8 @@ export function areaDef(prefix, hue) {
     7: [9, 9, `<circle cx="4.5" cy="4.5" r="2.2" style="fill:none;${stroke(a, 1.1)}"/>`],
     8: [8, 8, line('M0 4H8M4 0V8', 0.8)],
   }[hue];
-  return `<pattern id="${prefix}a${hue}" width="${w}" height="${h}" patternUnits="userSpaceOnUse">${svgRect(0, 0, w, h, `fill:${paint(t)}`)}${mark}</pattern>`;
+  const size = `width="${w}" height="${h}" patternUnits="userSpaceOnUse"`;
+  return `<pattern id="${prefix}a${hue}" ${size}>${svgRect(0, 0, w, h, `fill:${paint(t)}`)}${mark}</pattern>`;
 }
 
 export const areaEdge = hue => (hue ? `a${colorOf(hue)}` : 'node');

@@ -58,6 +58,7 @@ export function figureHtml(kind, data, at, name) {
  */
 export function tableHtml({ caption, head, rows }) {
   const heads = head.map((text, i) => `<th scope="col"${numeric(i)}>${escapeHtml(text)}</th>`).join('');
+  /** @param {string[]} row */
   const rowHtml = ([first, ...others]) => {
     const cells = others.map(text => `<td class="num">${escapeHtml(text)}</td>`).join('');
     return `<tr><th scope="row">${escapeHtml(first)}</th>${cells}</tr>`;

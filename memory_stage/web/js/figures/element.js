@@ -9,7 +9,7 @@
 
 import STYLE from '../../css/figures.css';
 import { themeCss } from '../shared/colors.js';
-import { KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
+import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
 import { escapeHtml, markedUp } from '../shared/text.js';
 import { figureHtml, tableHtml } from './element-html.js';
 import { FIGURES, widthFor } from './figures.js';
@@ -27,8 +27,10 @@ function styleSheet() {
   return sheet;
 }
 
-// V8 without a page has no elements
-class MemoryFigure extends (globalThis.HTMLElement ?? Object) {
+class MemoryFigure extends ElementBase {
+  /** @type {((choices: any) => void) | undefined} a live kernel takes the reader's choices */
+  wish;
+
   connectedCallback() {
     if (this.shadowRoot) return this.watch();
     if (this.given) return this.start(this.given);
@@ -198,7 +200,7 @@ class MemoryFigure extends (globalThis.HTMLElement ?? Object) {
   /** Draw the picture with the function that draws the fallback. The stops of the slider are its columns. */
   draw() {
     const { kind, shown, at } = this;
-    const focused = this.shadowRoot.activeElement?.dataset.pick;
+    const focused = /** @type {HTMLElement} */ (this.shadowRoot.activeElement)?.dataset.pick;
     const width = widthFor(this.$('.pic').clientWidth);
     this.$('.pic').innerHTML = kind.draw(shown, at, width);
     if (kind.slider) {

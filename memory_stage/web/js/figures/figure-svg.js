@@ -2,8 +2,11 @@ import { themeCss } from '../shared/colors.js';
 import { escapeHtml, hash, withoutBackticks } from '../shared/text.js';
 
 const FIGURE_CSS =
-  `${themeCss('.memory-figure-picture')}.memory-figure-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
-  '.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
+  `${themeCss(
+    '.memory-figure-picture',
+  )}.memory-figure-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
+  `.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}` +
+  `@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}`;
 
 /** Puts values into a template: "{a} of {b}". A value is put in once, whatever it holds. */
 export const fillTemplate = (template, values) => template.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
@@ -14,7 +17,9 @@ export const figureId = (...parts) => `f${hash(parts.join(' '))}`;
 export function figureSvg(width, H, label, defs, body) {
   H = Math.ceil(H);
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-figure-picture" width="${width}" height="${H}" viewBox="0 0 ${width} ${H}" role="img" aria-label="${escapeHtml(withoutBackticks(label))}" style="font:13px var(--sans,sans-serif);background:none">` +
+    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-figure-picture" width="${width}" height="${H}" ` +
+    `viewBox="0 0 ${width} ${H}" role="img" aria-label="${escapeHtml(withoutBackticks(label))}" ` +
+    'style="font:13px var(--sans,sans-serif);background:none">' +
     `<style>${FIGURE_CSS}</style><defs>${defs}</defs>${body}</svg>`
   );
 }

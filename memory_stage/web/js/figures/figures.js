@@ -13,12 +13,12 @@ import { whatFits } from './what-fits.js';
  * @property {(data: any, at: any) => string} say returns the sentence
  * @property {(data: any, at: any, width: number) => string} draw returns a complete SVG
  * @property {(data: any, at: any) => {caption: string, head: string[], rows: string[][]}[]} tables
- * @property {[string, string][]} legend terms and their meanings
+ * @property {string[][]} legend terms and their meanings
  * @property {(data: any, at: any) => any} [renew] returns the choices after new data of the same kind
  * @property {(data: any, at: any) => number} [steps] returns how many events there are
  * @property {(data: any, at: any) => string} [label] returns the current event
  * @property {(data: any, at: any) => string[]} [list] returns a sentence for each event
- * @property {(data: any, at: any) => [string, number][]} [jumps] returns the words of buttons, and their events
+ * @property {(data: any, at: any) => any[][]} [jumps] returns the words of buttons, and their events
  * @property {(data: any, at?: any) => any} [choices] returns the table of choices, or a false value
  * @property {(data: any, at: any, row: number) => any} [choose] returns the changes after a row was chosen
  * @property {(at: any) => number} [chosen] returns the chosen row
@@ -27,7 +27,7 @@ import { whatFits } from './what-fits.js';
  * @property {(data: any, at: any, field: string, value: string) => any} [set] returns the changes after an input
  * @property {(data: any, at: any, pick: string) => any} [pick] returns the changes after a click on a part
  * @property {(data: any, at: any, x: number, y: number, width: number) => any} [point] the same, anywhere else
- * @property {(data: any, at: any, width: number) => [number, number]} [slider] returns its left end and its width
+ * @property {(data: any, at: any, width: number) => number[]} [slider] returns its left end and its width
  */
 
 /** @type {Record<string, Figure>} */

@@ -12,11 +12,13 @@ export const memoryMeter = {
   legend: [
     [
       'bar',
-      'the device: filled is in use, hatched is reserved and free, white is not reserved. The upright line is the peak.',
+      'the device: filled is in use, hatched is reserved and free, white is not reserved. ' +
+        'The upright line is the peak.',
     ],
     [
       'columns',
-      'what is allocated (filled) and reserved (hatched above it) after each of the last cells, and how what is allocated changed.',
+      'what is allocated (filled) and reserved (hatched above it) after each of the last cells, ' +
+        'and how what is allocated changed.',
     ],
   ],
   tables: data => [
@@ -74,7 +76,7 @@ function drawMeter(data, at, width) {
     );
   }
   Y += 40;
-  // a bar for each of the last cells: what is allocated and reserved after it, and the change in words for as many as there is room
+  // a bar for each of the last cells, and the change of allocated bytes in words where there is room
   const top = Math.max(1, ...cells.map(c => Math.max(c.allocated, c.reserved)));
   const H = 44;
   const base = Y + 16 + H;

@@ -74,12 +74,15 @@ export const strideExplorer = {
   fields: data =>
     `${
       (data.views.length > 1
-        ? `<label>view<select data-set="view">${data.views.map((v, i) => `<option value="${i}">${escapeHtml(v.label)}</option>`).join('')}<option value="own" disabled>own numbers</option></select></label>`
+        ? `<label>view<select data-set="view">${data.views
+            .map((v, i) => `<option value="${i}">${escapeHtml(v.label)}</option>`)
+            .join('')}<option value="own" disabled>own numbers</option></select></label>`
         : '') +
       ['shape', 'strides', 'offset']
         .map(
           f =>
-            `<label>${f}<input data-set="${f}" size="${f === 'offset' ? 3 : 11}" autocomplete="off" spellcheck="false"></label>`,
+            `<label>${f}<input data-set="${f}" size="${f === 'offset' ? 3 : 11}" autocomplete="off" ` +
+            'spellcheck="false"></label>',
         )
         .join('')
     }<fieldset><legend>index</legend></fieldset>`,

@@ -178,7 +178,8 @@ function drawTimeline(data, at, width) {
   bands.forEach((band, i) => {
     const above = s.held[i].map((b, j) => b + below[j]);
     if (!s.held[i].some(b => b > 0)) return;
-    out += `<path d="${stairs(above, x, y)}${stairsBack(below, x, y)}Z" style="${areaFill(prefix, band.hue)};${stroke(areaEdge(band.hue), 1)};stroke-linejoin:round"/>`;
+    const style = `${areaFill(prefix, band.hue)};${stroke(areaEdge(band.hue), 1)};stroke-linejoin:round`;
+    out += `<path d="${stairs(above, x, y)}${stairsBack(below, x, y)}Z" style="${style}"/>`;
     labels += bandLabel(band, below, above, x, y, [x(k), x(k + 1), px0]);
     below = above;
   });
@@ -189,7 +190,7 @@ function drawTimeline(data, at, width) {
     const d = stairs(other.total, x, y);
     out +=
       svgPath(d, stroke('paper', 4.5)) +
-      svgPath(d, stroke('ink', 1.75, RUN_DASHES[(r - (r > at.run)) % RUN_DASHES.length]));
+      svgPath(d, stroke('ink', 1.75, RUN_DASHES[(r - Number(r > at.run)) % RUN_DASHES.length]));
   });
   out += svgPath(stairs(s.peak, x, y), stroke('ink', 2)) + labels;
 
@@ -255,7 +256,7 @@ function drawTimeline(data, at, width) {
   runs.forEach((r, i) => {
     if (i !== at.run) {
       rows.push({
-        mark: lineMark(stroke('ink', 1.75, RUN_DASHES[(i - (i > at.run)) % RUN_DASHES.length])),
+        mark: lineMark(stroke('ink', 1.75, RUN_DASHES[(i - Number(i > at.run)) % RUN_DASHES.length])),
         text: data.runs[i].label,
         value: bytesText(r.top),
       });
@@ -266,7 +267,7 @@ function drawTimeline(data, at, width) {
   return figureSvg(width, H, timeline.say(data, at), defs, out + legend.svg);
 }
 
-/** A band's name on the longest stretch where it is high enough, on a plate that keeps the pattern from the letters, beside the lines at `avoid`. */
+/** Return the name of a band on its longest stretch that is high enough, on a plate, away from the lines at `avoid`. */
 function bandLabel(band, below, above, x, y, avoid) {
   let best = null;
   let from = 0;

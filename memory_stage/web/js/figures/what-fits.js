@@ -26,7 +26,8 @@ export const whatFits = {
   legend: [
     [
       'bars',
-      'bytes allocated at the peak, for each program; dotted: what the allocator reserves; the line is the capacity. Red with a cross: does not fit.',
+      'bytes allocated at the peak, for each program; dotted: what the allocator reserves; ' +
+        'the line is the capacity. Red with a cross: does not fit.',
     ],
     ['grid', 'the same for every choice; a click chooses.'],
     ['cache given back', 'fits only because the allocator gives unused segments back before it asks for more.'],
@@ -44,7 +45,8 @@ export const whatFits = {
     `${['batch', 'size']
       .map(
         f =>
-          `<label class="slide"><span>${escapeHtml(data[`${f}Name`])} <b></b></span><input type="range" min="0" step="1" data-set="${f}" aria-label="${escapeHtml(data[`${f}Name`])}"></label>`,
+          `<label class="slide"><span>${escapeHtml(data[`${f}Name`])} <b></b></span>` +
+          `<input type="range" min="0" step="1" data-set="${f}" aria-label="${escapeHtml(data[`${f}Name`])}"></label>`,
       )
       .join('')}<label>capacity<select data-set="capacity"></select></label>${
       data.live
@@ -101,11 +103,14 @@ export const whatFits = {
     };
     if (e.refused) return fillTemplate(t.refused, values);
     const most = data.batches.findLastIndex((_, b) => outcomeOf(data, at, at.kind, b).fits);
-    return `${fillTemplate(e.released ? t.released : e.fits ? t.fits : t.fails, values)} ${most < 0 ? fillTemplate(t.none, values) : fillTemplate(t.most, { ...values, batch: data.batches[most] })}`;
+    const outcome = fillTemplate(e.released ? t.released : e.fits ? t.fits : t.fails, values);
+    return `${outcome} ${fillTemplate(most < 0 ? t.none : t.most, { ...values, batch: data.batches[Math.max(0, most)] })}`;
   },
   tables: (data, at) => [
     {
-      caption: `${data.kinds[at.kind].label}: bytes at the peak, and whether they fit in ${capacityText(data.capacities[at.capacity])}`,
+      caption:
+        `${data.kinds[at.kind].label}: bytes at the peak, ` +
+        `and whether they fit in ${capacityText(data.capacities[at.capacity])}`,
       head: [`${data.sizeName} \\ ${data.batchName}`, ...data.batches.map(String)],
       rows: data.sizes.map((size, s) => [
         `${size}`,

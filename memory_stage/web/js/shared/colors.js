@@ -23,9 +23,11 @@ export function themeCss(selector) {
   const within = ancestors => ancestors.map(ancestor => `${ancestor} ${selector}`).join(',');
   return (
     `${tokenRule(selector, light, 'light')}${selector}{--sans:${SANS};--mono:${MONO}}` +
-    `@media screen{@media (prefers-color-scheme:dark){${tokenRule(selector, dark, 'dark')}}` +
-    tokenRule(within(['[data-theme=light]', '[data-jp-theme-light=true]']), light, 'light') +
-    `${tokenRule(within(['[data-theme=dark]', '[data-jp-theme-light=false]']), dark, 'dark')}}`
+    `@media screen{@media (prefers-color-scheme:dark){${tokenRule(selector, dark, 'dark')}}${tokenRule(
+      within(['[data-theme=light]', '[data-jp-theme-light=true]']),
+      light,
+      'light',
+    )}${tokenRule(within(['[data-theme=dark]', '[data-jp-theme-light=false]']), dark, 'dark')}}`
   );
 }
 

@@ -1,5 +1,8 @@
 /** An element on its page: the keys of a notebook, the theme, the width and printing. */
 
+/** The base class of elements; V8 without a page has none. */
+export const ElementBase = /** @type {typeof HTMLElement} */ (globalThis.HTMLElement ?? Object);
+
 /** JupyterLab leaves its keyboard shortcuts to an element with this attribute. */
 export const KEYS_ATTRIBUTE = 'data-lm-suppress-shortcuts';
 

@@ -101,7 +101,8 @@ export function arrowHead(x, y, direction, token, size = 5) {
  */
 export function cross(x, y, radius = 4.5) {
   const [left, right, top, bottom] = [x - radius + 1, x + radius - 1, y - radius + 1, y + radius - 1].map(px);
-  const circle = `<circle cx="${px(x)}" cy="${px(y)}" r="${radius + 3.5}" style="fill:${paint('paper')};${stroke('red', 1.5)}"/>`;
+  const style = `fill:${paint('paper')};${stroke('red', 1.5)}`;
+  const circle = `<circle cx="${px(x)}" cy="${px(y)}" r="${radius + 3.5}" style="${style}"/>`;
   return circle + svgPath(`M${left} ${top}L${right} ${bottom}M${right} ${top}L${left} ${bottom}`, stroke('red', 2));
 }
 

@@ -38,7 +38,8 @@ export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 }
     peak = stair(peak, step, s.peak);
     if (reserves) reserved = stair(reserved, step, s.reserved ?? 0);
   });
-  if (past) out += `<path d="${past}" style="fill:${paint('line')}"/>`; // one shape: hundreds of bars take a browser longer than all the rest
+  // one shape, because hundreds of bars take a browser longer than all the rest
+  if (past) out += `<path d="${past}" style="fill:${paint('line')}"/>`;
   const end = `H${px(Math.min(width, x(at) + barW / 2))}`;
   if (reserves) out += svgPath(reserved + end, stroke('line', 1.5, '2 3'));
   out += svgPath(peak + end, stroke('ink', 2));
@@ -63,5 +64,9 @@ export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 }
     put(step);
     free = b;
   });
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${width}" height="${base + 2}" viewBox="0 0 ${width} ${base + 2}" role="img" aria-label="Bytes allocated at each step so far, and their peak" style="font:13px var(--sans,sans-serif)">${out}</svg>`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${width}" height="${base + 2}" ` +
+    `viewBox="0 0 ${width} ${base + 2}" role="img" aria-label="Bytes allocated at each step so far, and their peak" ` +
+    `style="font:13px var(--sans,sans-serif)">${out}</svg>`
+  );
 }

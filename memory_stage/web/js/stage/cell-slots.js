@@ -13,8 +13,10 @@ const MOST_LINES = 4;
 
 export const MOST_CELLS = 48;
 
-/** The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every view and write,
-    with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell. */
+/**
+ * The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every
+ * view and write, with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell.
+ */
 export function cellsOf(group, avail, length) {
   return getOrMake((group.cells ??= new Map()), `${avail} ${length}`, () => computeSlots(group, avail, length));
 }
@@ -95,8 +97,10 @@ export function runsText(tensor) {
     .join(', ');
 }
 
-/** The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to the highest.
-    Cells in the runs `taken` are left out. */
+/**
+ * The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to
+ * the highest. Cells in the runs `taken` are left out.
+ */
 export function piecesOf(cells, tensor, taken = []) {
   const { runs, total } = cellRuns(tensor, MOST_RUNS);
   const pieces = [];

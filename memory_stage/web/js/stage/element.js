@@ -10,7 +10,7 @@
 
 import STYLE from '../../css/stage.css';
 import { themeCss } from '../shared/colors.js';
-import { KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
+import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
 import { referencesOfName } from '../trace/references.js';
 import { chart } from './byte-chart.js';
 import { amountsHtml, codeHtml, errorHtml, linesText, remarksHtml, sentenceHtml, stageHtml } from './element-html.js';
@@ -54,8 +54,7 @@ function idFor(title) {
   return id;
 }
 
-// V8 without a page has no elements
-class MemoryStage extends (globalThis.HTMLElement ?? Object) {
+class MemoryStage extends ElementBase {
   navigation = new NavigationBar(this);
   questions = new QuestionBar(this);
 
@@ -439,8 +438,8 @@ class MemoryStage extends (globalThis.HTMLElement ?? Object) {
   }
 
   /**
-   * Draw the picture with the function that draws the fallback, without its style sheet, which the stage has. Parts move
-   * from their earlier positions. After the first step the picture gets no lower, so that nothing below it moves up.
+   * Draw the picture with the function that draws the fallback, without its style sheet, which the stage has. Parts
+   * move from their earlier positions. After the first step the picture gets no lower, so nothing below it moves up.
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
     const { variant, step, unfold, asked, lit, rest } = this.at;

@@ -59,6 +59,10 @@ export function routeEdges(spots, at, cols) {
   return edges;
 }
 
+/**
+ * Return the corners of an edge.
+ * @returns {import('../shared/shapes.js').Point[]}
+ */
 export function edgePoints(e, band) {
   const { from, to } = e;
   const x1 = from.x + from.w / 2;

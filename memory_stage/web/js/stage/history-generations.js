@@ -7,8 +7,11 @@ export const MOST_NODES = 24;
 
 const CHAIN = 3;
 
-/** The pictures of a variant's history, { list, at: which of them each step shows }. There is one for each generation: when backward is through
-    with a graph and the program records a new one that does not build on it (a training loop), the old one makes room. */
+/**
+ * The pictures of a variant's history, { list, at: which of them each step shows }. There is one for each generation:
+ * when backward is through with a graph and the program records a new one that does not build on it (a training loop),
+ * the old one makes room.
+ */
 export const generationsOf = (plan, variant) =>
   getOrMake((plan.generations ??= new Map()), variant, () => {
     const frames = plan.runs[variant];
@@ -49,7 +52,8 @@ export const generationsOf = (plan, variant) =>
         .map(tensor => frame.nodes.get(tensor.node))
         .filter(Boolean);
       for (const n of [...touchedOf(frame.nodes), ...saidAnew]) {
-        if (at[Math.max(0, n.born)] !== g) continue; // dropped history stays in the picture, faded, until the next generation begins
+        // a dropped history stays in the picture, faded, until the next generation begins
+        if (at[Math.max(0, n.born)] !== g) continue;
         if (!gen.nodes.has(n.id)) gen.nodes.set(n.id, n);
         getOrMake(gen.words, n.id, () => new Set()).add(savedWords(frame, n).text);
       }
@@ -89,8 +93,13 @@ export function savedWords(frame, n) {
   }
   if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
   if (live.some(tensor => tensor.part)) return { text: `${called(live)} and a copy` };
+  const verb = live.every(tensor => tensor.marks)
+    ? 'marks of'
+    : live.every(tensor => tensor.copy)
+      ? 'copy of'
+      : 'saved';
   return {
-    text: `${live.every(tensor => tensor.marks) ? 'marks of' : live.every(tensor => tensor.copy) ? 'copy of' : 'saved'} ${called(live)}${live.every(tensor => tensor.inferred) ? ' ?' : ''}`,
+    text: `${verb} ${called(live)}${live.every(tensor => tensor.inferred) ? ' ?' : ''}`,
   };
 }
 
@@ -142,12 +151,14 @@ export function foldChains(gen) {
   if (gen.items.length > MOST_NODES) gen.items = chains(false);
 }
 
-/** What a box is called: an operation, or a folded chain of them: "40 × add"; "160 × 5 operations" of a loop; "9 operations". */
+/** Return the title of a box: an operation, "40 × add", "160 × 5 operations" of a loop, or "9 operations". */
 export function titleOf(members) {
   const n = members.length;
   const keys = members.map(m => `${m.op} ${m.line}`);
   const isAt = (p, i) => keys[i] === keys[i % p];
-  if (n === 1 || new Set(members.map(m => m.op)).size === 1) return n === 1 ? members[0].op : `${n} × ${members[0].op}`;
+  const [{ op }] = members;
+  if (n === 1) return op;
+  if (members.every(member => member.op === op)) return `${n} × ${op}`;
   for (let p = 2; p <= n / 2; p++) {
     let same = p;
     while (same < n && isAt(p, same)) same += 1;

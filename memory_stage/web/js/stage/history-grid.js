@@ -37,7 +37,7 @@ export function gridOf(gen) {
     used.add(`${c} ${l}`);
     lane.set(it, l);
   };
-  const lowest = (c, from, ok = () => true) => {
+  const lowest = (c, from, ok = _lane => true) => {
     let l = from;
     while (!free(c, l) || !ok(l)) l += 1;
     return l;

@@ -12,8 +12,10 @@ export const STACK = 6; // a folded chain shows the edges of the boxes behind it
 
 const GRAD_MOST = 200; // a gradient's text; where it is wider than its state it stands clear of the boxes beside it
 
-/** Everything with its size: what stands where, in bands of at most `W` px. `now` says what is there, so has to have room down the page:
-    { isThere(key), who: states with names under them, grads: whether gradients have room, groups }. */
+/**
+ * Everything with its size: what stands where, in bands of at most `W` px. `now` says what is there, so has to have
+ * room down the page: { isThere(key), who: states with names under them, grads: whether gradients have room, groups }.
+ */
 export function historyLayout(gen, width, now) {
   const { columns, bands, sizes } = getOrMake((gen.layouts ??= new Map()), width, () => historyColumns(gen, width));
   const started = bands.filter(b =>
@@ -163,7 +165,8 @@ function bandLayout(
   const edges = routeEdges(spots, at, cols);
   const edge = inGroup.size ? 8 : 1;
   let free = width - colW.reduce((a, b) => a + b, 0) - 2 * edge;
-  // under the first lane, edges bend close beside a state: its gradient has to stay within the column, which is widened as far as there is room
+  // below the first lane, edges bend close to a state, so its gradient has to fit the column, which is widened if
+  // possible
   for (const p of spots.filter(q => q.grad && q.row && edges.some(e => e.channels.includes(q.c)))) {
     const i = cols.indexOf(p.c);
     const more = Math.max(0, Math.min(p.grad - colW[i], free - 24 * (cols.length - 1)));
@@ -181,7 +184,8 @@ function bandLayout(
   for (const p of spots) p.x = x.get(p.c).mid;
   for (const p of spots) if (p.tight) p.room = x.get(p.c).x2 - x.get(p.c).x1 + 8;
   placeGradients(spots, edges, width, inGroup);
-  // down: a lane is as high as what its texts need, and not there before something stands in it; between lanes run the edges that find no straight way
+  // a lane is as high as its texts need, and has no height while it is empty; edges without a straight way run between
+  // lanes
   const isShown = p =>
     p.ghost ? spots.some(q => q.node && q.key.ins.includes(p.key) && isThere(q.key)) : isThere(p.key);
   const framed = new Set(
@@ -222,8 +226,11 @@ function bandLayout(
   return { spots, at, edges, x, gap, rowY, gutterY, who, grads, height: y };
 }
 
-/** A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below its state where an
-    edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short for all. */
+/**
+ * A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below
+ * its state where an edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too
+ * short for all.
+ */
 function placeGradients(spots, edges, width, inGroup) {
   const rows = new Map();
   for (const p of spots.filter(x => x.grad)) {

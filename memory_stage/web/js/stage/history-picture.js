@@ -54,7 +54,7 @@ export function drawHistory(plan, frame, variant, width) {
   return { svg: out, height: y - 20 };
 }
 
-/** What is written at the foot of a group's frame, and where: the longest text that no line runs through and no box stands in. */
+/** Return the longest text that fits at the foot of a group's frame, beside lines and boxes, and its x. */
 function groupLabel(fam, band, x1, right, top, bottom, width) {
   const inside = p => p.y + BOX_H / 2 > top && p.y - BOX_H / 2 < bottom;
   const beside = band.spots.filter(p => inside(p) && p.x - p.w / 2 > right - 7).map(p => p.x - p.w / 2 - 6);
@@ -141,7 +141,7 @@ function drawEdge(e, band, members, frame) {
   const token = passed || fresh ? 'ink' : faded ? 'rule' : 'line';
   const points = edgePoints(e, band);
   const style = stroke(token, passed ? 2.5 : fresh ? 1.75 : 1.25);
-  if (!passed) return svgPath(rounded(points), style) + arrowHead(...points.at(-1), 'r', token);
+  if (!passed) return svgPath(rounded(points), style) + arrowHead(points.at(-1)[0], points.at(-1)[1], 'r', token);
   const [x, y] = points[0];
   points[0] = [x + 1, y];
   points.at(-1)[0] += 1;

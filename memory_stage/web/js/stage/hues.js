@@ -1,6 +1,9 @@
 import { HUES } from '../shared/patterns.js';
 
-/** A colour belongs to a tensor for its life; two aliases of one storage never share one; of the rest, no two alive as long as there are enough. */
+/**
+ * Return the hue of each tensor for its whole life. Two aliases of one storage never have the same hue; other tensors
+ * that live at the same time have different ones as long as there are enough.
+ */
 export function assignHues({ lives }) {
   const hues = new Map();
   const done = [];

@@ -7,9 +7,13 @@ export const gradientText = tensor => (tensor.stop_gradient || tensor.outside ? 
 export const savedLabel = (frame, tensor) => frame.states.get(tensor.state)?.label ?? tensor.what;
 
 export const savedText = (frame, tensor) =>
-  `${tensor.marks ? 'marks of' : tensor.part ? 'part of' : tensor.copy ? 'copy of' : 'saved'} ${savedLabel(frame, tensor)}${tensor.inferred ? ' ?' : ''}`;
+  [
+    tensor.marks ? 'marks of' : tensor.part ? 'part of' : tensor.copy ? 'copy of' : 'saved',
+    savedLabel(frame, tensor),
+    ...(tensor.inferred ? ['?'] : []),
+  ].join(' ');
 
-/** Caption of a storage: its name, what it holds (the rest after a comma may be left out), what is said at the right. */
+/** Return the caption of a storage: its name, its content (which may be cut at a comma), and its state. */
 export function storageCaption(storage, step, { device }) {
   const size = [
     storage.borrowed && 'borrowed',

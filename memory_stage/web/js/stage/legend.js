@@ -85,7 +85,7 @@ export function marksOf(trace) {
 export function legendRows(prefix) {
   const text = (x, y, s, o = {}) => svgText(x, y, s, { size: 12, mono: true, anchor: 'middle', ...o });
   const box = (style, rx = 4, x = 4, w = 64) => svgRect(x, 3, w, 24, style, rx);
-  const edge = (fill, ...line) => `fill:${fill === 'none' ? fill : paint(fill)};${stroke(...line)}`;
+  const edge = (fill, ...line) => `fill:${fill === 'none' ? fill : paint(fill)};${stroke(line[0], line[1], line[2])}`;
   const arrow = (x1, x2, token = 'line', w = 1.25) =>
     svgPath(`M${x1} 15H${x2}`, stroke(token, w)) + arrowHead(x2, 15, 'r', token);
   const cell = (x, fill, said = '', w = 22) =>
@@ -169,7 +169,9 @@ export function legendRows(prefix) {
     [
       'stale',
       text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red,
-      'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; with the same version twice, no version tells, and backward will use the new ones. Stale: only the version moved',
+      'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; ' +
+        'with the same version twice, no version tells, and backward will use the new ones. ' +
+        'Stale: only the version moved',
     ],
     [
       'state',
@@ -227,7 +229,8 @@ export function legendOf(trace) {
   return rows
     .map(
       ([, sample, meaning], i) =>
-        `<li><svg class="mark" width="72" height="30" viewBox="0 0 72 30" aria-hidden="true">${i ? '' : defs}${sample}</svg><span>${meaning}</span></li>`,
+        `<li><svg class="mark" width="72" height="30" viewBox="0 0 72 30" aria-hidden="true">` +
+        `${i ? '' : defs}${sample}</svg><span>${meaning}</span></li>`,
     )
     .join('');
 }

@@ -55,7 +55,7 @@ function computeColumns(plan, width) {
   const box = nameW + (narrow ? 22 : 30);
   const most = narrow ? 0 : width - box - 46 - Math.max(232, trayMin);
   const trayWish = Math.max(trayMin, ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * CELL_MAX + 20));
-  const columns = fields.map(key => ({ key, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
+  const columns = fields.map(key => ({ key, x: 0, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
   const oneLine = 22 + columns.reduce((sum, c) => sum + c.w, 0) - 6;
   if (!narrow && oneLine <= most) {
     const air = Math.max(0, Math.min(16, (width - box - 46 - oneLine - trayWish) / columns.length));

@@ -39,8 +39,10 @@ function rowsAt(frame) {
 
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
-/** The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees it, and of what came and
-    went within one step the caption alone. */
+/**
+ * The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees
+ * it, and of what came and went within one step the caption alone.
+ */
 function groupsAt(plan, frame, variant) {
   const shown = it => it.freed === undefined || it.freed === frame.step;
   const places = placesOf(plan, variant);
@@ -92,8 +94,10 @@ function mergedGroups(found) {
   return [...groups.values()].sort((a, b) => a.place - b.place);
 }
 
-/** What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever stands there while the layout stays. What was not
-    touched lately is folded where it is too much for `room` px, or for anybody. */
+/**
+ * What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever stands there while the
+ * layout stays. What was not touched lately is folded where it is too much for `room` px, or for anybody.
+ */
 export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const frames = plan.runs[variant];
   const [a, b] = windowOf(frames, frame.step);
@@ -131,7 +135,8 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const now = lay(mergedGroups(here));
   for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
   const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
-  // what this step touched, or a question is about, is always shown; then what its line names, then the latest, as they fit
+  // always shown: storages that this step touched, or a question is about; then those that its line names, then the
+  // latest
   const touchedAt = ({ st: storage, rows }) => {
     if (storage.id === frame.lit?.storage || rows.some(r => isStale(r.t))) return frame.step;
     const isMeant = rows.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
@@ -150,7 +155,7 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
 /** Between two storages. */
 export const groupGap = c => (c.narrow ? 20 : 14);
 
-/** Height of a group: cells, tracks and caption against rows of tensors. Needs no drawing, so that all steps can be measured. */
+/** Return the sizes of a group: its cells, tracks and caption beside the rows of its tensors. Nothing is drawn. */
 function measureGroup({ g, rows: all, lines, length }, c, width) {
   const rows = [...all.values()];
   // rows that share a line (never there at once) share a lane of tracks

@@ -26,7 +26,9 @@ export function drawMemory(plan, frame, variant, width, prefix, unfold, room) {
   if (folded.length) {
     const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
     const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
-    const text = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}, not touched lately${names.length ? `: ${names.join(', ')}` : ''}`;
+    const list = names.length ? `: ${names.join(', ')}` : '';
+    const count = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}`;
+    const text = `${count}, ${bytesText(bytes)}, not touched lately${list}`;
     out +=
       svgRect(0.5, y, width - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) +
       svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
@@ -35,7 +37,7 @@ export function drawMemory(plan, frame, variant, width, prefix, unfold, room) {
   return { svg: out, height: y, defs: [...defs.values()].join(''), folded: folded.length };
 }
 
-function drawGroup(plan, frame, { st: storage, rows, g, m }, c, top, width, prefix, defs) {
+function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix, defs) {
   const step = frame.step;
   const trayMost = c.narrow ? width - m.arrows - 4 : width - c.st + 8;
   const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));

@@ -3,8 +3,8 @@
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 /**
- * Return where the storages and the history of a picture are in the window: id -> [element, y]. It is empty for a reader
- * who wants no motion, because reading positions makes the browser lay out the page.
+ * Return where the storages and the history of a picture are in the window: id -> [element, y]. It is empty for a
+ * reader who wants no motion, because reading positions makes the browser lay out the page.
  * @param {Element} picture
  * @returns {Map<string, [Element, number]>}
  */

@@ -8,7 +8,7 @@ export const SHORT_PROGRAM = 12; // a program of so few steps needs none of this
 
 export const FEW_PASSES = 3; // a loop of fewer passes is told step by step
 
-/** The steps at which something of a kind happens: Map of kind -> steps, in the order of the buttons; a kind that never occurs is absent. */
+/** Return the steps of each kind of event, in the order of the buttons, without kinds that never occur. */
 export function eventSteps(trace, variant) {
   const plan = planOf(trace);
   return getOrMake((plan.ways ??= new Map()), variant, () => {
@@ -28,7 +28,10 @@ export function eventSteps(trace, variant) {
     };
     return new Map(
       Object.entries(kinds)
-        .map(([kind, test]) => [kind, steps.flatMap((s, step) => (test(s, step) ? [step] : []))])
+        .map(
+          ([kind, test]) =>
+            /** @type {[string, number[]]} */ ([kind, steps.flatMap((s, step) => (test(s, step) ? [step] : []))]),
+        )
         .filter(([, found]) => found.length),
     );
   });
@@ -127,7 +130,9 @@ export function staleText({ saved, lost, moved }) {
   return parts.join(', ');
 }
 
-/** The step of pass `to` that is what step `k` is in its own pass: the same run of the same line; the first where there is none. */
+/**
+ * Return the step of pass `to` that corresponds to a step of pass `own`: the same run of the same line, or the first.
+ */
 export function sameInPass(frames, step, own, to) {
   const alike = pass => {
     const steps = [];
@@ -140,7 +145,7 @@ export function sameInPass(frames, step, own, to) {
   return hits[alike(own).indexOf(step)] ?? hits.at(-1) ?? to.from;
 }
 
-/** Steps `from` to `to`: loops, told pass by pass when asked again with their depth plus one, and runs { from, to } of steps that say the same. */
+/** Return the loops from a depth on, and the runs { from, to } of equal steps, between two steps. */
 export function outline(trace, variant, from, to, depth = 0) {
   const loops = loopsOf(trace, variant);
   const { steps } = trace.variants[variant];

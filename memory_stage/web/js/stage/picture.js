@@ -6,10 +6,12 @@ import { drawHistory } from './history-picture.js';
 import { drawMemory } from './memory-picture.js';
 import { planOf } from './plan.js';
 
-/** The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage; `mark`,
-    { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings what it stands for;
-    `room` is how many px high it should be at most. */
-export const picture = (trace, options = {}) => drawPicture(trace, options).svg;
+/**
+ * The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage;
+ * `mark`, { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings what
+ * it stands for; `room` is how many px high it should be at most.
+ */
+export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 
 export function drawPicture(
   trace,
@@ -27,7 +29,9 @@ export function drawPicture(
   const memory = drawMemory(plan, frame, variant, W, prefix, unfold, room - gap - history.height);
   const H = Math.ceil(memory.height + gap + history.height) + 2;
   const svg =
-    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}" role="img" aria-label="${escapeHtml(withoutBackticks(frame.say))}" style="font:13px var(--sans,sans-serif);background:none">` +
+    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" ` +
+    `viewBox="0 0 ${W} ${H}" role="img" aria-label="${escapeHtml(withoutBackticks(frame.say))}" ` +
+    'style="font:13px var(--sans,sans-serif);background:none">' +
     `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${memory.svg}${
       history.height ? `<g transform="translate(0 ${px(memory.height + gap)})">${history.svg}</g>` : ''
     }</svg>`;
@@ -36,5 +40,6 @@ export function drawPicture(
 
 export const PICTURE_CSS =
   `${themeCss('.memory-picture')}.memory-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
-  '.memory-picture text{white-space:pre}.memory-picture .new{animation:memory-new .2s ease-out}@keyframes memory-new{from{opacity:0}}' +
-  '@media (prefers-reduced-motion:reduce){.memory-picture .new{animation:none}}@media print{.memory-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
+  '.memory-picture text{white-space:pre}.memory-picture .new{animation:memory-new .2s ease-out}' +
+  '@keyframes memory-new{from{opacity:0}}@media (prefers-reduced-motion:reduce){.memory-picture .new{animation:none}}' +
+  '@media print{.memory-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';

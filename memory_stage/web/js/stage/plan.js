@@ -35,13 +35,16 @@ function makePlan(trace) {
     topBytes: Math.max(1, ...trace.variants.flatMap(v => v.steps.map(s => s.peak))),
   };
   const reserved = Math.max(0, ...trace.variants.flatMap(v => v.steps.map(s => s.reserved ?? 0)));
-  if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved); // otherwise off the scale: told as a number
+  // more reserved bytes would be off the scale, and are shown as a number only
+  if (reserved <= 4 * plan.topBytes) plan.topBytes = Math.max(plan.topBytes, reserved);
   runs.forEach((frames, v) => frames.walk((frame, step) => recordStep(plan, frame, v, step)));
   plan.hues = assignHues(plan);
   return plan;
 }
 
-/** Each item, given as [item, span of life, lines it takes], with its first line: items that are never there at once may share one. */
+/**
+ * Return the first line of each item, given as [item, span, lines]. Items whose spans do not overlap may share lines.
+ */
 function packIntoLines(items) {
   const lines = [];
   const first = new Map(); // per line: spans taken
@@ -72,7 +75,9 @@ export const placesOf = (plan, variant) =>
     ]);
   });
 
-/** The first and the last step that share their layout with step `k`: all of one backward, so that nothing moves while a gradient passes. */
+/**
+ * Return the first and the last step with one layout: all of a backward, so that nothing moves while gradients flow.
+ */
 export function windowOf(frames, step) {
   const isBack = i => frames[i]?.phase === 'backward';
   let [a, b] = [step, step];
@@ -103,6 +108,7 @@ function recordStep(plan, frame, variant, step) {
       captions: new Set(),
       length: 0,
       row: 0,
+      writes: false,
     }));
   const rowOf = tensor => {
     const key = rowKey(tensor);

@@ -50,9 +50,9 @@ export function askable(frame) {
   return [...storages, ...tensors];
 }
 
-/** Who holds or who sees, for `options` { variant, step, storage } or { variant, step, tensor }: one or a few sentences. */
+/** Return who holds a storage, or who reads the cells of a tensor, in one or a few sentences. */
 export const answer = (trace, { variant = 0, step = 0, ...asked }) =>
-  answerAt(planOf(trace).runs[variant], step, asked);
+  answerAt(planOf(trace).runs[variant], step, /** @type {any} */ (asked));
 
 /** The answer at step `k`, code in backticks. */
 export function answerAt(frames, step, { storage, tensor }) {

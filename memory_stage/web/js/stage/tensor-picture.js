@@ -19,7 +19,9 @@ import { isStale } from '../trace/references.js';
 import { MOST_RUNS, piecesOf, runsText } from './cell-slots.js';
 import { comparison, FIELDS, gradientText, savedText } from './labels.js';
 
-/** A long name keeps its two ends: names that begin alike often end differently. Of "batch in centred" the name comes first. */
+/**
+ * Shorten a name in its middle, because names often differ at their ends. Of "batch in centred" the name comes first.
+ */
 function shortName(name, width, font) {
   if (widthOf(name, font) <= width) return name;
   const own = name.split(' in ')[0];

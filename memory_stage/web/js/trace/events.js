@@ -67,7 +67,7 @@ export const applyEvent = {
   state(memory, e, step) {
     memory.states.set(e.id, { ...e, born: step, changed: step });
   },
-  names(memory, e, step) {
+  names(memory, e) {
     const state = memory.states.get(e.state);
     if (state) memory.states.set(e.state, { ...state, names: e.names });
   },

@@ -53,8 +53,8 @@ function copy(memory, As) {
 }
 
 /**
- * Return the frames of a variant. `frames.walk(visit)` replays all steps once and calls `visit(memory, step)`; the parts
- * of that memory have the set `touched`, the keys that were set in the step.
+ * Return the frames of a variant. `frames.walk(visit)` replays all steps once and calls `visit(memory, step)`; the
+ * parts of that memory have the set `touched`, the keys that were set in the step.
  * @param {Pick<import('./types.d.ts').Variant, 'before' | 'steps'>} variant
  * @returns {Frames}
  */
