@@ -254,7 +254,7 @@ def test_a_question_with_hostile_names_stays_text(show):
     page = show("hostile")
     for step in range(3):
         page.evaluate(f"host().go({step})")
-        page.evaluate("host().ask(host().firstAsk())")
+        page.evaluate("host().ask(host().questions.latestStorage())")
         told = set()
         for _ in range(8):
             told.add(page.locator(".which .told").inner_text())
