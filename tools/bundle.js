@@ -14,10 +14,11 @@ import { build, transform } from 'esbuild';
 const ROOT = path.dirname(import.meta.dirname);
 const FOLDERS = ['memory_stage/web', 'book_kit/web', '_ext/book_pages/theme'];
 const RECORD = 'tools/bundles.json';
-/** Bundles whose exports Python calls in V8, by the name of the global that holds them. */
+/** Bundles whose exports Python calls, in V8 or in a page, by the name of the global that holds them. */
 const GLOBALS = {
   'memory_stage/web/built/stage.js': 'memoryStage',
   'memory_stage/web/built/figures.js': 'memoryFigures',
+  '_ext/book_pages/theme/built/search.js': 'bookSearch',
 };
 
 /** Style sheets are imported as minified text. */

@@ -192,7 +192,7 @@ PARTS = [str, first_half, under_a_traceback, with_other_numbers]
 @pytest.mark.parametrize("part", PARTS, ids=["whole", "first half", "under a traceback", "with other numbers"])
 def test_every_recorded_message_leads_to_its_own_cause(door, part):
     found = door.page.evaluate(
-        "messages => messages.map(message => bookFinder.causesOf(message)[0]?.cause)",
+        "messages => messages.map(message => bookSearch.causesOf(message)[0]?.cause)",
         [part(entry["message"]) for entry in RECORDED],
     )
     asked = [(part(entry["message"]), entry["cause"]) for entry in RECORDED]
@@ -362,7 +362,7 @@ SPELLED = {
 
 def test_only_a_word_that_stands_nowhere_in_the_book_is_spelled_in_another_way(tab, site):
     tab.goto(f"{site}search.html")
-    spelled = "queries => queries.map(query => bookFinder.spelled(query).text)"
+    spelled = "queries => queries.map(query => bookSearch.spelled(query).text)"
     assert tab.evaluate(spelled, list(SPELLED)) == list(SPELLED.values())
     left = [*(term["name"] for term in GLOSSARY), *NAMED, "what changed in Paddle 2.6?", "pandas dataframe", "scatter_"]
     assert tab.evaluate(spelled, left) == left
@@ -381,10 +381,10 @@ def test_the_search_works_from_the_disk(book, visit):
 def test_each_chinese_term_of_the_glossary_finds_the_place_that_teaches_it(tab, site):
     tab.goto(f"{site}404.html")
     assert search(tab, "步长")[0] == "chapters/01_what_a_tensor_is.html#how-a-tensor-finds-a-number"
-    found = tab.evaluate("terms => terms.map(term => bookFinder.termFor(term)?.name)", [t["chinese"] for t in GLOSSARY])
+    found = tab.evaluate("terms => terms.map(term => bookSearch.termFor(term)?.name)", [t["chinese"] for t in GLOSSARY])
     assert found == [term["name"] for term in GLOSSARY]
     forms = [(form, term["name"]) for term in GLOSSARY for form in term.get("chinese_forms", [])]
-    found = tab.evaluate("forms => forms.map(form => bookFinder.termFor(form)?.name)", [form for form, _ in forms])
+    found = tab.evaluate("forms => forms.map(form => bookSearch.termFor(form)?.name)", [form for form, _ in forms])
     assert found == [name for _, name in forms] and forms
     assert tab.locator("#search-results .cause").first.inner_text().startswith("strides 步长")
 
@@ -405,7 +405,7 @@ NAMED = {
 
 def test_a_librarys_name_for_a_term_finds_the_term(tab, site):
     tab.goto(f"{site}search.html")
-    found = tab.evaluate("names => names.map(name => bookFinder.termFor(name)?.name)", list(NAMED))
+    found = tab.evaluate("names => names.map(name => bookSearch.termFor(name)?.name)", list(NAMED))
     assert dict(zip(NAMED, found, strict=True)) == NAMED
 
 
