@@ -1,12 +1,11 @@
-"""What the book's notebooks use: the stage and the figures beside it, reports, questions, exercises and cell magics.
+"""The kit of the book's notebooks: the stage, its figures, reports, questions, exercises and cell magics.
 
     %load_ext book_kit
     from book_kit import check, predict, require, stage
     from book_kit import allocator_map, meter, stride_explorer, timeline, what_fits
     from book_kit.widgets import controls, installed
 
-It needs IPython only when the extension is loaded.
-May import: all that stands below ``notebook``, and ``minitensor`` itself. Nothing else imports this package.
+It needs IPython only if the extension is loaded.
 """
 
 from __future__ import annotations

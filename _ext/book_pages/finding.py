@@ -42,7 +42,7 @@ def messages(root: Path) -> dict[str, Any]:
     return {"causes": causes, "messages": [_entry(row) for row in error_tables.recorded(root)]}
 
 
-def _entry(row: error_tables.Row) -> dict[str, Any]:
+def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
     short = error_tables.shortened(row.message.splitlines()[0], LONGEST)
     name = NAMES[row.library]
     known = f"reported {row.reported}" if row.reported else "from its source" if row.source else None

@@ -1,7 +1,7 @@
-"""Real data that nothing has to be downloaded for: scikit-learn brings them along.
+"""Real data without a download: scikit-learn contains the files.
 
 The digits are 1,797 scans of 8 x 8 pixels that 43 people wrote (Alpaydin and Kaynak 1998, UCI repository). The two
-photographs, `china.jpg` and `flower.jpg`, are of 427 x 640 pixels. The files are read without
+photographs, `china.jpg` and `flower.jpg`, have 427 x 640 pixels. The files are read without
 scikit-learn's code: importing that takes 2 s, reading them 0.1 s.
 """
 
@@ -15,13 +15,13 @@ import numpy as np
 
 
 def digits(held_out: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Scans, float32 from 0 to 1 of shape [scans, 1, 8, 8], and the digit that each shows, int64.
+    """Return scans, float32 from 0 to 1 of shape [scans, 1, 8, 8], and the digit of each, int64.
 
     Args:
-        held_out: every fifth scan, 360 of them, instead of the 1,437 others.
+        held_out: return every fifth scan, 360 of them, instead of the 1,437 others.
 
     Raises:
-        ImportError: where scikit-learn is not installed.
+        ImportError: if scikit-learn is not installed.
     """
     with gzip.open(_bundled("data/digits.csv.gz"), "rt") as file:
         rows = np.loadtxt(file, delimiter=",")  # 64 pixels from 0 to 16, and the digit
@@ -30,10 +30,10 @@ def digits(held_out: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 
 def photographs() -> np.ndarray:
-    """The two photographs in colour, float32 from 0 to 1, of shape [2, 3, 427, 640].
+    """Return the two photographs in colour, float32 from 0 to 1, of shape [2, 3, 427, 640].
 
     Raises:
-        ImportError: where scikit-learn or Pillow is not installed.
+        ImportError: if scikit-learn or Pillow is not installed.
     """
     from PIL import Image
 
@@ -42,7 +42,7 @@ def photographs() -> np.ndarray:
 
 
 def _bundled(name: str) -> Path:
-    """A file of ``sklearn.datasets``."""
+    """Return the path of a file in ``sklearn.datasets``."""
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
         raise ImportError(

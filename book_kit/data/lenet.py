@@ -1,11 +1,11 @@
-"""A network of the size of LeNet (LeCun et al. 1998) for the digits, and its training: what chapters run and quote."""
+"""A network of the size of LeNet (LeCun et al. 1998) for the digits, and its training, for the chapters."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import minitensor as mt
-import minitensor.nn.functional as F  # noqa: N812  # as Paddle's programs call it
+import minitensor.nn.functional as F  # noqa: N812  # the name in Paddle's programs
 from book_kit.data.bundled import digits
 from book_kit.data.progress import progress
 from minitensor import optimizer
@@ -19,7 +19,7 @@ class LeNet(Layer):
     """Two convolutions and two linear maps, 13,802 trained numbers: ten scores for each scan [scans, 1, 8, 8].
 
     Args:
-        inplace: ReLU overwrites its input.
+        inplace: if true, ReLU overwrites its input.
     """
 
     def __init__(self, inplace: bool = False) -> None:
@@ -31,7 +31,7 @@ class LeNet(Layer):
         self.relu = F.relu_ if inplace else F.relu
 
     def forward(self, x: Any) -> Any:
-        """The scores. Every result has a name, as programs that are being written have them."""
+        """Return the scores. Every result has a name, as in programs under development."""
         h1 = self.norm1(self.conv1(x))
         a1 = self.relu(h1)
         p1 = F.max_pool2d(a1, 2)
@@ -70,7 +70,7 @@ def train(network: Any, epochs: int = 8, batch_size: int = 32, learning_rate: fl
 
 @mt.no_grad()
 def accuracy(network: Any) -> float:
-    """The share of the held-out digits that the network reads right, from 0 to 1."""
+    """Return the share of the held-out digits that the network classifies correctly, from 0 to 1."""
     scans, labels = digits(held_out=True)
     network.eval()
     said = network(mt.to_tensor(scans)).numpy().argmax(axis=1)

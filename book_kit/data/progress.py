@@ -1,6 +1,6 @@
-"""A bar that says how far a loop is: a widget in a notebook that has ipywidgets, a line of text elsewhere.
+"""A progress bar for a loop: a widget in a notebook that has ipywidgets, a line of text elsewhere.
 
-What is left in the end is the line of text, so that a page and a notebook without widgets show it, too.
+At the end the line of text remains, so that a page and a notebook without widgets show it too.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ WIDTH = 30
 
 
 def progress(items: Sequence[Item], label: str = "", note: Callable[[], str] | None = None) -> Iterator[Item]:
-    """The items, one after another, with a bar that grows with each.
+    """Yield the items, with a bar that grows with each.
 
     Args:
-        label: what stands before the bar.
-        note: says what stands behind it, after each item: the loss, for example.
+        label: the text before the bar.
+        note: returns the text after it, called after each item: the loss, for example.
 
     Raises:
-        TypeError: for something without a length; how far a loop is can only be said when its end is known.
+        TypeError: if ``items`` has no length, because the bar needs the end of the loop.
     """
     try:
         total = len(items)
@@ -44,7 +44,7 @@ def _text(done: int, total: int, label: str, note: str) -> str:
 
 
 class _Line:
-    """One line of text, written over until the end; where the output is no terminal, the last one only."""
+    """One line of text, overwritten until the end; if the output is no terminal, the last one only."""
 
     def __init__(self) -> None:
         self.last, self.overwrites = "", sys.stdout.isatty()
@@ -60,7 +60,7 @@ class _Line:
 
 
 class _Widget(_Line):
-    """A bar of ipywidgets, which goes when the text comes."""
+    """A bar of ipywidgets, which is removed once the text is printed."""
 
     def __init__(self, widgets: Any, display: Any, total: int, label: str) -> None:
         self.last, self.overwrites = "", False
@@ -78,7 +78,7 @@ class _Widget(_Line):
 
 
 def _widget(total: int, label: str) -> _Widget | None:
-    """A widget where a kernel runs this and ipywidgets is there; none on a page of the book, which has no kernel."""
+    """Return a widget if a kernel runs and ipywidgets is installed; None on a page of the book, which has no kernel."""
     if os.environ.get("MINITENSOR_BOOK") == "1":
         return None
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None

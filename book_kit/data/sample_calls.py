@@ -1,6 +1,6 @@
-"""One call of an in-place operation, whichever it is, to see what it holds, changes and refuses.
+"""Call any in-place operation once, to measure the memory it holds, its changes and its refusals.
 
-The arguments of every name are here, so that the book can run all of them.
+This file has the arguments of every name, so that the book can run all of them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import minitensor as mt
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.table import ROWS, Row
 
-#: The side of the square tensor that is measured: 1 MiB of float32, so that a node is nothing beside it.
+#: The side of the square tensor that is measured: 1 MiB of float32, so that the size of a node is negligible.
 SIDE = 512
 
 
 def full(value: float, name: str = "") -> Tensor:
-    """A tensor of one value and 1 MiB, of the shape that the operation ``name`` wants."""
+    """Return a tensor of one value and 1 MiB, of the shape that the operation ``name`` needs."""
     return mt.full(SHAPES.get(name, [SIDE, SIDE]), value)
 
 
@@ -30,7 +30,7 @@ def _mask() -> Tensor:
     return full(0.25) > 0
 
 
-#: The arguments of names that take others than tensors like ``x``, without ``x`` itself.
+#: The arguments, without ``x``, of operations whose other arguments are not tensors like ``x``.
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "apply_": lambda: (lambda x: x.scale(2.0),),
     "cast_": lambda: ("float64",),
@@ -65,14 +65,14 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "unsqueeze_": lambda: (0,),
     "where_": lambda: (_mask(), full(0.25)),
 }
-#: The shapes of those that a matrix does not fit.
+#: The shapes of ``x`` for operations that do not accept a matrix.
 SHAPES = {"baddbmm_": [1, SIDE, SIDE], "squeeze_": [1, SIDE, SIDE]}
 TARGET_IS_SECOND = ("embedding_renorm_", "where_")
 INTEGERS = ("bitwise_", "gcd_", "lcm_")
 
 
 def arguments(name: str) -> tuple[Any, ...]:
-    """The arguments with which an operation is measured; its target is not among them."""
+    """Return the arguments with which an operation is measured, without its target."""
     row = row_of(name)
     given = name if row is None else row.name + "_"
     if given in ARGUMENTS:
@@ -84,13 +84,13 @@ def arguments(name: str) -> tuple[Any, ...]:
 
 
 def row_of(name: str) -> Row | None:
-    """The row of the derivative table that a name, or another name of it, comes from."""
+    """Return the row of the derivative table for a name or an alias."""
     found = (row for row in ROWS.values() if name[:-1] in (row.name, *row.aliases))
     return next(found, None)
 
 
 def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
-    """Run in place on ``x``, wherever the name is found."""
+    """Run the operation in place on ``x``, from the first module or class that has the name."""
     place = next(place for place in (mt, mt.nn.functional, Tensor) if hasattr(place, name))
     if name in TARGET_IS_SECOND:
         return getattr(place, name)(given[0], x, *given[1:])
@@ -98,14 +98,14 @@ def call(name: str, x: Tensor, given: tuple[Any, ...]) -> Any:
 
 
 def no_leaf(name: str) -> Tensor:
-    """A tensor of 1 MiB for the operation ``name``, that wants a gradient and may be overwritten."""
+    """Return a tensor of 1 MiB for the operation ``name`` that wants a gradient and may be overwritten."""
     leaf = full(0.5, name)
     leaf.stop_gradient = False
     return leaf.scale(1.0)
 
 
 def is_refused(name: str, policy: str) -> bool:
-    """Whether the policy refuses the operation, with constants as its other operands."""
+    """True if the policy refuses the operation, with constants as its other operands."""
     x, given = no_leaf(name), arguments(name)
     try:
         with mt.set_inplace_policy(policy):
@@ -118,13 +118,13 @@ def is_refused(name: str, policy: str) -> bool:
 
 
 def copies_held(name: str, others_want: bool = False) -> Fraction | None:
-    """Bytes held after ``name`` on a tensor that wants a gradient and is no leaf, in units of that tensor.
+    """Return the bytes held after ``name`` on a non-leaf tensor that wants a gradient, in units of that tensor.
 
     Args:
-        others_want: whether the other floating operands want a gradient, too.
+        others_want: if true, the other floating operands want a gradient too.
 
     Returns:
-        None where such a tensor is refused, or cannot be: integers have no gradient.
+        None if such a tensor is refused, or cannot exist: integers have no gradient.
     """
     given = arguments(name)
     if others_want:
@@ -143,15 +143,15 @@ def copies_held(name: str, others_want: bool = False) -> Fraction | None:
 
 
 def changes(name: str) -> tuple[str, str, str]:
-    """The version and the storage after ``name``, and what is another of shape, strides, dtype and stop_gradient."""
+    """Describe the version and the storage after ``name``, and changes of shape, strides, dtype, stop_gradient."""
     x = full(0.5, name)
     given = arguments(name)
     if name == "detach_":
         x.stop_gradient = False
         x = x.scale(1.0)
     before, storage, shown = x.inplace_version, x._storage, ("shape", "strides", "dtype", "stop_gradient")
-    was = [getattr(x, what) for what in shown]
+    was = [getattr(x, attribute) for attribute in shown]
     call(name, x, given)
     version = "stays" if x.inplace_version == before else f"{before} → {x.inplace_version}"
-    changed = [what for what, old in zip(shown, was, strict=True) if getattr(x, what) != old]
+    changed = [attribute for attribute, old in zip(shown, was, strict=True) if getattr(x, attribute) != old]
     return version, "the same" if x._storage is storage else "another", ", ".join(changed) or "–"

@@ -1,11 +1,11 @@
-"""Programs and exercises that a reader writes in a page of the book, where Python runs in the reader's browser.
+"""Run a reader's programs and exercises in a page of the book, where Python runs in the reader's browser.
 
-The page sends text, and is answered in text: JSON both ways. What a program prints, an error and a name are texts in
-that answer, and never markup. A program that is none, or that fails, is an answer like any other.
+The page sends JSON and receives JSON. The answer holds output, errors and names as text, never as markup. A program
+that fails or has a syntax error gets an answer like any other.
 
-* Every request begins alike, whatever those before it did (``fresh``).
-* A program finds the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
-  last two are minitensor, in PyTorch's vocabulary and in Paddle's; what imports them by name gets the same.
+* Every request begins in the same state, whatever earlier requests did (``reset_state``).
+* A program has the names that the book's programs use: ``mt``, ``F``, ``nn``, ``np``, ``torch`` and ``paddle``. The
+  last two are minitensor under PyTorch's and Paddle's names, also if a program imports them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.record import Recording, line_in
 from minitensor.engine.modes import set_inplace_policy
 
-#: What Python says of a text that is no program. A null byte is a ValueError, what is too deep is one of the last two.
+#: Errors of Python for a text that is no program: ValueError for a null byte, one of the last two if it nests too deep.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
-MOST_SHOWN = 4_000_000  # characters of a recording: some hundred times that of a long program of the book
+MOST_SHOWN = 4_000_000  # characters of a recording: about a hundred times a long program of the book
 
 
 def answer(request: str) -> str:
-    """What a page is answered: ``request`` is the JSON of a dict whose ``do`` says what is asked for.
+    """Answer a request of a page: the JSON of a dict whose ``do`` names the action.
 
     Raises:
-        ValueError: for a request that no page sends.
+        ValueError: if the action is unknown.
     """
     asked = json.loads(request)
     ways: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -57,7 +57,7 @@ def answer(request: str) -> str:
 
 
 def recorded(asked: dict[str, Any]) -> dict[str, Any]:
-    """The trace of ``variants``, each an ``id``, a ``label``, its ``code`` and its ``policy``, on one ``device``."""
+    """Return the trace of ``variants``, each with ``id``, ``label``, ``code`` and ``policy``, on one ``device``."""
     done = []
     for variant in asked["variants"]:
         with afresh(asked["device"]) as printed:
@@ -73,7 +73,7 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
                         flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
                     )
                 )
-                _tell_the_rest(done[-1], printed.end)
+                _append_output(done[-1], printed.end)
             except NO_PROGRAM as error:
                 done.append(no_program(variant, error))
             except KeyboardInterrupt:
@@ -82,14 +82,14 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
     return {"trace": shown.data}
 
 
-def _tell_the_rest(done: Recording, printed: str) -> None:
-    """What a program printed after its last step that is shown: in a notebook it stands under the cell."""
+def _append_output(done: Recording, printed: str) -> None:
+    """Append the output after the last shown step; a notebook shows it under the cell."""
     if printed and done.variant["truncated"]:
         done.variant["truncated"] += f" What it printed then ends so:\n{printed}"
 
 
 def no_program(variant: dict[str, Any], error: Exception) -> Recording:
-    """What a stage shows for a text that is no program: the error at its line, and that nothing has run."""
+    """Return the recording of a text that is no program: one step with the error at its line."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
     step = {
@@ -106,7 +106,7 @@ def no_program(variant: dict[str, Any], error: Exception) -> Recording:
 
 
 def explained(asked: dict[str, Any]) -> dict[str, Any]:
-    """What ``explain`` says of the in-place operations of a program, ``code``, under ``policy`` on ``device``."""
+    """Return the report on the in-place operations of a program, ``code``, under ``policy`` on ``device``."""
     file = "<program>"
     api.recording.register(file, asked["code"])
     with afresh(asked["device"]):
@@ -126,18 +126,18 @@ def explained(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def checked(asked: dict[str, Any]) -> dict[str, Any]:
-    """What ``check`` says of an answer: ``code``, the cell that a reader wrote, after the cells ``before`` it."""
+    """Return the report of ``check`` on the reader's cell, ``code``, which runs after the cells ``before`` it."""
     given = names()
-    reports: list[exercise.Report] = []
+    reports: list[exercise.ExerciseReport] = []
 
-    def check(*arguments: Any, **settings: Any) -> exercise.Report:
+    def check(*arguments: Any, **settings: Any) -> exercise.ExerciseReport:
         reports.append(exercise.check(*arguments, **settings))
         return reports[-1]
 
     with afresh("cpu") as printed:
         _execute(_compiled(asked["before"], "<before the exercise>"), given)
         given["check"] = check
-        gc.collect()  # tests may count bytes: what earlier requests have left does not come free among them
+        gc.collect()  # tests may count bytes, so remains of earlier requests are freed before
         printed.forget()
         try:
             _execute(_compiled(asked["code"], "<your answer>"), given)
@@ -152,7 +152,7 @@ def checked(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compiled(source: str, file: str) -> CodeType:
-    """A program, which may await at its top level."""
+    """Compile a program, which may await at its top level."""
     return compile(source, file, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
@@ -166,24 +166,24 @@ def _execute(program: CodeType, given: dict[str, Any]) -> None:
 
 
 def _where(error: BaseException, file: str) -> str:
-    """An error, and the line of ``file`` that raised it."""
+    """Return an error as text, with the line of ``file`` that raised it."""
     line = line_in(error, file) or (error.lineno if isinstance(error, SyntaxError) else None)
     return _worded(error) + (f" (line {line})" if line else "")
 
 
 def _worded(error: BaseException) -> str:
-    """An error as Python prints it, without the line that it quotes."""
-    told = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {told}".removesuffix(": ")
+    """Return an error as Python prints it, without the source line."""
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {message}".removesuffix(": ")
 
 
-# ---------- what a program finds ----------
+# ---------- modules of a program ----------
 
 
 def stand_in() -> None:
-    """From now on ``import torch`` and ``import paddle`` find minitensor, parts of them included.
+    """Make ``import torch`` and ``import paddle`` import minitensor, with its submodules.
 
-    For a page, where neither can be installed. Their own parts that are not there stay missing.
+    A page cannot install either framework. Submodules that minitensor does not have stay missing.
     """
     for name, package in (("torch", "minitensor.torch"), ("paddle", "minitensor")):
         for found in [each for each in sys.modules if f"{each}.".startswith(f"{package}.")]:
@@ -191,9 +191,9 @@ def stand_in() -> None:
 
 
 def forget_javascript() -> None:
-    """From now on a program finds neither ``js`` nor ``pyodide_js``, by which Python speaks to the page.
+    """Remove ``js`` and ``pyodide_js``, through which Python calls the page.
 
-    What Pyodide waits with goes with them; ``asyncio`` waits by sleeping.
+    Pyodide's event loop needs them, so ``asyncio`` waits by sleeping afterwards.
     """
     for name in [each for each in sys.modules if each.partition(".")[0] in ("js", "pyodide_js")]:
         del sys.modules[name]

@@ -1,7 +1,7 @@
-"""The loop of ``asyncio`` in a page: waits by sleeping.
+"""An event loop of ``asyncio`` for a page: it waits by sleeping.
 
-Python in a page has neither sockets nor threads, and a program runs there in one go: while it waits nothing comes from
-outside, so whatever is waited for is a task of the program or a time.
+Python in a page has neither sockets nor threads, and a program runs there without interruption. Because no event can
+arrive from outside while it waits, it can only wait for its own tasks or for a time.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any, NoReturn
 
 
 class PageLoop(asyncio.BaseEventLoop):
-    """Runs tasks, and sleeps when all of them wait for a time."""
+    """Run tasks, and sleep when all of them wait for a time."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._selector = self  # of what a loop asks a selector, `select` is all
+        self._selector = self  # the loop calls only `select` of its selector
 
     def select(self, timeout: float | None) -> list[NoReturn]:
-        """Nothing has come from outside after so many seconds.
+        """Sleep for ``timeout`` seconds and return no events.
 
         Raises:
-            RuntimeError: nothing is left that could happen.
+            RuntimeError: if ``timeout`` is None, because then no task can continue.
         """
         if timeout is None:
             raise RuntimeError("the program awaits what never comes: no task of it runs, and nothing else does here")
@@ -30,22 +30,22 @@ class PageLoop(asyncio.BaseEventLoop):
         return []
 
     def _process_events(self, events: list[Any]) -> None:
-        """There are none."""
+        """Do nothing: there are no events."""
 
     def _write_to_self(self) -> None:
-        """Wakes a loop for another thread; there is none."""
+        """Do nothing: no other thread needs to wake the loop."""
 
 
 class PagePolicy(asyncio.DefaultEventLoopPolicy):
-    """Every loop that a program makes is such a one."""
+    """Make every new loop a `PageLoop`."""
 
     def new_event_loop(self) -> PageLoop:
-        """One that waits by sleeping."""
+        """Return a loop that waits by sleeping."""
         return PageLoop()
 
 
 def wait_by_sleeping() -> None:
-    """From now on ``asyncio`` waits so, and whatever waited otherwise is out of the way."""
-    asyncio.run = asyncio.runners.run  # Pyodide's own asks JavaScript
+    """Make ``asyncio`` wait by sleeping, and remove Pyodide's loop."""
+    asyncio.run = asyncio.runners.run  # Pyodide's version calls JavaScript
     asyncio.set_event_loop_policy(PagePolicy())
     asyncio._set_running_loop(None)

@@ -1,8 +1,8 @@
-"""What a request of a page begins with: the state of a new process, as far as a program can change it by its names.
+"""Reset the state before a request of a page to that of a new process.
 
-One Python answers all requests of a page. Before each of them the packages that a program finds, and Python's own
-names, are what they were; so are the policy, recording, the device, random numbers, how numbers print, what is warned
-of, and how deep calls may go. Files stay, and what a program has done to other modules.
+One Python process answers all requests of a page. Before each request this module restores the names of the packages
+that a program uses and of `builtins`, the policy, recording, the device, random numbers, print options, warning
+filters and the recursion limit. It does not restore files, or changes to other modules.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from minitensor.engine.device import places
 from minitensor.engine.modes import DEFAULT_POLICY, modes
 from minitensor.torch import printing as printing_of_torch
 
-#: What a page offers to run a program on: the word for it -> the arguments of ``set_device``.
+#: The devices that a page offers: name -> arguments of ``set_device``.
 DEVICES: dict[str, dict[str, Any]] = {
     "cpu": {"device": "cpu"},
     "gpu:sim": {"device": "gpu:sim", "profile": "torch"},
     "gpu:sim paddle": {"device": "gpu:sim", "profile": "paddle"},
 }
-BEGINNING, END = 20_000, 1_000  # characters of what is printed and no step shows
+BEGINNING, END = 20_000, 1_000  # characters kept of the output that no step shows
 
 
 def names() -> dict[str, Any]:
-    """The global names that a program finds."""
+    """Return the global names of a program."""
     return {
         "__name__": "__main__",
         "mt": minitensor,
@@ -48,17 +48,21 @@ def names() -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def afresh(device: str) -> Iterator[Printed]:
-    """The state that a new process has, with new tensors on ``device``; gives what is printed that no step shows."""
+def afresh(device: str) -> Iterator[CapturedOutput]:
+    """Run a block in the state of a new process, with new tensors on ``device``; yield the output that no step shows.
+
+    Raises:
+        ValueError: if ``device`` is not one of `DEVICES`.
+    """
     if device not in DEVICES:
         raise ValueError(f"a page offers the devices {', '.join(DEVICES)}, not {device!r}")
-    _put_back()
+    _restore_names()
     modes.grad, modes.policy = True, DEFAULT_POLICY
     minitensor.seed(0)
     random.seed(0)
     minitensor.set_device(**DEVICES[device])
-    printed = Printed()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(_ToStdout()), _restored(), _nobody_to_ask():
+    printed = CapturedOutput()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(_ToStdout()), _restored(), _no_input():
         try:
             yield printed
         finally:
@@ -66,35 +70,38 @@ def afresh(device: str) -> Iterator[Printed]:
             minitensor.set_device("cpu")
 
 
-# ---------- what is put back ----------
+# ---------- restored state ----------
 
 _OWNERS = (builtins, np, minitensor, minitensor.torch, minitensor.nn, minitensor.nn.functional)
 _GIVEN = [(owner, dict(vars(owner))) for owner in (*_OWNERS, minitensor.Tensor, minitensor.torch.Tensor)]
 
 
-def _put_back() -> None:
-    """Names that a program has set anew or deleted stand for what they stood for."""
+def _restore_names() -> None:
+    """Restore names that a program has set or deleted."""
     for owner, given in _GIVEN:
         now = vars(owner)
         for name in [name for name, value in given.items() if now.get(name, _GIVEN) is not value]:
             setattr(owner, name, given[name])
 
 
-#: What is warned of, as in a new process: of kinds that are for who maintains a library, nothing.
+#: The warning filters of a new process, which ignore warnings for a library's maintainers.
 _WARNED: list[tuple[Any, type[Warning]]] = [("default", Warning), ("ignore", DeprecationWarning)]
 _WARNED += [("ignore", kind) for kind in (PendingDeprecationWarning, ImportWarning, ResourceWarning)]
 
 
 @contextlib.contextmanager
 def _restored() -> Iterator[None]:
-    """What a program may set for all of Python is as it was, afterwards."""
+    """Restore the settings of the whole process at the end of the block."""
     limit, trace, profile = sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()
-    announced, places.current.announced = places.current.announced, True  # a page says itself that its GPU is simulated
+    announced, places.current.announced = (
+        places.current.announced,
+        True,
+    )  # the page itself says that its GPU is simulated
     options, of_torch = printing._options, dict(vars(printing_of_torch.options))
     with warnings.catch_warnings(), np.errstate(), np.printoptions():
         for action, category in _WARNED:
             warnings.simplefilter(action, category)
-        warnings.showwarning = _warned  # type: ignore[assignment]  # mypy takes it for a constant
+        warnings.showwarning = _warned  # type: ignore[assignment]  # mypy regards it as a constant
         try:
             yield
         finally:
@@ -107,23 +114,23 @@ def _restored() -> Iterator[None]:
 
 
 def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
-    """A warning as one line; where it is of the program, with its line there."""
+    """Print a warning on one line, with the line number if it is in the program."""
     place = f" (line {lineno})" if filename.startswith("<") else ""
     print(f"{category.__name__}: {message}{place}", file=sys.stderr)
 
 
-# ---------- what is printed ----------
+# ---------- output ----------
 
 
-class Printed(io.StringIO):
-    """Keeps the beginning and the end of what is printed. A program may close it; what it has printed stays."""
+class CapturedOutput(io.StringIO):
+    """The beginning and the end of the output. They remain if a program closes it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.beginning = self.end = ""
 
     def write(self, text: str) -> int:
-        """Characters that were printed, kept or not."""
+        """Return the number of characters of ``text``, kept or not."""
         room = BEGINNING - len(self.beginning)
         if room > 0:
             self.beginning += text[:room]
@@ -131,33 +138,33 @@ class Printed(io.StringIO):
         return len(text)
 
     def forget(self) -> None:
-        """As if nothing had been printed so far."""
+        """Discard the output so far."""
         self.beginning = self.end = ""
 
     def close(self) -> None:
-        """It stays open."""
+        """Do nothing: it stays open."""
 
 
 class _ToStdout(io.StringIO):
-    """What goes to stderr stands among what is printed: a page has one place for both."""
+    """Write stderr to stdout: a page has one place for both."""
 
     def write(self, text: str) -> int:
         return sys.stdout.write(text)
 
     def close(self) -> None:
-        """It stays open."""
+        """Do nothing: it stays open."""
 
 
-# ---------- nobody answers ----------
+# ---------- input ----------
 
-NOBODY = "input asks a reader, who cannot answer here: write the value into the program"
+NO_INPUT = "input asks a reader, who cannot answer here: write the value into the program"
 
 
 @contextlib.contextmanager
-def _nobody_to_ask() -> Iterator[None]:
-    """``input``, what reads from stdin, and a debugger are told that there is nobody who could answer."""
+def _no_input() -> Iterator[None]:
+    """Make ``input``, reads from stdin and a debugger raise RuntimeError, because a page has no input."""
     before = builtins.input, sys.stdin
-    builtins.input, sys.stdin = _refuse, _Nobody()
+    builtins.input, sys.stdin = _refuse, _NoInput()
     try:
         yield
     finally:
@@ -165,16 +172,16 @@ def _nobody_to_ask() -> Iterator[None]:
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
-    raise RuntimeError(NOBODY)
+    raise RuntimeError(NO_INPUT)
 
 
-class _Nobody(io.StringIO):
-    """Stands in for stdin."""
+class _NoInput(io.StringIO):
+    """Replacement for stdin that refuses to read."""
 
     def read(self, *_: Any) -> str:
         return _refuse()
 
-    def readline(self, *_: Any) -> str:  # type: ignore[override]  # it takes whatever it is given
+    def readline(self, *_: Any) -> str:  # type: ignore[override]  # it accepts any arguments
         return _refuse()
 
     def __next__(self) -> Any:

@@ -1,16 +1,16 @@
-"""`%%expect_error`: a cell that has to fail, with the error the text around it speaks of.
+"""`%%expect_error`: a cell that has to fail, with the error that the text around it explains.
 
     %%expect_error ValueError doesn't stop gradient
     w = mt.to_tensor([1.0, 1.0], stop_gradient=False)
     w.add_(mt.ones([2]))
 
-* The cell passes when this error comes, and shows where and what as text. It fails, and with it the build of
-  the book, when no error comes, or another one.
-* What it shows names no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
-* Names assigned before the error are there afterwards, as after any failing cell. The error itself is not
-  kept, so it keeps no tensor alive.
+* If the cell raises this error, it passes and shows the error and its place as text. If it raises none or another
+  one, it fails, and with it the build of the book.
+* Its output names no path of this machine. Lines are counted as the reader sees them: the magic is line 1.
+* Names assigned before the error exist afterwards, as after any failing cell. The error itself is not kept, so it
+  keeps no tensor alive.
 
-The tag `raises-exception` does not do this: it also passes a cell that raises nothing.
+The tag `raises-exception` is no replacement, because it also passes a cell that raises nothing.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class ExpectError(Magics):
         """%%expect_error ErrorType regular expression: run the cell, which has to raise this error.
 
         ErrorType is a name as the cell would write it, built in or of the notebook; subclasses count. The
-        regular expression is searched for in the error's message. AssertionError when no error or another one
-        comes.
+        regular expression is searched for in the error's message. Raises AssertionError if the cell raises no
+        error or another one.
         """
         expected, pattern = self._parse(line)
         source = numbered_as_seen(cell, self.shell.transform_cell(cell))
@@ -105,7 +105,7 @@ class ExpectError(Magics):
 
 
 def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> ExpectedError:
-    """The innermost frames of notebook cells and the message, without file names."""
+    """Return the innermost frames of notebook cells and the message, without file names."""
     if isinstance(error, SyntaxError) and error.filename == this_cell:
         return ExpectedError(_frame("this cell", this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
     places = {this_cell: "this cell"}
@@ -122,7 +122,7 @@ def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> 
 
 
 def _frame(place: str, filename: str, line: int, within: str = "") -> str:
-    """Where a frame stood: its line marked, with the lines before it."""
+    """Return the place of a frame, with its line marked and the lines before it."""
     rows = [f"{place}, line {line}{within}"]
     for number in range(max(1, line - AROUND), line + 1):
         source = linecache.getline(filename, number).rstrip()
@@ -132,7 +132,7 @@ def _frame(place: str, filename: str, line: int, within: str = "") -> str:
 
 
 def numbered_as_seen(cell: str, source: str) -> str:
-    """`source` with the empty lines before it that the visible cell has, the magic's own line among them."""
+    """Return `source` after as many empty lines as the visible cell has before it, counting the magic's line."""
     before = 1
     for line in cell.splitlines():
         if line.strip():

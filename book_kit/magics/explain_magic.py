@@ -1,10 +1,10 @@
-"""The magics ``%%explain`` and ``%explain``: run code and show what its in-place operations did.
+"""The magics ``%%explain`` and ``%explain``: run code and report its in-place operations.
 
     %%explain
     x = w * 1
     x.sin_()
 
-The code means what it means without the magic: names, output, errors, the value of its last expression.
+The code behaves as without the magic: names, output, errors, the value of its last expression.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.display import display
 
 from book_kit.magics.expect import numbered_as_seen
-from book_kit.magics.magic_options import Options
+from book_kit.magics.magic_options import MagicOptions
 from memory_stage.api import run
 from memory_stage.engines.router import FRAMEWORKS
 from memory_stage.explanation.minitensor import Listener
@@ -27,14 +27,14 @@ from memory_stage.explanation.step_reporter import StepReporter
 from minitensor.engine.modes import POLICIES, set_inplace_policy
 from minitensor.memory.reachable_names import names_in, tensors_in
 
-_options = Options("%%explain")
+_options = MagicOptions("%%explain")
 _options.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the cell under")
 
-MOST_STEPS = 10_000  # of code on tensors of a framework
+MOST_STEPS = 10_000  # for code on tensors of a framework
 
 
 def _uses_a_framework(source: str) -> bool:
-    """Whether code may use tensors of PyTorch or Paddle: they are loaded, or it loads them."""
+    """True if code may use tensors of PyTorch or Paddle: a framework is loaded, or the code imports it."""
     loads = {
         name.partition(".")[0]
         for node in ast.walk(ast.parse(source))
@@ -79,7 +79,7 @@ class ExplainMagic(Magics):
             display(listener.report)
 
     def _explain_framework(self, source: str) -> None:
-        """Run code on tensors of PyTorch or Paddle, step by step, and show what its writes did."""
+        """Run code on tensors of PyTorch or Paddle, step by step, and report its writes."""
         explaining = StepReporter()
         done = run(
             source,
@@ -97,10 +97,10 @@ class ExplainMagic(Magics):
             try:
                 raise raised
             finally:
-                del raised  # the traceback leads to this frame, and the circle would keep tensors
+                del raised  # the traceback refers to this frame, and the cycle would keep tensors alive
 
     def _compiled(self, source: str) -> list[Any]:
-        """The code of a cell; the value of its last expression is shown, as a notebook does."""
+        """Compile a cell so that the value of its last expression is shown, as a notebook does."""
         file = self.shell.compile.cache(source, self.shell.execution_count)
         flags = self.shell.compile.flags
         tree = compile(source, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)

@@ -1,4 +1,4 @@
-"""The options of a magic: read from its line, and refused under its name."""
+"""Parse the options on the line of a magic, and report errors under its name."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import NoReturn
 from IPython.core.error import UsageError
 
 
-class Options(argparse.ArgumentParser):
+class MagicOptions(argparse.ArgumentParser):
     """The options of one magic.
 
     Args:
-        magic: its name, as ``%%stage``; every refusal begins with it.
+        magic: its name, such as ``%%stage``; every error message begins with it.
     """
 
     def __init__(self, magic: str) -> None:
         super().__init__(prog=magic, add_help=False)
 
     def of(self, line: str) -> argparse.Namespace:
-        """What stands on the line of a magic.
+        """Parse the line of a magic.
 
         Raises:
-            UsageError: for an option that it has not, a value that is none, and a quote that is not closed.
+            UsageError: for an unknown option, a wrong value, and a quote that is not closed.
         """
         try:
             return self.parse_args(shlex.split(line))
@@ -31,7 +31,7 @@ class Options(argparse.ArgumentParser):
             raise UsageError(f"{self.prog}: {error}") from None
 
     def error(self, message: str) -> NoReturn:
-        """Refuse a line, and say what may stand there.
+        """Refuse a line, with the usage in the message.
 
         Raises:
             UsageError: always.

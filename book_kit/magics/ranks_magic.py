@@ -1,12 +1,12 @@
-"""`%%ranks 4`: a cell that runs on several ranks, and shows what each of them printed.
+"""`%%ranks 4`: a cell that runs on several ranks, and shows their output.
 
     %%ranks 4 --into sums
     x = mt.ones([2]) * (rank + 1.0)
     dist.all_reduce(x)
     x.tolist()
 
-* ``--into NAME``: the values of the last expression, by rank, in the notebook under that name.
-* ``--loses RANK``: this rank has to end in the cell; the cell fails when it does not.
+* ``--into NAME``: assign the values of the last expression, a list by rank, to that name in the notebook.
+* ``--loses RANK``: this rank has to end in the cell; if it does not, the cell fails.
 * An error on any rank is the error of the cell.
 """
 
@@ -21,18 +21,18 @@ from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from book_kit import ranks
-from book_kit.magics.magic_options import Options
+from book_kit.magics.magic_options import MagicOptions
 from memory_stage.web.embed import page_assets
 
-_options = Options("%%ranks")
-_options.add_argument("count", nargs="?", type=int, help="on how many ranks; all of them unless told")
-_options.add_argument("--into", metavar="NAME", help="what the values of the last expression are called here")
+_options = MagicOptions("%%ranks")
+_options.add_argument("count", nargs="?", type=int, help="the number of ranks; all by default")
+_options.add_argument("--into", metavar="NAME", help="the name for the values of the last expression")
 _options.add_argument("--loses", type=int, metavar="RANK", help="the rank that ends in this cell")
 
 
 @dataclass(frozen=True)
-class Said:
-    """What ranks have printed, as text: once where all have printed the same."""
+class RanksOutput:
+    """Output of the ranks as text; only once if all ranks printed the same."""
 
     heading: str
     text: str
@@ -64,9 +64,9 @@ class RanksMagic(Magics):
             return
         answers = ranks.run(cell, options.count)
         errors = {rank: each.error for rank, each in enumerate(answers) if each.error is not None}
-        text = told([each.printed for each in answers])
+        text = joined([each.printed for each in answers])
         if text:
-            display(Said(heading(len(answers)), text))
+            display(RanksOutput(heading(len(answers)), text))
         if errors:
             lines = "\n".join(f"  rank {rank}: {error}" for rank, error in errors.items())
             raise RuntimeError(f"the cell failed on {len(errors)} of {len(answers)} ranks\n{lines}")
@@ -74,19 +74,19 @@ class RanksMagic(Magics):
             self.shell.user_ns[options.into] = [each.value for each in answers]
 
 
-def lost(cell: str, count: int | None, rank: int) -> Said:
-    """The error that says that ``rank`` is lost; AssertionError when it comes not, or names others."""
+def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
+    """Return the error that names ``rank`` as lost; raise AssertionError if there is none, or if it names others."""
     try:
         answers = ranks.run(cell, count)
     except ranks.RankLostError as error:
         if rank not in error.ranks:
             raise AssertionError(f"this cell has to lose rank {rank}; it lost {error.ranks}") from error
-        return Said(f"Expected error{_as_recorded()}", f"RankLostError: {error}")
+        return RanksOutput(f"Expected error{_as_recorded()}", f"RankLostError: {error}")
     raise AssertionError(f"this cell has to lose rank {rank}, and all {len(answers)} ranks answered")
 
 
 def heading(count: int) -> str:
-    """What stands above what ranks say."""
+    """Return the heading of the output."""
     return ("1 rank" if count == 1 else f"{count} ranks") + _as_recorded()
 
 
@@ -95,8 +95,8 @@ def _as_recorded() -> str:
     return f", recorded with {started.about}" if started is not None and started.recorded else ""
 
 
-def told(printed: list[str]) -> str:
-    """What the ranks printed: those that printed the same together."""
+def joined(printed: list[str]) -> str:
+    """Join the output of the ranks; ranks with the same output share a heading."""
     said: dict[str, list[int]] = {}
     for rank, each in enumerate(printed):
         said.setdefault(each.rstrip("\n"), []).append(rank)

@@ -1,8 +1,8 @@
 """The cell magic ``%%stage``.
 
-* The cell means what it means without the magic: names, output, errors, the value of its last expression.
-* A cell that cannot be traced runs all the same, and one line under it says why it is not traced.
-* With ``--compare`` the cell holds several variants (see ``stage_compare``) and leaves nothing behind.
+* The cell behaves as without the magic: names, output, errors, the value of its last expression.
+* A cell that cannot be traced runs all the same, and one line under it gives the reason.
+* With ``--compare`` the cell holds several variants (see ``cell_variants``) and assigns no names in the notebook.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from book_kit.magics.magic_options import Options
+from book_kit.magics.magic_options import MagicOptions
 from memory_stage.api import Stage, checked_steps, run
 from memory_stage.cell_variants import compare_parts
 from memory_stage.recorder.key_step import Key
@@ -27,7 +27,7 @@ from minitensor.engine.modes import POLICIES
 
 
 class NotTraced:
-    """Says why a cell is not traced."""
+    """The reason that a cell is not traced, as a line under it."""
 
     def __init__(self, reason: str) -> None:
         self.text = f"Not traced: {reason}. The cell ran as usual."
@@ -36,7 +36,7 @@ class NotTraced:
         return {"text/plain": self.text, "text/html": f"<p>{html.escape(self.text)}</p>"}
 
 
-_options = Options("%%stage")
+_options = MagicOptions("%%stage")
 _options.add_argument("--title", help="names the stage to a screen reader and in print")
 _options.add_argument("--ask", help="a question to think about before stepping")
 _options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
@@ -59,8 +59,8 @@ class StageMagic(Magics):
         """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]: run the cell and show
         it step by step.
 
-        %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; what stands
-        before the first belongs to all; --key LABEL STEP opens one of them.
+        %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; the lines
+        before the first belong to all; --key LABEL STEP opens one of them.
         %%stage --compare --policies NAME NAME ...: run it under each policy.
         """
         __tracebackhide__ = True
@@ -103,7 +103,7 @@ class StageMagic(Magics):
             try:
                 raise raised
             finally:
-                del raised  # the traceback leads to this frame, and the circle would keep tensors
+                del raised  # the traceback refers to this frame, and the cycle would keep tensors alive
 
     def _compared(self, options: argparse.Namespace, cell: str, key: Key) -> Stage:
         return compare_parts(
@@ -120,7 +120,7 @@ class StageMagic(Magics):
 
 
 def _key(words: Sequence[str] | None) -> Key:
-    """What follows ``--key``: a step, or the label of a variant and a step."""
+    """Parse the words after ``--key``: a step, or the label of a variant and a step."""
     if words is None:
         return None
     *label, step = words

@@ -1,1 +1,1 @@
-"""Predictions and exercises: what they ask, how they check an answer, and how they look in a page."""
+"""Predictions and exercises: their texts, their checks and their HTML."""

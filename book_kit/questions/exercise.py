@@ -1,10 +1,10 @@
-"""Exercises that check themselves: what is right, or the first difference in plain words.
+"""Exercises that check themselves and report the first difference in plain words.
 
 * `check` reports and never raises for the reader's code, so an unfinished exercise does not stop the
   notebook.
-* `require` asks the same and raises when anything differs: the hidden solution has to pass, or the book does
-  not build.
-* A report names the input, what was expected and what came. How to get there stays the reader's.
+* `require` does the same check and raises if anything differs, so the book builds only if the hidden solution
+  passes.
+* A report names the input, the expected result and the actual one. It does not reveal the solution.
 
 An exercise is three cells. The tests (tag `remove-cell`); the unfinished function with its check, which the
 reader edits; and, tagged `hide-cell`, the solution under another name with `require` on the same tests::
@@ -41,8 +41,8 @@ LONGEST = 300  # characters of a value in a report
 
 
 @dataclass(frozen=True)
-class Report:
-    """The verdict on a function: all cases right, or the first that is not. Holds text only, no tensor."""
+class ExerciseReport:
+    """The verdict on a function: all cases right, or the first wrong one. It holds text only, no tensor."""
 
     name: str
     cases: int
@@ -54,7 +54,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether all of it is right."""
+        """True if all cases are right."""
         return not self.reason
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Report:
         return "\n".join(lines)
 
     def as_data(self) -> dict[str, Any]:
-        """The report as plain data: what a page shows of it."""
+        """Return the report as plain data for a page."""
         return {"passed": self.passed, "verdict": self._verdict(), "values": self._values()}
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
@@ -96,30 +96,29 @@ def check(
     against: Callable | Sequence[Any] | None = None,
     *,
     that: Mapping[str, Callable[..., Any]] | None = None,
-) -> Report:
-    """Compare a reader's function with what is expected, case by case; the last line of a cell.
+) -> ExerciseReport:
+    """Compare a reader's function with the expected results, case by case; the last line of a cell.
 
     cases: one tuple of arguments per call, copied deeply for each call, so that nothing leaks from one to the
-        next; or a function that makes the tuple, for arguments that no copy keeps (a view with its base), or a
-        context manager that gives it, inside which the call is made (and measured, say).
-    against: the expected results, one per case; or a function that gives them. Against a function more is
-        compared: what every argument holds after the call, whether the result is one of the arguments itself,
-        and the type of an error it raises.
+        next. If a copy would lose something (a view its base), a function that returns the tuple, or a context
+        manager that yields it and surrounds the call (to measure it, for example).
+    against: the expected results, one per case; or a function that returns them. With a function, `check` also
+        compares every argument after the call, whether the result is one of the arguments itself, and the type
+        of an error.
     that: further conditions, `{"the result shares the memory of `x`": lambda result, x: ...}`: a statement,
-        and a function that gets the result and the arguments as they are after the call.
+        and a function of the result and of the arguments after the call.
 
     Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6
-    absolute. Whatever the reader's function does, even raise, becomes a line of the report. TypeError or
-    ValueError is raised for a badly written exercise only: no case, a case that is no tuple, nothing to
-    compare with.
+    absolute. If the reader's function raises an error, the report shows it. TypeError or ValueError is raised
+    only if the exercise is badly written: no case, a case that is no tuple, nothing to compare with.
     """
     _refuse_empty_exercise(cases, against, that)
     name = getattr(function, "__name__", "what you gave")
     for index, case in enumerate(cases):
         given, difference = _first_difference(function, case, index, against, that or {})
         if difference:
-            return Report(name, len(cases), index, given=given, **difference)
-    return Report(name, len(cases), len(cases))
+            return ExerciseReport(name, len(cases), index, given=given, **difference)
+    return ExerciseReport(name, len(cases), len(cases))
 
 
 def require(
@@ -128,8 +127,8 @@ def require(
     against: Callable | Sequence[Any] | None = None,
     *,
     that: Mapping[str, Callable[..., Any]] | None = None,
-) -> Report:
-    """`check` for a solution: AssertionError with the report when anything differs."""
+) -> ExerciseReport:
+    """`check` a solution, and raise AssertionError with the report if anything differs."""
     report = check(function, cases, against, that=that)
     if not report.passed:
         raise AssertionError(f"the solution is wrong.\n{report}")
@@ -149,7 +148,7 @@ def _refuse_empty_exercise(cases, against, that) -> None:
 
 
 def _first_difference(function, case, index, against, that) -> tuple[str, dict[str, str]]:
-    """The arguments as text, and the fields of a report on how the call differs (none when it does not)."""
+    """Return the arguments as text, and the fields of a report on the difference; none if there is none."""
     with _arguments(case) as arguments:
         names = _parameter_names(function, len(arguments))
         given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
@@ -224,7 +223,7 @@ def _arguments(case: Case) -> Iterator[tuple]:
 
 
 def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
-    """The result, and the error as text: kept as an object it would keep the tensors of its frames."""
+    """Return the result, and the error as text: an error object would keep the tensors of its frames alive."""
     try:
         return function(*arguments), ""
     except Exception as error:
@@ -232,7 +231,7 @@ def _call(function: Callable, arguments: tuple) -> tuple[Any, str]:
 
 
 def _parameter_names(function: Callable, count: int) -> list[str]:
-    """What the function calls its arguments; "argument 2" where it has no name for one."""
+    """Return the names of the function's arguments; "argument 2" if one has no name."""
     try:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # not callable, or built in without a signature
@@ -247,7 +246,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 def _is_tensor(value: Any) -> bool:
-    """A tensor or an array, of whichever library."""
+    """True for a tensor or an array of any library."""
     return all(hasattr(value, name) for name in ("shape", "dtype", "tolist"))
 
 
@@ -256,7 +255,7 @@ def _is_mutable(value: Any) -> bool:
 
 
 def _unlike(expected: Any, got: Any) -> str:
-    """How `got` differs from `expected`, as a sentence; empty when it does not."""
+    """Return a sentence on how `got` differs from `expected`; empty if it does not."""
     if _is_tensor(expected):
         return _unlike_tensor(expected, got)
     if isinstance(expected, float | complex) and isinstance(got, int | float | complex):
@@ -301,7 +300,7 @@ def _kind(value: Any) -> str:
 
 
 def _show(value: Any) -> str:
-    """A value on one line: a tensor by its numbers, and whether it wants a gradient."""
+    """Return a value as text: a tensor by its numbers, with a mark if it wants a gradient."""
     if not _is_tensor(value):
         text = repr(value)
     elif getattr(value, "stop_gradient", True):

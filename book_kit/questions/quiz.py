@@ -1,17 +1,17 @@
 """Predict-first questions: the reader commits to an answer before the book shows it.
 
-* A question whose answer the engine does not give does not build: the answer is computed in the same cell and
-  has to be one of the options, word for word.
-* Every option has its text: of the right one, why it is right; of each other, what is mistaken in it. A reader who
-  chose a wrong one reads that text and may try again before the answer is shown.
-* A question leads on: to a line of a stage of the page, where the guess is proved or broken.
-* Answers stay in the reader's browser, and can be forgotten there.
-* It can be read without JavaScript, answered by keyboard, heard with a screen reader and printed; it asks no
-  network and no kernel.
+* The cell computes the answer, which has to equal one of the options word for word. If it does not, the book does
+  not build.
+* Every option has a text: the reason that it is right, or the mistake in it. A reader who chose a wrong option reads
+  its text and may try again before the answer is shown.
+* A question can name a line of a stage on the page, which proves or refutes the guess.
+* Answers are stored in the reader's browser, and can be deleted there.
+* A question works without JavaScript, by keyboard, with a screen reader and in print. It needs neither network nor
+  kernel.
 
-Why our own: jupyterquiz writes its question into an empty element by script, so that nothing is there without
-JavaScript, judges at the first arrow key and tells a screen reader no verdict. The Sphinx directives
-(sphinx-exercise, teachbooks-questions, sphinx-yaq) live on the built page only, not in JupyterLab, and their
+Other tools do not do this. jupyterquiz writes its question into an empty element by script, so a page without
+JavaScript shows nothing; it judges at the first arrow key, and a screen reader gets no verdict. The Sphinx directives
+(sphinx-exercise, teachbooks-questions, sphinx-yaq) work on the built page only, not in JupyterLab, and their
 answers are written by hand instead of computed.
 
 The cell of a question shows its output and hides its input, in the book (the tag) and in JupyterLab (the
@@ -53,7 +53,7 @@ from memory_stage.web.embed import page_assets, prose
 
 @dataclass(frozen=True)
 class Proof:
-    """Where a stage shows the answer: a line, in the stage of that title (or the next on the page) and its variant."""
+    """The line that shows the answer, in the stage of that title (or the next on the page) and its variant."""
 
     line: int
     stage: str | None = None
@@ -71,26 +71,26 @@ class Proof:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A question with its options; what a notebook shows for `predict(...)`."""
+    """A question with its options, as `predict(...)` returns it."""
 
     question: str
-    options: Mapping[str, str]  # option -> what the book says of it
+    options: Mapping[str, str]  # option -> its text
     right: int  # index of the right option
     proof: Proof | None = None
 
     @property
     def answer(self) -> str:
-        """The option that is right."""
+        """The right option."""
         return list(self.options)[self.right]
 
     @property
     def why(self) -> str:
-        """Why it is right."""
+        """The reason that it is right."""
         return self.options[self.answer]
 
     @property
     def name(self) -> str:
-        """What a reader's answer is kept under: another question, or other options, are not answered by it."""
+        """The key of a reader's stored answer, made from the question and its options."""
         text = "\0".join([self.question, *self.options])
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -110,7 +110,7 @@ class Prediction:
         return f"Predict: {self.question}\n{options}\n\nAnswer: {self.answer}\n{self.why}\n{others}{proof}"
 
     def _as_html(self) -> str:
-        """The question and a list, all that is said of the options folded away; `quiz.js` makes a form of it."""
+        """Return the question with a list of options and their folded texts; `quiz.js` turns it into a form."""
         options = "".join(f"<li>{prose(option)}</li>" for option in self.options)
         others = "".join(
             f'<dt>{prose(option)}</dt><dd data-option="{index}">{prose(text)}</dd>'
@@ -142,17 +142,17 @@ def predict(
     variant: str | None = None,
     line: int | None = None,
 ) -> Prediction:
-    """A question with one right option, for the last line of a cell.
+    """Return a question with one right option, for the last line of a cell.
 
     In `question` and `options` a pair of backticks marks code, which may run over several lines; nothing else is
-    markup. `options` maps two or more options, in the order shown, to what is said of each: why it is right, or
-    what is mistaken in it. `answer` is the text of the right option, best computed by the cell itself, as in
+    markup. `options` maps two or more options, in the order shown, to their texts: the reason that it is right, or
+    the mistake in it. `answer` is the text of the right option, best computed by the cell itself, as in
     `str(x.tolist())`; an option that is code as a whole equals the same text without its backticks.
 
-    `line` is the line of a stage that proves or breaks the guess, once it has run. `stage` is that stage's title,
+    `line` is the line of a stage that proves or refutes the guess, once it has run. `stage` is that stage's title,
     by default the next stage on the page; `variant` is the label of one of its programs.
 
-    Raises TypeError for an answer that is not a string (an index would stay behind when options move) and for
+    Raises TypeError for an answer that is not a string (an index would be wrong once options move) and for
     options without their texts, ValueError for an answer that is none of the options, for options that repeat, for
     an empty text, and for a stage or a variant without a line.
     """
@@ -184,6 +184,6 @@ def predict(
 
 
 def _without_backticks(text: str) -> str:
-    """The code of a text that is one code span as a whole; any other text as it is."""
+    """Return the code of a text that is a single code span; any other text unchanged."""
     code = text[1:-1]
     return code if text == f"`{code}`" and "`" not in code else text

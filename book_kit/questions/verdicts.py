@@ -1,4 +1,4 @@
-"""Bars of how many programs came out right, were refused, or came out wrong without an error.
+"""Bars of the numbers of programs that are right, refused, or wrong without an error.
 
 verdicts.show({"PyTorch 2.13.0": {"right": 324, "refused": 176, "wrong": 0}}, of="programs")
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from memory_stage.web.embed import page_assets
 
-#: The three verdicts, and how each looks: told apart without colour, as empty, striped and full.
+#: The three verdicts with their styles, which differ without colour too: empty, striped and full.
 LOOKS = {
     "right": "background:var(--mt-paper)",
     "refused": "background:repeating-linear-gradient(135deg,var(--mt-line) 0 2px,var(--mt-wash) 2px 6px)",
@@ -22,7 +22,7 @@ _BAR = "flex:2 1 9em;display:flex;height:16px;border:1px solid var(--mt-line)"
 _KEY = "display:block;width:11px;height:11px;margin:0 0 2px auto;border:1px solid var(--mt-line)"
 _NUMBER = "padding:3px 5px;border:0;text-align:right;white-space:nowrap"
 _NAME = "padding:3px 5px;border:0;text-align:left;font-weight:400;width:100%"
-# Side by side where there is room, otherwise the bar under its name; only a word that is too long breaks.
+# Side by side if there is room, otherwise the bar under its name; only a word that is too long breaks.
 _BOTH = "display:flex;flex-wrap:wrap;align-items:center;gap:0 10px"
 _LABEL = "flex:1 1 11em;min-width:0;overflow-wrap:anywhere"
 
@@ -75,14 +75,14 @@ def _row(label: str, row: Mapping[str, int]) -> str:
 
 
 def show(rows: Mapping[str, Mapping[str, int]], *, of: str = "programs") -> Verdicts:
-    """Bars of verdicts, in the order given.
+    """Return bars of verdicts, in the order given.
 
     Args:
-        rows: label -> how many programs are `right`, `refused` and `wrong`.
-        of: what is counted.
+        rows: label -> numbers of programs that are `right`, `refused` and `wrong`.
+        of: the noun for the counted things.
 
     Raises:
-        ValueError: there is no row, or one has other verdicts or counts nothing.
+        ValueError: if there is no row, or if one has other verdicts or counts nothing.
     """
     for label, row in rows.items():
         if set(row) != set(LOOKS) or not sum(row.values()):

@@ -1,4 +1,4 @@
-"""Several processes under one notebook: engines of ipyparallel that MPI has started, each of them a rank.
+"""Run programs on several ranks from one notebook: engines of ipyparallel that MPI starts.
 
     from book_kit import ranks
     ranks.start(4, recorded="../facts/ranks.json")
@@ -8,12 +8,12 @@
     dist.all_reduce(x)
     print(x.tolist())
 
-* A cell runs on the first so many ranks, with ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size``
+* A cell runs on the first ranks, with ``mt``, ``dist`` (``minitensor.distributed``), ``np``, ``rank``, ``size``
   and ``comm``, mpi4py's communicator; its names stay on the ranks for the next cell.
-* Where MPI is not installed, :func:`run` answers with what was recorded of that very program, and says so.
-* A rank that ends, or does not come to an end, is named; then all are ended. None outlives the notebook.
+* If MPI is not installed, :func:`run` returns the recorded answers of the same program, marked as recorded.
+* If a rank ends or does not finish in time, an error names it, and all are ended. No rank outlives the notebook.
 
-ipyparallel and mpi4py are asked for by :func:`start` alone.
+Only :func:`start` needs ipyparallel and mpi4py.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from book_kit.ranks.cluster import Answer, Cluster, RankLostError
+from book_kit.ranks.cluster import Cluster, RankAnswer, RankLostError
 
-#: Seconds for a program, unless told.
+#: Seconds for a program, by default.
 RUNNING = 60.0
 NEEDED = ("ipyparallel", "mpi4py")
 
 
 @dataclass(frozen=True)
-class Started:
-    """What :func:`start` found."""
+class StartedRanks:
+    """The ranks that :func:`start` started, or their record."""
 
     count: int
     about: str
@@ -54,29 +54,29 @@ class Started:
 
 @dataclass
 class _State:
-    """What this notebook has started, or has a record of; and what every program has said so far."""
+    """The ranks or the record of this notebook, and the answers of all programs so far."""
 
     cluster: Cluster | None = None
     record: dict[str, Any] | None = None
-    started: Started | None = None
+    started: StartedRanks | None = None
     said: dict[str, Any] | None = None
 
 
 _state = _State()
 
 
-def start(count: int = 4, recorded: str | Path | None = None) -> Started:
-    """Start ``count`` ranks on this machine, or take the record, where MPI is not installed.
+def start(count: int = 4, recorded: str | Path | None = None) -> StartedRanks:
+    """Start ``count`` ranks on this machine, or read the record if MPI is not installed.
 
     Args:
-        count: how many ranks there may be at most.
-        recorded: a file that :func:`save` has written.
+        count: the largest number of ranks on which a program can run.
+        recorded: a file written by :func:`save`.
 
     Returns:
-        What there is, to be shown.
+        A description of the ranks for the notebook to display.
 
     Raises:
-        ImportError: where neither MPI nor a record is there; it says what to install.
+        ImportError: if there is neither MPI nor a record; the message names the packages to install.
     """
     stop()
     missing = why_not()
@@ -86,20 +86,20 @@ def start(count: int = 4, recorded: str | Path | None = None) -> Started:
         record = json.loads(Path(str(recorded)).read_text(encoding="utf-8"))
         _state.record = record["programs"]
         about = f"{record['with']}, on {record['date']}. Here {missing}; `pip install ipyparallel mpi4py mpich`."
-        _state.started = Started(count, about, True)
+        _state.started = StartedRanks(count, about, True)
     else:
         _state.cluster = Cluster(count, _mpiexec() or "")
         _state.said = {}
-        _state.started = Started(count, _versions(), False)
+        _state.started = StartedRanks(count, _versions(), False)
     return _state.started
 
 
-def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list[Answer]:
-    """Run a program on the first ``count`` ranks (all of them unless told): the answers, by rank.
+def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list[RankAnswer]:
+    """Run a program on the first ``count`` ranks (all by default), and return the answers, by rank.
 
     Raises:
-        RankLostError: when a rank ends, or does not come to an end in ``timeout`` seconds; names it.
-        RuntimeError: before :func:`start`; when nothing was recorded of this program.
+        RankLostError: if a rank ends, or does not finish in ``timeout`` seconds; the message names it.
+        RuntimeError: before :func:`start`, and if the record does not have this program.
     """
     if _state.started is None:
         raise RuntimeError("no ranks have been started: `ranks.start(4)` starts four")
@@ -113,7 +113,7 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
         entry = _state.record[key]
         if "lost" in entry:
             raise RankLostError(entry["text"], entry["lost"])
-        return [Answer(**each) for each in entry["said"]]
+        return [RankAnswer(**each) for each in entry["said"]]
     if _state.cluster is None or _state.said is None:
         raise RuntimeError("the ranks have been ended: `ranks.start(4)` starts others")
     try:
@@ -127,32 +127,32 @@ def run(source: str, count: int | None = None, timeout: float = RUNNING) -> list
 
 
 def stop() -> None:
-    """End all ranks, if there are any. The end of the notebook does it, too."""
+    """End all ranks, if there are any. They also end with the notebook."""
     cluster, _state.cluster, _state.record = _state.cluster, None, None
     if cluster is not None:
         cluster.stop()
 
 
 def save(file: str | Path) -> None:
-    """Write what every program has said since :func:`start`, with versions and date."""
+    """Write the answers of all programs since :func:`start`, with versions and date."""
     if _state.said is None:
         raise RuntimeError("no ranks have run here: there is nothing to save")
     record = {"with": _versions(), "date": date.today().isoformat(), "programs": _state.said}
     Path(file).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def started() -> Started | None:
-    """What :func:`start` found; None before it."""
+def started() -> StartedRanks | None:
+    """Return the result of :func:`start`; None before it."""
     return _state.started
 
 
 def key_of(source: str, count: int) -> str:
-    """What a program is recorded under: another text, or another number of ranks, is another program."""
+    """Return the key of a program in the record, made from its text and the number of ranks."""
     return hashlib.sha256(f"{count}\n{source.strip()}".encode()).hexdigest()[:16]
 
 
 def why_not() -> str:
-    """What is missing for ranks on this machine, in words; empty where nothing is."""
+    """Return the reason that ranks cannot start on this machine; empty if they can."""
     if sys.platform == "win32":
         return "MPI is not looked for on Windows"
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -162,7 +162,7 @@ def why_not() -> str:
 
 
 def _mpiexec() -> str | None:
-    """The command that starts ranks: of this environment first."""
+    """Return the command that starts ranks; this environment has priority over the path."""
     return shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 

@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-#: Seconds: for the engines to start, and for ranks that were told to end.
+#: Seconds for the engines to start, and for ranks to end after the request.
 STARTING, ENDING = 120.0, 5.0
-#: An engine is there from its second heartbeat on: milliseconds between two, and how many it may miss, half a minute's.
+#: Milliseconds between two heartbeats, and the number that an engine may miss: half a minute. An engine is registered
+#: at its second heartbeat.
 BEAT, MISSES = 200, 150
 
-#: What each rank runs first. A thread of it ends the rank, and rank 0 the controller, when the notebook is gone.
+#: The first program of each rank. When the notebook ends, a thread of it ends the rank, and rank 0 the controller.
 ON_RANK = """
 import ast, contextlib, io, json, linecache, os, signal, threading, time
 import numpy as np
@@ -65,10 +66,10 @@ def _run(source, count, patience):
 
 
 class RankLostError(RuntimeError):
-    """A rank has ended, or has not come to an end.
+    """A rank has ended, or has not finished in time.
 
     Attributes:
-        ranks: which.
+        ranks: the numbers of these ranks.
     """
 
     def __init__(self, text: str, ranks: list[int]) -> None:
@@ -77,8 +78,8 @@ class RankLostError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What one rank did with a program: what it printed, the value of its last expression, and the error, if any."""
+class RankAnswer:
+    """Result of a program on one rank: its output, the value of its last expression, and the error, if any."""
 
     printed: str
     value: Any
@@ -86,7 +87,7 @@ class Answer:
 
 
 class Cluster:
-    """The engines, and what is known of them."""
+    """The engines of ipyparallel, their controller and their process ids."""
 
     def __init__(self, count: int, mpiexec: str) -> None:
         import ipyparallel as ipp
@@ -96,9 +97,9 @@ class Cluster:
         self._folder = tempfile.TemporaryDirectory()
         config: Any = Config()
         config.MPILauncher.mpi_cmd = [mpiexec]
-        if _is_hydra(mpiexec):  # otherwise the end of one rank ends all, and nobody can tell which was the first
+        if _is_hydra(mpiexec):  # otherwise the end of one rank ends all, and the first cannot be found
             config.MPILauncher.mpi_args = ["-disable-auto-cleanup"]
-        # A second process for each engine would tell of its end: `run` looks itself, and half of the start is saved.
+        # A second process for each engine would report its end. `run` checks that itself, which halves the start.
         config.EngineLauncher.engine_args = ["--IPEngine.enable_nanny=False"]
         config.EngineLauncher.environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._cluster = ipp.Cluster(
@@ -106,7 +107,7 @@ class Cluster:
             n=count,
             controller_ip="127.0.0.1",
             profile_dir=self._folder.name,
-            log_level=50,  # what goes wrong is raised
+            log_level=50,  # errors are raised
             engine_timeout=STARTING,
             controller_args=[f"--HeartMonitor.period={BEAT}", f"--HeartMonitor.max_heartmonitor_misses={MISSES}"],
             config=config,
@@ -116,7 +117,7 @@ class Cluster:
         try:
             self._cluster.start_cluster_sync()
             self._client = self._cluster.connect_client_sync()
-            # No bar of progress: in a notebook it would be a widget, whose state every saved page would carry.
+            # No progress bar: in a notebook it would be a widget, and every saved page would contain its state.
             self._client.wait_for_engines(count, timeout=STARTING, interactive=False)
             self._client[:].execute(ON_RANK, block=True)
             pids = self._client[:].apply_sync(ipp.Reference("_stay_with"), os.getpid(), self._cluster.controller.pid)
@@ -125,8 +126,8 @@ class Cluster:
             self.stop()
             raise
 
-    def run(self, source: str, count: int, timeout: float) -> list[Answer]:
-        """The answers of the first ``count`` ranks; stops all and raises where one does not answer."""
+    def run(self, source: str, count: int, timeout: float) -> list[RankAnswer]:
+        """Return the answers of the first ``count`` ranks; if one does not answer, stop all and raise RankLostError."""
         call, ends = self._ipp.Reference("_run"), _Ends(self.pids)
         calls = [self._client[rank].apply_async(call, source, count, timeout / 2) for rank in range(count)]
         end = time.monotonic() + timeout
@@ -138,42 +139,42 @@ class Cluster:
                     break
                 time.sleep(0.01)
             if lost:
-                raise RankLostError(f"{_named(lost)} ended while the cell ran. All are ended.", lost)
+                raise RankLostError(f"{_ranks_text(lost)} ended while the cell ran. All are ended.", lost)
             if late := [rank for rank, each in enumerate(calls) if not each.ready()]:
-                text = f"{_named(late)} did not come to an end in {timeout:g} s. All are ended."
+                text = f"{_ranks_text(late)} did not come to an end in {timeout:g} s. All are ended."
                 raise RankLostError(text, late)
         except BaseException:
             self.stop()
             raise
         finally:
             ends.close()
-        return [Answer(**each.get()) for each in calls]
+        return [RankAnswer(**each.get()) for each in calls]
 
     def _lost(self, calls: list[Any]) -> list[int]:
-        """Which ranks have ended before their call has."""
+        """Return the ranks that have ended before their call."""
         asked = zip(self.pids, calls, strict=False)
         return [
             rank for rank, (pid, each) in enumerate(asked) if not (each.successful() if each.ready() else _alive(pid))
         ]
 
     def stop(self) -> None:
-        """End all processes; those that do not end when they are told to are killed. None is left when it returns."""
+        """End all processes, and wait for it. A process that does not end on request is killed."""
         controller = getattr(self._cluster.controller, "pid", None)
         pids = [*self.pids, *([controller] if controller else [])]
-        with suppress(Exception):  # what has ended already cannot be told to end
+        with suppress(Exception):  # a process may have ended already
             self._cluster.stop_cluster_sync()
         if self._client is not None:
             self._client.close()
         for pid in _left_after(ENDING, pids):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        _left_after(ENDING, pids)  # a process that is killed is there a moment longer
+        _left_after(ENDING, pids)  # a killed process needs a moment to end
         self.pids = []
         self._folder.cleanup()
 
 
 class _Ends:
-    """In which order processes come to their end, as the kernel tells it: Linux only."""
+    """The order in which processes end, as the kernel reports it; on Linux only."""
 
     def __init__(self, pids: list[int]) -> None:
         self._ranks: dict[int, int] = {}  # the descriptor of a process -> its place among ``pids``
@@ -187,13 +188,13 @@ class _Ends:
                 queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
 
     def first_of(self, lost: list[int]) -> list[int]:
-        """That of the processes ``lost`` which ended first; all of them where it is not known."""
+        """Return the process of ``lost`` that ended first; all of them if the order is unknown."""
         if self._queue is not None:
             self._order += [self._ranks[descriptor] for descriptor, _ in self._queue.poll(0)]
         return [rank for rank in self._order if rank in lost][:1] or lost
 
     def close(self) -> None:
-        """Look no longer."""
+        """Stop watching the processes."""
         if self._queue is not None:
             self._queue.close()
         for descriptor in self._ranks:
@@ -206,7 +207,7 @@ def _is_hydra(mpiexec: str) -> bool:
 
 
 def _alive(pid: int) -> bool:
-    """Whether there is such a process, other than a dead one of whom its parent has not heard yet."""
+    """True if the process runs; a zombie does not count."""
     import psutil  # ipyparallel needs it, too
 
     try:
@@ -216,12 +217,12 @@ def _alive(pid: int) -> bool:
 
 
 def _left_after(seconds: float, pids: list[int]) -> list[int]:
-    """Those that have not ended within ``seconds``; as soon as all have, none."""
+    """Wait at most ``seconds`` for processes to end, and return those that still run."""
     end = time.monotonic() + seconds
     while (alive := [pid for pid in pids if _alive(pid)]) and time.monotonic() < end:
         time.sleep(0.05)
     return alive
 
 
-def _named(ranks: list[int]) -> str:
+def _ranks_text(ranks: list[int]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}".capitalize()

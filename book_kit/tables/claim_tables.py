@@ -1,8 +1,7 @@
-"""The tables of the appendix on the articles: what each says, what is so, and the proof of it.
+"""The tables of the appendix on the articles: each claim, its verdict, the facts and the proof.
 
-The claims stand in ``facts/article-claims.json``, each with its proofs: a program that runs when the table is made, or
-an answer that was recorded from a framework. A program that gives something else than the claim's text says stops the
-build.
+``facts/article-claims.json`` holds the claims, each with its proofs: a program that runs when the table is made, or an
+answer that was recorded from a framework. If a program's result differs from the recorded one, the build fails.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any
 
 import minitensor as mt
 from book_kit.data.library_names import NAMES
-from book_kit.tables.error_tables import as_before, code, shortened
+from book_kit.tables.error_tables import code, restored_settings, shortened
 
-#: The articles, by the name that a claim gives: their key in ``references.bib``, and what the book calls them.
+#: The articles, by their names in the claims: the key in ``references.bib``, and the title in the book.
 ARTICLES = {
     "guide": ("paddle-guide", "Paddle's community guide"),
     "draft": ("paddle-draft", "The draft for Paddle's community"),
@@ -26,12 +25,12 @@ ARTICLES = {
 VERDICTS = ("right", "right within limits", "wrong")
 HEADS = ("It says", "Verdict", "What is so", "Proof", "Explained in")
 LONGEST = 110  # characters of an error
-#: What the records call it, and what is meant.
+#: Values that the records name, and their wording in a table.
 ASKED = {"error": "the error", "seen": "*`y` changes with `x`*", "address(y) == where": "*`y` keeps its address*"}
 
 
 def claims(root: Path) -> list[dict[str, Any]]:
-    """All claims, in the order of the articles.
+    """Return all claims, in the order of the articles.
 
     Each has ``article``, ``verdict``, ``claim``, ``so``, the ``page`` and ``place`` that answer it, and ``proofs``.
     """
@@ -40,7 +39,7 @@ def claims(root: Path) -> list[dict[str, Any]]:
 
 
 def table(root: Path, article: str) -> str:
-    """The claims of one article, as a Markdown table with links from a page in ``chapters``."""
+    """Return the claims of one article as a Markdown table with links from a page in ``chapters``."""
     lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
     for claim in (claim for claim in claims(root) if claim["article"] == article):
         proofs = "<br>".join(_proof(root, proof) for proof in claim["proofs"])
@@ -51,7 +50,7 @@ def table(root: Path, article: str) -> str:
 
 
 def counts(root: Path) -> dict[str, dict[str, int]]:
-    """How many claims of each article have each verdict."""
+    """Count the claims of each article by verdict."""
     found = {article: dict.fromkeys(VERDICTS, 0) for article in ARTICLES}
     for claim in claims(root):
         found[claim["article"]][claim["verdict"]] += 1
@@ -59,22 +58,22 @@ def counts(root: Path) -> dict[str, dict[str, int]]:
 
 
 def shown(root: Path, proof: dict[str, Any]) -> str:
-    """What the program of a proof gives, run now, as text. It sees ``mt``, and ``facts``, the folder of the records.
+    """Run the program of a proof and return its result as text. It sees ``mt``, and ``facts``, the folder of records.
 
-    Policy and device are as before afterwards.
+    Policy and device are restored afterwards.
     """
     names: dict[str, Any] = {"mt": mt, "facts": root / "facts"}
-    gc.collect()  # what an earlier error left behind would be freed while the program counts bytes
-    with as_before():
+    gc.collect()  # remains of an earlier error would be freed while the program counts bytes
+    with restored_settings():
         exec(proof["run"], names)
         return repr(eval(proof["shows"], names))
 
 
 def answers(root: Path, proof: dict[str, Any]) -> dict[str, str]:
-    """What was recorded, as text, by library and version.
+    """Return the recorded answers to a proof as text, by library and version.
 
     Raises:
-        KeyError: when the record has no such question or no such value.
+        KeyError: if the record has no such question or value.
     """
     records = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     found = {}
@@ -102,8 +101,8 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
         return "; ".join(_times(root, proof))
     if "program" in proof:
         recorded = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
-        told = recorded["programs"][proof["program"]]
-        return f"{code(told['program'].strip())}<br>prints, in PyTorch 2.13.0,<br>{code(told['printed'].strip())}"
+        entry = recorded["programs"][proof["program"]]
+        return f"{code(entry['program'].strip())}<br>prints, in PyTorch 2.13.0,<br>{code(entry['printed'].strip())}"
     by_value: dict[str, list[str]] = {}
     for library, value in answers(root, proof).items():
         by_value.setdefault(value, []).append(library)
@@ -113,7 +112,7 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
 
 
 def _times(root: Path, proof: dict[str, Any]) -> list[str]:
-    """How much longer the first row of a benchmark takes than the second, by library."""
+    """Return the ratio of the times of a benchmark's two rows, first to second, by library."""
     record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
     first, second = proof["rows"]

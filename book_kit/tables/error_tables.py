@@ -1,8 +1,8 @@
-"""The tables of the appendix on errors: each message, who says it, the shortest program, and what to write instead.
+"""The tables of the appendix on errors: each message, its library, the shortest program, and the remedy.
 
-All of it comes from ``facts/messages.json``, where the programs of other libraries were recorded; the title and the
-prose of a cause come from ``book/causes.json``. The programs of minitensor run again when a table is made, so that its
-messages are those of today.
+The rows are read from ``facts/messages.json``, which records the programs of other libraries; ``book/causes.json`` has
+the title and the prose of each cause. The programs of minitensor run again when a table is made, so that its messages
+are current.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from typing import Any
 import minitensor as mt
 from book_kit.data.library_names import NAMES
 
-LONGEST = 420  # characters of a message; what is longer is advice about the library's own calls
+LONGEST = 420  # characters of a message; the rest of a longer one is advice about the library's own calls
 HEADS = ("Message", "From", "The shortest program", "Write instead")
 
-#: What differs in numbers only, or in the place inside the library, is one message.
+#: Parts in which two occurrences of one message may differ: numbers, and places inside the library.
 CHANGES = re.compile(r"\s*\(at /\S+\)|\bpaddle\.Size\b|\d[\d,.]*")
 
 
 @dataclass
-class Row:
-    """One message.
+class MessageRow:
+    """One message of a library.
 
     Attributes:
         cause: a key of ``book/causes.json``.
         library: ``"torch"``, ``"paddle"``, ``"numpy"``, ``"cupy"`` or ``"minitensor"``.
         message: as it was recorded, whole.
-        program: what raises it, after the start of its library.
-        instead: what to write in place of the program, by what was meant.
-        source: the address of the report or of the library's source, where nothing was run, or "".
+        program: the lines that raise it, after the start of its library.
+        instead: the programs to write in its place, one for each intention.
+        source: the address of the report or of the library's source if the program was not run, or else "".
         reported: the day of that report, or "".
-        versions: of the library, where the program was run.
+        versions: the versions of the library in which the program was run.
     """
 
     cause: str
@@ -52,25 +52,25 @@ class Row:
 
     @property
     def ran(self) -> bool:
-        """Whether the message came from a run of the program."""
+        """True if the program was run to record the message."""
         return not self.source
 
 
 def core(message: str) -> str:
-    """A message without what differs from run to run."""
+    """Return a message without the parts that differ from run to run."""
     return CHANGES.sub("#", message)
 
 
-def recorded(root: Path) -> list[Row]:
-    """The different messages, in the order of the record, libraries of users first."""
-    found: dict[tuple[str, str], Row] = {}
+def recorded(root: Path) -> list[MessageRow]:
+    """Return the distinct messages in the order of the record, libraries of users first."""
+    found: dict[tuple[str, str], MessageRow] = {}
     records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
     order = ["torch", "paddle", "numpy", "cupy", "minitensor"]
     for record in records.values():
         for said in record["messages"]:
             library = said.get("library", record.get("library"))
             named = {name: said.get(name, "") for name in ("source", "reported")}
-            row = Row(said["cause"], library, said["message"], said["program"], said["instead"], **named)
+            row = MessageRow(said["cause"], library, said["message"], said["program"], said["instead"], **named)
             row = found.setdefault((library, core(row.message)), row)
             if "version" in record and record["version"] not in row.versions:
                 row.versions.append(record["version"])
@@ -78,22 +78,22 @@ def recorded(root: Path) -> list[Row]:
 
 
 def starts(root: Path) -> dict[str, str]:
-    """What the programs of a library begin with."""
+    """Return the lines with which the programs of each library begin."""
     records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
     return {record["library"]: record["start"] for record in records.values() if "start" in record}
 
 
 def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
-    """What comes of a program, run here: its error, or else its last warning; None if it has nothing to say.
+    """Run a program, and return its error, or else its last warning; None if it has neither.
 
     Args:
-        start: what comes before the program and is expected to say nothing.
+        start: lines that run before the program; their warnings are ignored.
         program: lines of Python.
-        names: what both see, such as the library; changed in place.
+        names: the global names of both, such as the library; changed in place.
 
-    Policy and device are as before afterwards.
+    Policy and device are restored afterwards.
     """
-    with as_before(), warnings.catch_warnings(record=True) as warned:
+    with restored_settings(), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         exec(start, names)  # the record's own programs
         del warned[:]
@@ -105,8 +105,8 @@ def said_now(start: str, program: str, names: dict[str, Any]) -> str | None:
 
 
 @contextlib.contextmanager
-def as_before() -> Iterator[None]:
-    """Afterwards policy and device are as they were, whatever a program does to them."""
+def restored_settings() -> Iterator[None]:
+    """Restore policy and device at the end of the block."""
     place = mt.get_device()
     try:
         with mt.set_inplace_policy(mt.get_inplace_policy()):
@@ -119,10 +119,10 @@ def as_before() -> Iterator[None]:
 
 
 def table(root: Path, cause: str) -> str:
-    """The messages of a cause, as a table.
+    """Return the messages of a cause as a table.
 
     Raises:
-        ValueError: when a program of minitensor raises nothing any more.
+        ValueError: if a program of minitensor no longer raises an error.
     """
     start = starts(root)["minitensor"]
     lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
@@ -138,34 +138,34 @@ def table(root: Path, cause: str) -> str:
     return "\n".join(lines)
 
 
-def origin(row: Row) -> str:
-    """Who says it, and how that is known."""
+def origin(row: MessageRow) -> str:
+    """Return the library of a message with its source: the versions that were run, or a link."""
     name = NAMES[row.library]
     if row.library == "minitensor":
         return name
     if row.ran:
         return f"{name} {', '.join(row.versions)}"
-    told = f"reported {row.reported}" if row.reported else "its source"
-    return f"{name}, [{told}]({row.source}); not run"
+    link = f"reported {row.reported}" if row.reported else "its source"
+    return f"{name}, [{link}]({row.source}); not run"
 
 
 def quoted(message: str) -> str:
-    """A message in one line, cut where it is long."""
+    """Return a message on one line, shortened to `LONGEST`."""
     return _span(shortened(" ".join(message.split()), LONGEST))
 
 
 def shortened(text: str, most: int) -> str:
-    """``text``, cut behind a word where it has more than ``most`` characters."""
+    """Return ``text``, cut after a word if it has more than ``most`` characters."""
     return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"
 
 
 def code(program: str) -> str:
-    """The lines of a program in one cell of a table."""
+    """Return the lines of a program as one cell of a table."""
     return "<br>".join(map(_span, program.splitlines()))
 
 
 def _span(text: str) -> str:
-    """Text as code in a cell: bars are escaped, and more backticks surround it than are in it."""
+    """Return text as code in a cell: bars are escaped, and the fence has more backticks than the text has in a row."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if "`" in (text[0], text[-1]) else ""
     return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")

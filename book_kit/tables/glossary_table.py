@@ -11,18 +11,18 @@ HEADS = ("Term", "Meaning", "Chinese", "Paddle", "PyTorch", "NumPy", "JAX", "Tau
 
 
 def terms(root: Path) -> list[dict[str, Any]]:
-    """The terms in order: name, chinese, meaning, the libraries' words, and the page and place that teach it."""
+    """Return the terms in order: name, chinese, meaning, the libraries' words, and the page and place of each."""
     found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     return found
 
 
 def groups(root: Path) -> list[str]:
-    """The headings, in order."""
+    """Return the headings, in order."""
     return list(dict.fromkeys(term["group"] for term in terms(root)))
 
 
 def table(root: Path, group: str) -> str:
-    """The terms of one group, as a Markdown table with links from a page in ``chapters``; each row has its anchor."""
+    """Return the terms of one group as a Markdown table, with an anchor in each row and links from ``chapters``."""
     lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
     for term in (term for term in terms(root) if term["group"] == group):
         anchor = "term-" + re.sub(r"[^a-z0-9]+", "-", term["name"].lower())

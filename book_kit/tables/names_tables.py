@@ -1,7 +1,7 @@
-"""The tables of the appendix on names: what each library calls a thing, and where the same name means another.
+"""The tables of the appendix on names: the name of a thing in each library, and names that differ in meaning.
 
-The names are rows of :mod:`minitensor.paddle.names`. What the other libraries do with them is recorded in
-``facts/names.json``; what minitensor does is seen by running the cells.
+The names are rows of :mod:`minitensor.paddle.names`. ``facts/names.json`` records the results of the other libraries;
+minitensor's results are computed by running the cells.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from book_kit.tables.reference_tables import markdown
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS, STARTS, NameRow
 
-#: In place of an answer, where the cell raised before there was one.
+#: In place of an answer, if the cell raised an error before it had one.
 NOTHING = "nothing"
 TITLES = {"minitensor": "minitensor", "paddle": "Paddle", "torch": "PyTorch", "numpy": "NumPy", "jax": "JAX"}
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came of a cell: the type of the error, or "", and the values of the row's expressions."""
+class CellAnswer:
+    """Result of a cell: the type of the error, or "", and the values of the row's expressions."""
 
     error: str
     values: dict[str, Any]
 
     def to(self, ask: str) -> Any:
-        """The answer to a key of :data:`~minitensor.paddle.names.ASKS`; :data:`NOTHING` when an error left none."""
+        """Return the answer to a key of :data:`~minitensor.paddle.names.ASKS`; :data:`NOTHING` if there is none."""
         return self.error or "none" if ask == "error" else self.values.get(ASKS[ask][1], NOTHING)
 
 
-def run(row: NameRow, library: str = "minitensor") -> Answer:
-    """The cell of ``library``, run by minitensor; that of PyTorch under PyTorch's names, which are in minitensor.torch.
+def run(row: NameRow, library: str = "minitensor") -> CellAnswer:
+    """Run the cell of ``library`` with minitensor; a cell of PyTorch uses the names of ``minitensor.torch``.
 
-    Modes and devices are as before afterwards.
+    Modes and devices are restored afterwards.
     """
     program = row.program(library).replace("import torch\n", "import minitensor.torch as torch\n", 1)
     names: dict[str, Any] = {}
@@ -51,21 +51,21 @@ def run(row: NameRow, library: str = "minitensor") -> Answer:
             values = {each: json.loads(json.dumps(eval(each, names))) for each in row.expressions if _can(each, names)}
     finally:
         mt.set_device(place)
-    return Answer(error, values)
+    return CellAnswer(error, values)
 
 
 def _can(expression: str, names: dict[str, Any]) -> bool:
     return "z" in names or not re.search(r"\bz\b", expression)
 
 
-def recorded(facts: Path) -> dict[str, dict[str, Answer]]:
-    """By library and version, what was recorded of each row; keys are ``"section: what"``.
+def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
+    """Return the recorded answers by library and version, then by row under ``"section: what"``.
 
     Raises:
-        ValueError: when a program of the table is not the one that was recorded.
+        ValueError: if a program of the table is not the one that was recorded.
     """
     record = json.loads((facts / "names.json").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, Answer]] = {}
+    found: dict[str, dict[str, CellAnswer]] = {}
     for title, library in ((f"{TITLES[each['library']]} {each['version']}", each) for each in record.values()):
         name, answers = library["library"], library["answers"]
         if answers["the start"]["program"] != STARTS[name]:
@@ -77,17 +77,17 @@ def recorded(facts: Path) -> dict[str, dict[str, Answer]]:
             answer = answers.get(key(row), {})
             if answer.get("program") != row.program(name).removeprefix(STARTS[name]):
                 raise ValueError(f"facts/names.json: {key(row)!r} of {title} was recorded otherwise; record it again")
-            found[title][key(row)] = Answer(answer.get("error", "").partition(":")[0], answer["values"])
+            found[title][key(row)] = CellAnswer(answer.get("error", "").partition(":")[0], answer["values"])
     return found
 
 
 def key(row: NameRow) -> str:
-    """What a row is called in the record."""
+    """Return the name of a row in the record."""
     return f"{row.section}: {row.what}"
 
 
-def answers(row: NameRow, records: dict[str, dict[str, Answer]]) -> dict[str, Answer]:
-    """What came of a row in each library that has a name for it, minitensor first."""
+def answers(row: NameRow, records: dict[str, dict[str, CellAnswer]]) -> dict[str, CellAnswer]:
+    """Return the answers of each library that has a name for the row, minitensor first."""
     found = {"minitensor": run(row)} if "minitensor" in row.cells else {}
     for name in list(TITLES.values())[1:]:
         for title in sorted(records):
@@ -97,7 +97,7 @@ def answers(row: NameRow, records: dict[str, dict[str, Answer]]) -> dict[str, An
 
 
 def alike(a: Any, b: Any) -> bool:
-    """Equal, where numbers may differ in their last digits."""
+    """True if two values are equal; floats may differ in their last digits."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(alike, a, b))
     if isinstance(a, float) and isinstance(b, (int, float)) and not isinstance(b, bool):
@@ -105,8 +105,8 @@ def alike(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-def differing(row: NameRow, found: dict[str, Answer]) -> list[str]:
-    """The asks of a row to which the libraries answer differently."""
+def differing(row: NameRow, found: dict[str, CellAnswer]) -> list[str]:
+    """Return the questions of a row to which the libraries answer differently."""
     first, *others = found.values()
     return [ask for ask in row.ask if ask and not all(alike(other.to(ask), first.to(ask)) for other in others)]
 
@@ -115,19 +115,19 @@ def differing(row: NameRow, found: dict[str, Answer]) -> list[str]:
 
 
 def sections() -> list[str]:
-    """The headings, in order."""
+    """Return the headings, in order."""
     return list(dict.fromkeys(row.section for row in ROWS))
 
 
 def numbers() -> dict[str, int]:
-    """The numbers of the rows whose meaning differs, by key."""
+    """Return the numbers of the rows whose meaning differs, by key."""
     return {key(row): number for number, row in enumerate((row for row in ROWS if row.note), 1)}
 
 
 def names_table(section: str) -> str:
-    """What each library calls the things of one section; a number where the meaning differs.
+    """Return the names of the things of one section in each library, with a number if the meaning differs.
 
-    A library without a single name there has no column.
+    A library that has no name in the section has no column.
     """
     rows = [row for row in ROWS if row.section == section]
     others = [name for name in ("torch", "numpy", "jax") if any(name in row.cells for row in rows)]
@@ -147,15 +147,15 @@ def _code(cell: str) -> str:
 
 
 def _number(row: NameRow) -> str:
-    """A link to the row's line in the table of differences, which has one back."""
+    """Link to the row's line in the table of differences, which links back."""
     if not row.note:
         return ""
     number = numbers()[key(row)]
     return f' (<span id="name-{number}">[{number}](#difference-{number})</span>)'
 
 
-def differences_table(records: dict[str, dict[str, Answer]]) -> str:
-    """The rows whose meaning differs: how, and what was seen."""
+def differences_table(records: dict[str, dict[str, CellAnswer]]) -> str:
+    """Return a table of the rows whose meaning differs: how it differs, and the answers that show it."""
     lines = []
     for row in ROWS:
         if row.note:
@@ -167,7 +167,7 @@ def differences_table(records: dict[str, dict[str, Answer]]) -> str:
     return markdown(("", "What", "How it differs", "What was seen"), lines)
 
 
-def _seen(ask: str, found: dict[str, Answer]) -> str:
+def _seen(ask: str, found: dict[str, CellAnswer]) -> str:
     groups: list[tuple[Any, list[str]]] = []
     for title, answer in found.items():
         value = answer.to(ask)
@@ -178,12 +178,12 @@ def _seen(ask: str, found: dict[str, Answer]) -> str:
             groups.append((value, [title]))
         else:
             group.append(title)
-    told = "; ".join(f"{_in_words(ask, value)}: {_listed(titles, found)}" for value, titles in groups)
-    return f"*{ASKS[ask][0]}* {told}"
+    text = "; ".join(f"{_in_words(ask, value)}: {_listed(titles, found)}" for value, titles in groups)
+    return f"*{ASKS[ask][0]}* {text}"
 
 
 def _in_words(ask: str, value: Any) -> str:
-    """Yes or no to a question, else the value as code."""
+    """Return yes or no for a question, or else the value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
         return "yes" if value is True else "no"
     return f"`{_rounded(value)}`"
@@ -195,8 +195,8 @@ def _rounded(value: Any) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
-def _listed(titles: list[str], found: dict[str, Answer]) -> str:
-    """The libraries without their versions, unless two versions of one answer differently."""
+def _listed(titles: list[str], found: dict[str, CellAnswer]) -> str:
+    """List the libraries; their versions are left out unless two versions of one library differ."""
     shown = []
     for title in titles:
         name = title.partition(" ")[0]
@@ -206,19 +206,19 @@ def _listed(titles: list[str], found: dict[str, Answer]) -> str:
 
 
 def torch_text() -> str:
-    """How many cells of PyTorch's column minitensor runs under PyTorch's names, and a table of the others."""
+    """Count the cells of PyTorch's column that run under minitensor's PyTorch names; add a table of the others."""
     rows = [row for row in ROWS if "torch" in row.cells]
     missing = [row for row in rows if run(row, "torch").error == "AttributeError"]
     run_here = len(rows) - len(missing)
-    told = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {run_here} under PyTorch's names."
+    text = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {run_here} under PyTorch's names."
     if not missing:
-        return told
+        return text
     table = markdown(("What", "PyTorch"), ((row.what, _code(row.shown("torch"))) for row in missing))
-    return f"{told} These cells do not run there, because a name is missing:\n\n{table}"
+    return f"{text} These cells do not run there, because a name is missing:\n\n{table}"
 
 
 def not_here_table() -> str:
-    """Modules of Paddle that are left out, and why."""
+    """Return a table of Paddle's modules that are left out, with the reasons."""
     return markdown(
         ("Name", "Why, or what to do instead"), ((f"`paddle.{name}`", why + ".") for name, why in NOT_HERE.items())
     )

@@ -1,7 +1,7 @@
-"""Programs of PyTorch and Paddle on the stage: run here where the framework is installed, else as they were recorded.
+"""Programs of PyTorch and Paddle on the stage: run now if the framework is installed, or else as recorded.
 
-``show("../facts/own-programs.json", "a recurrent state", "torch")`` gives the stage, and ``explained`` what the command
-line says of the program.
+``show("../facts/own-programs.json", "a recurrent state", "torch")`` returns the stage, and ``explained`` the command
+line's report on the program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory_stage.web.embed import page_assets
 
 @dataclass
 class Shown:
-    """A stage, and one line that says where its program ran."""
+    """A stage, and a line that names the framework and the device of its program."""
 
     stage: Stage
     where: str
@@ -40,37 +40,37 @@ class Shown:
 
 
 def explained(file: str | Path, name: str, library: str) -> str:
-    """What ``python -m memory_stage --explain`` has said of a program that stands in a record.
+    """Return the output of ``python -m memory_stage --explain`` for a recorded program.
 
     Raises:
         FileNotFoundError, LookupError: as :func:`show` does.
     """
-    _, kept = _kept(Path(file), name, library)
-    return str(kept["explained"])
+    _, entry = _find(Path(file), name, library)
+    return str(entry["explained"])
 
 
 def show(file: str | Path, name: str, library: str) -> Shown:
-    """The stage of a program that stands in a record.
+    """Return the stage of a recorded program.
 
     Args:
         file: a record in the book's folder of facts.
-        name: of the program there.
-        library: whose tensors it is about, as ``torch``. Where it is installed the program runs now.
+        name: the name of the program in the record.
+        library: the framework of the program, such as ``torch``. If it is installed, the program runs now.
 
     Raises:
-        FileNotFoundError: when there is no such record.
-        LookupError: when it holds no such program of that library.
+        FileNotFoundError: if there is no such record.
+        LookupError: if the record has no such program of that library.
     """
-    record, kept = _kept(Path(file), name, library)
+    record, entry = _find(Path(file), name, library)
     recorded = f"{NAMES[library]} {record['version']}"
     if importlib.util.find_spec(library) is None:
-        return Shown(Stage.of(kept["stage"]), f"Recorded with {recorded}, on its {record['device']}.")
+        return Shown(Stage.of(entry["stage"]), f"Recorded with {recorded}, on its {record['device']}.")
     installed = importlib.import_module(library).__version__.partition("+")[0]
-    return Shown(stage_of(kept["program"], titled(name, library)), f"Run just now with {NAMES[library]} {installed}.")
+    return Shown(stage_of(entry["program"], titled(name, library)), f"Run just now with {NAMES[library]} {installed}.")
 
 
-def _kept(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The record that has the program, of several the newest version's, and what it holds of it."""
+def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the newest record that has the program, and the program's entry in it."""
     records = json.loads(file.read_text(encoding="utf-8"))
     found = [record for record in records.values() if record["library"] == library and name in record["answers"]]
     if not found:
@@ -80,11 +80,11 @@ def _kept(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
 
 
 def titled(name: str, library: str) -> str:
-    """The title of a program's stage: a page may have the same program of several libraries."""
+    """Return the title of a program's stage, with the library: a page may show one program in several libraries."""
     return f"{name[0].upper()}{name[1:]}, in {NAMES[library]}"
 
 
 def stage_of(program: str, title: str | None = None) -> Stage:
-    """The stage of a program, which prints nothing here."""
+    """Return the stage of a program; its output is not printed."""
     with contextlib.redirect_stdout(io.StringIO()):
         return api.record(program, title=title)

@@ -1,8 +1,8 @@
 """The tables of the appendix on in-place operations.
 
-What an operation keeps and how its gradient is computed comes from the derivative table, the bytes from running it, its
-names and what other frameworks hold from recorded facts. Nothing is written here by hand but the
-gradients of the few operations that are not in the derivative table.
+The derivative table provides the saved values and the rules of gradients, runs of the operations provide the bytes,
+and recorded facts provide the names and the figures of other frameworks. Only the gradients of the few operations
+outside the derivative table are written by hand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 PLACES = {"paddle.Tensor": Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": "F"}
 
-#: Names that are not in the derivative table, and what becomes of a gradient.
+#: Names that are not in the derivative table, and the effect of each on a gradient.
 ELSEWHERE = {
     "apply_": "refused where `x` wants a gradient",
     "cast_": "`x: g`, in the old dtype",
@@ -48,18 +48,18 @@ ELSEWHERE = {
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What there is to say of one name.
+class OperationEntry:
+    """One name of an in-place operation, with the texts of its row.
 
     Attributes:
-        places: where Paddle has it, in any version.
-        same_as: the name that it is another name of, or "".
-        signature: in Paddle 3.3.1.
+        places: the modules and classes of Paddle that have it, in any version.
+        same_as: the operation of which it is an alias, or "".
+        signature: the signature in Paddle 3.3.1.
         gradient: the rules, as Markdown.
-        keeps: what its own backward keeps, in words.
+        keeps: the values that its backward saves, in words.
         held: copies of x held, measured here.
-        when: what the other operands' gradients hold in its place, where that is something else.
-        paddle, torch: copies of x held, as recorded; "–" where nothing was.
+        when: the copies held if other operands want gradients, or "" if the figure is the same.
+        paddle, torch: copies of x held, as recorded; "–" if none are recorded.
         differs: the numbers of the differences in :func:`numbered_differences`.
     """
 
@@ -77,7 +77,7 @@ class Entry:
 
     @property
     def group(self) -> str:
-        """What the operation costs: a key of :data:`GROUPS`."""
+        """The group of the operation by its cost: a key of :data:`GROUPS`."""
         if self.name in ELSEWHERE and self.name != "copy_":
             return "metadata"
         if self.held == "–":
@@ -88,7 +88,7 @@ class Entry:
         return "nothing"
 
 
-#: Groups of names, and which they are.
+#: Groups of operations, with their descriptions.
 GROUPS = {
     "nothing": "needs neither its old input nor its result",
     "result": "needs its result",
@@ -99,8 +99,8 @@ GROUPS = {
 }
 
 
-def entries(facts: Path) -> list[Entry]:
-    """All names that Paddle has and minitensor has not left out, in alphabetical order.
+def entries(facts: Path) -> list[OperationEntry]:
+    """Return all names of Paddle that minitensor has not left out, in alphabetical order.
 
     Args:
         facts: the folder of the recorded facts.
@@ -108,7 +108,7 @@ def entries(facts: Path) -> list[Entry]:
     names = _fact(facts, "inplace-apis.json")["rows"]
     paddle, torch = paddle_copies(facts), torch_copies(facts)
     return [
-        Entry(
+        OperationEntry(
             name=name,
             places=tuple(place for place in PLACES if place in (*recorded["2.6.2"], *recorded["3.3.1"])),
             same_as=_same_as(name),
@@ -136,7 +136,7 @@ def _fact(facts: Path, file: str) -> Any:
 
 
 def signature(name: str, recorded: dict[str, Any]) -> str:
-    """The parameters in Paddle 3.3.1, without types and ``name``; where Paddle hides them, those of minitensor."""
+    """Return the signature in Paddle 3.3.1, without types and ``name``; if Paddle hides it, that of minitensor."""
     for text in recorded["signature_3.3.1"].values():
         if text.startswith("(") and "**kwargs" not in text:
             made: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def _bare(signature: inspect.Signature) -> inspect.Signature:
 
 
 def gradient(name: str) -> str:
-    """The rules of the derivative table for the in-place operation, one a line."""
+    """Return the rules of the derivative table for the in-place operation, one on each line."""
     row = row_of(name)
     if row is None:
         return ELSEWHERE[name]
@@ -163,15 +163,16 @@ def gradient(name: str) -> str:
 
 
 def keeps(name: str) -> tuple[str, ...]:
-    """What backward keeps for the gradient of the overwritten operand."""
+    """Return the values that backward saves for the gradient of the overwritten operand."""
     row = row_of(name)
     if row is None:
         return ()
-    return tuple(f"`{what}`" if what in row.operands else what for what in needs_of(row.name + "_", [row.target]).what)
+    needs = needs_of(row.name + "_", [row.target])
+    return tuple(f"`{value}`" if value in row.operands else value for value in needs.what)
 
 
 def _when(name: str) -> str:
-    """What is held instead where another operand wants a gradient, which needs what is overwritten."""
+    """Return the copies held if another operand wants a gradient that needs the overwritten values."""
     row = row_of(name)
     if row is None or name.startswith(INTEGERS) or len(row.rules_in_place) < 2:
         return ""
@@ -183,12 +184,12 @@ def _when(name: str) -> str:
 
 
 def amount(copies: Fraction | None) -> str:
-    """``1``, ``1/32``, or ``–`` for what cannot be."""
+    """Return a number of copies such as ``1`` or ``1/32``; ``–`` for None."""
     return "–" if copies is None else str(copies)
 
 
 def paddle_copies(facts: Path) -> dict[str, str]:
-    """Copies of x held, as recorded of Paddle 2.6.2; of 3.3.1 where 2.6.2 has no such name, or fails."""
+    """Return the copies of x held in Paddle 2.6.2; in 3.3.1 if 2.6.2 lacks the name or fails."""
     found: dict[str, str] = {}
     for version in ("2.6.2", "3.3.1"):
         for case in _fact(facts, f"goldens/paddle-{version}.json")["cases"]:
@@ -199,7 +200,7 @@ def paddle_copies(facts: Path) -> dict[str, str]:
 
 
 def torch_copies(facts: Path) -> dict[str, str]:
-    """The same of PyTorch, under Paddle's names."""
+    """Return the copies of x held in PyTorch, under Paddle's names."""
     paddles = {"mul_ by a constant tensor": "multiply_", "div_ by a constant tensor": "divide_", "sub_": "subtract_"}
     copies = _fact(facts, "torch-copies.json")["copies"]
     return {paddles.get(name, name): str(Fraction(held)) for name, held in copies.items()}
@@ -209,7 +210,7 @@ def torch_copies(facts: Path) -> dict[str, str]:
 
 
 def numbered_differences(facts: Path) -> Iterator[tuple[int, Any]]:
-    """The groups of ``differences.py`` in the folder of the recorded facts, as the appendix numbers them, from 1."""
+    """Return the groups of ``differences.py`` in the folder of facts, with their numbers in the appendix, from 1."""
     return enumerate(_differences(facts.resolve()).groups(), 1)
 
 
@@ -223,54 +224,54 @@ def _differences(facts: Path) -> Any:
 
 
 def markdown(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    """A table. A vertical bar in a cell is escaped, so that it does not end the cell."""
+    """Return a Markdown table. A vertical bar in a cell is escaped, so that it does not end the cell."""
     heads = list(heads)
     body = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
     return "\n".join(f"| {line} |" for line in (" | ".join(heads), " | ".join(["---"] * len(heads)), *body))
 
 
-def in_place_table(entries: Iterable[Entry]) -> str:
-    """What each operation keeps, and the copies of x that are held for it: here, and as recorded."""
+def in_place_table(entries: Iterable[OperationEntry]) -> str:
+    """Return a table of the values that each operation saves, and the copies of x held: measured here, and recorded."""
     heads = ("Operation", "Gradient", "Keeps", "Paddle", "PyTorch", "Differs")
     lines = (
-        (_operation(each), each.gradient, _kept(each), each.paddle, each.torch, _numbers(each)) for each in entries
+        (_operation(each), each.gradient, _saved(each), each.paddle, each.torch, _numbers(each)) for each in entries
     )
     return markdown(heads, lines)
 
 
-def _kept(entry: Entry) -> str:
+def _saved(entry: OperationEntry) -> str:
     when = f"; {entry.when}" if entry.when else ""
     return f"{entry.keeps}: {entry.held}{when}"
 
 
-def changes_table(entries: Iterable[Entry]) -> str:
-    """What each operation changes of a tensor that wants no gradient, and what becomes of a gradient."""
+def changes_table(entries: Iterable[OperationEntry]) -> str:
+    """Return a table of each operation's changes to a tensor that wants no gradient, and of its gradient rule."""
     heads = ("Operation", "Gradient", "Version", "Storage", "Changes", "Differs")
     lines = ((_operation(each), each.gradient, *changes(each.name), _numbers(each)) for each in entries)
     return markdown(heads, lines)
 
 
-def short_table(entries: Iterable[Entry]) -> str:
-    """Only the names."""
+def short_table(entries: Iterable[OperationEntry]) -> str:
+    """Return a table of the names alone."""
     return markdown(("Operation", "Differs"), ((_operation(each), _numbers(each)) for each in entries))
 
 
-def _operation(entry: Entry) -> str:
+def _operation(entry: OperationEntry) -> str:
     same = f"; the same as `{entry.same_as}`" if entry.same_as else ""
     return f"`{entry.signature}`<br>{', '.join(SHORT[place] for place in entry.places)}{same}"
 
 
-def _numbers(entry: Entry) -> str:
+def _numbers(entry: OperationEntry) -> str:
     return ", ".join(map(str, entry.differs)) or "–"
 
 
 def left_out_table() -> str:
-    """The names that are left out, and why."""
+    """Return a table of the names that are left out, with the reasons."""
     return markdown(("Name", "Why, and what to use"), ((f"`{name}`", why + ".") for name, why in LEFT_OUT.items()))
 
 
 def differences_table(facts: Path) -> str:
-    """What minitensor does in another way on purpose, and why."""
+    """Return a table of minitensor's deliberate differences, with the reasons."""
     heads = ("", "Operations", "What differs", "Recorded of", "Why")
     lines = (
         (str(number), each.operations_text, "; ".join(each.seen), ", ".join(each.frameworks), each.reason)

@@ -1,7 +1,7 @@
-"""The tables of what minitensor answers and PyTorch refuses, under PyTorch's names.
+"""The tables of writes that PyTorch refuses and minitensor runs, under PyTorch's names.
 
-The functions are those that ``explain`` speaks of; each line is run while the page is built, and stands beside what
-``facts/learners.json`` recorded of PyTorch.
+The functions are those that ``explain`` mentions. Each line runs while the page is built, and is compared with
+PyTorch's answer in ``facts/learners.json``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PRINTED = "; print(x)"
 #: The record's group of writes on a tensor that wants a gradient.
 IN_PLACE = "in place on what wants a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
-#: By a part of PyTorch's error, what it refuses.
+#: The reasons for a refusal, by a part of PyTorch's error.
 MADE_SO = {
     "This view is the output of a function that returns multiple views": "one of several views",
     "A view was created in no_grad mode": "a view made under `no_grad`",
@@ -35,14 +35,14 @@ ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
 
 
 def recorded(facts: Path) -> dict[str, dict[str, Any]]:
-    """What PyTorch answered, by question."""
+    """Return PyTorch's answers, by question."""
     versions = json.loads((facts / "learners.json").read_text(encoding="utf-8"))
     found: dict[str, dict[str, Any]] = next(each["answers"] for each in versions.values() if each["library"] == "torch")
     return found
 
 
 def run(program: str) -> str:
-    """What a recorded program prints under minitensor's PyTorch names; or the type of its error."""
+    """Run a recorded program under minitensor's PyTorch names; return its output, or the type of its error."""
     own = program.replace("import torch.nn.functional as F", "F = torch.nn.functional")
     out = io.StringIO()
     try:
@@ -54,14 +54,14 @@ def run(program: str) -> str:
 
 
 def saved_table(records: dict[str, dict[str, Any]]) -> str:
-    """Each function, what is written after it, and the gradient here where PyTorch's backward raises."""
+    """Return a table of each function, the write after it, and the gradient here if PyTorch's backward raises."""
     lines, errors = [], set()
-    for kept in SAVES.values():
-        for what in kept.kept:
-            answer = records[f"overwritten: {kept.asked}, its {what} written"]
-            written = "x.add_(1)" if what == "input" else "y.add_(1)"
+    for saved in SAVES.values():
+        for part in saved.kept:
+            answer = records[f"overwritten: {saved.asked}, its {part} written"]
+            written = "x.add_(1)" if part == "input" else "y.add_(1)"
             errors.add(_refused(answer))
-            lines.append((f"`y = {kept.call}`", f"`{written}`", f"`{run(answer['program'])}`"))
+            lines.append((f"`y = {saved.call}`", f"`{written}`", f"`{run(answer['program'])}`"))
     for write in ITSELF:
         answer = records[f"{IN_PLACE}{write}{BACKWARD}"]
         errors.add(_refused(answer))
@@ -70,7 +70,7 @@ def saved_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
-    """Each write that PyTorch refuses because it reads a part of what it writes, and its result here."""
+    """Return a table of writes that PyTorch refuses because they read a part of their target, with the results here."""
     lines, errors = [], set()
     for question, answer in records.items():
         if question.startswith(OVERLAPS) and "error" in answer:
@@ -81,7 +81,7 @@ def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def made_table(records: dict[str, dict[str, Any]]) -> str:
-    """Each write that PyTorch refuses for how the tensor was made, and the gradient here."""
+    """Return a table of writes that PyTorch refuses because of the tensor's origin, with the gradients here."""
     lines = []
     for question, answer in records.items():
         error = answer.get("error", "")
@@ -96,7 +96,7 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
-    """Each write that reads what it overwrites, and whose result in PyTorch is another than with a copy."""
+    """Return a table of writes that read their own target and give another result in PyTorch than with a copy."""
     lines = []
     for question, answer in records.items():
         plain = question.replace(".clone()", "")
@@ -113,20 +113,20 @@ def unseen_table(records: dict[str, dict[str, Any]]) -> str:
 
 
 def _below(errors: set[str], table: str) -> str:
-    """The table under the error that PyTorch raises for each of its lines.
+    """Put PyTorch's error for the lines of a table above the table.
 
     Raises:
-        ValueError: when it raises different ones.
+        ValueError: if the lines have different errors.
     """
     (error,) = errors
     return f"PyTorch's error is `{error}`.\n\n{table}"
 
 
 def _refused(answer: dict[str, Any]) -> str:
-    """The beginning of PyTorch's error.
+    """Return the beginning of PyTorch's error.
 
     Raises:
-        ValueError: when it did not refuse.
+        ValueError: if PyTorch raised none.
     """
     if "error" not in answer:
         raise ValueError(f"PyTorch did not refuse: {answer['program']}")

@@ -1,4 +1,4 @@
-"""Controls: a measurement whose arguments a reader chooses, and which runs again at each choice.
+"""Controls: a measurement that runs again each time a reader chooses other arguments.
 
     def measured(size, operation):
         ...
@@ -6,10 +6,10 @@
 
     controls.show(measured, {"size": ["4 MiB", "64 MiB"], "operation": ["relu", "sin"]})
 
-* In a notebook each argument has a list to choose from (ipywidgets), and the figure below is that of the last run.
-* A page has no kernel, so it has no controls: it shows the figure of the first choices, and says which they are. So
-  does a notebook without ipywidgets.
-* An error of the measurement is shown in place of the figure: it is an answer, too (out of memory, refused).
+* In a notebook each argument has a list to choose from (ipywidgets), above the figure of the last run.
+* A page has no kernel and therefore no controls. It shows the figure of the first choices and names them, as does a
+  notebook without ipywidgets.
+* If the measurement raises an error (out of memory, refused), the error is shown in place of the figure.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Measure = Callable[..., Figure]
 
 
 class Controls:
-    """A measurement and what is chosen for it; made by :func:`show`.
+    """A measurement and its chosen arguments; made by :func:`show`.
 
     Attributes:
-        chosen: the argument of each name, as it is now.
-        figure: what the last run gave; None where it raised.
-        error: what the last run raised; None where it gave a figure.
+        chosen: the current argument of each name.
+        figure: the figure of the last run; None if it raised an error.
+        error: the error of the last run; None if it returned a figure.
         widgets: the list of each name, an ``ipywidgets.Dropdown``; empty until a notebook shows them.
     """
 
@@ -44,10 +44,10 @@ class Controls:
         self._box: Any = None
 
     def choose(self, **chosen: Any) -> Figure | None:
-        """Run the measurement with other arguments; those that are not named stay as they are.
+        """Run the measurement with other arguments; arguments that are not named keep their values.
 
         Raises:
-            ValueError: a name or a value that is not offered.
+            ValueError: if a name or a value is not offered.
         """
         for name, value in chosen.items():
             if name not in self._choices:
@@ -58,8 +58,8 @@ class Controls:
         self.figure = self.error = None
         try:
             self.figure = self._measure(**self.chosen)
-        except Exception as error:  # what a program raises is what the reader wanted to see
-            self.error = error.with_traceback(None)  # a traceback would hold the tensors of the run
+        except Exception as error:  # the reader wants to see any error of the program
+            self.error = error.with_traceback(None)  # a traceback would keep the tensors of the run alive
         if self._box is not None:
             for name, list_ in self.widgets.items():
                 list_.value = self.chosen[name]
@@ -69,10 +69,10 @@ class Controls:
     # ---------- shown ----------
 
     def _lists(self) -> Any:
-        """The row of lists.
+        """Return the row of lists.
 
         Raises:
-            ImportError: without ipywidgets.
+            ImportError: if ipywidgets is missing.
         """
         import ipywidgets
 
@@ -103,7 +103,7 @@ class Controls:
         return "Measured with " + ", ".join(f"{name} {value}" for name, value in self.chosen.items()) + "."
 
     def _still(self) -> dict[str, str]:
-        """What stands where no kernel answers: the figure, and what it was measured with."""
+        """Return the output without a kernel: the figure and its arguments."""
         if self.figure is None:
             told = f"{type(self.error).__name__}: {self.error}"
             return {"text/plain": f"{told}\n{self._what()}", "text/html": f"<p>{html.escape(told)}</p>\n"}
@@ -127,15 +127,15 @@ class Controls:
 
 
 def show(measure: Measure, choices: Mapping[str, Sequence[Any]]) -> Controls:
-    """A measurement with a list to choose from for each of its arguments; the last line of a cell.
+    """Return a measurement with a list to choose from for each of its arguments; the last line of a cell.
 
     Args:
-        measure: a function of the names in ``choices``, which gives a figure. It leaves device and policy as they were.
-        choices: what may be chosen for each name; the first ones are measured now, and are what a page shows.
+        measure: a function of the names in ``choices``, which returns a figure. It does not change device or policy.
+        choices: the values of each name. The first ones are measured now, and a page shows their figure.
 
     Raises:
-        ValueError: nothing to choose from.
-        Whatever ``measure`` raises for the first choices.
+        ValueError: if there is nothing to choose from.
+        Any error that ``measure`` raises for the first choices.
     """
     if not choices or not all(choices.values()):
         raise ValueError(f"controls.show takes at least one value for each name, not {dict(choices)}")

@@ -1,9 +1,9 @@
-"""Asks the frameworks that a reader has installed what a page shows as recorded: has it changed since?
+"""Compare the recorded answers of a page with those of the frameworks that a reader has installed.
 
     installed.show("../facts/views.json")
 
-A framework is asked in a process of its own, by ``python -m facts check``: the notebook's process never imports it.
-Those that are not installed are named, with the version whose answers the page shows.
+``python -m facts check`` runs each framework in a separate process, so the notebook's process never imports it. A
+framework that is not installed is named, with the version whose answers the page shows.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from memory_stage.web.embed import page_assets
 
 
 @dataclass
-class Asked:
-    """What came of asking: shown as lines of text.
+class InstalledCheck:
+    """Result of the comparison, shown as lines of text.
 
     Attributes:
-        lines: a sentence for each library, and for each answer that has changed.
-        changed: how many answers have.
+        lines: a sentence for each library, and a line for each answer that has changed.
+        changed: the number of answers that have changed.
     """
 
     lines: list[str]
@@ -37,28 +37,28 @@ class Asked:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """The same lines as text that wraps."""
+        """Return the lines as paragraphs, which wrap."""
         lines = "".join(f"<p>{html.escape(line)}</p>" for line in self.lines)
         note = f'<div class="mt-note mathjax_ignore" style="font-size:14px">{lines}</div>'
         return page_assets("quiz.css", package="book_kit.web") + note
 
 
-def show(file: str | Path, python: str = sys.executable) -> Asked:
-    """Ask the installed frameworks again what ``file`` holds of them.
+def show(file: str | Path, python: str = sys.executable) -> InstalledCheck:
+    """Ask the installed frameworks the questions of ``file`` again, and compare the answers.
 
     Args:
         file: a record in the book's folder of facts.
-        python: the interpreter in whose environment they are.
+        python: the interpreter of the environment with the frameworks.
 
     Raises:
-        FileNotFoundError: when there is no such record.
+        FileNotFoundError: if there is no such record.
     """
     file = Path(file).resolve()
     records = json.loads(file.read_text(encoding="utf-8"))
     versions: dict[str, list[str]] = {}
     for record in [records] if "library" in records else records.values():
         versions.setdefault(record["library"], []).append(record["version"])
-    found = Asked([], 0)
+    found = InstalledCheck([], 0)
     for library, recorded in versions.items():
         if library == "minitensor":
             continue
@@ -70,7 +70,7 @@ def show(file: str | Path, python: str = sys.executable) -> Asked:
     return found
 
 
-def _ask(python: str, library: str, file: Path, shown: str, found: Asked) -> None:
+def _ask(python: str, library: str, file: Path, shown: str, found: InstalledCheck) -> None:
     command = [python, "-m", "facts", "check", library, file.name, "--json"]
     ran = subprocess.run(command, cwd=file.parents[1], capture_output=True, text=True)
     if ran.returncode not in (0, 1) or not ran.stdout.strip():

@@ -1,6 +1,6 @@
 """A report of ``explain`` as an HTML table. Text of the program never becomes markup.
 
-Reports get their HTML when this package is imported; the engine knows of no notebook.
+Importing this package gives reports their HTML, so that the engine needs no notebook code.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memory_stage.explanation.text import details, summary, verdict, versions
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.web.embed import page_assets, prose
 
-#: How a verdict is marked, besides its word: a sign, and the class that colours it.
+#: The marks of a verdict besides its word: a sign, and the class that colours it.
 SIGNS = {
     Verdict.UNNOTICED: ("×", "bad"),
     Verdict.REFUSED: ("×", "bad"),
@@ -33,7 +33,7 @@ _HEADINGS = {"needs": "Needs", "happened": "Happened", "repeated": "Repeated", "
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """The table as plain data: rows, the sums before them and the words after them; every text is a text."""
+    """Return the report as plain data: the sums, the rows and the words after them; no text contains markup."""
     used = [each for each in Verdict if any(row.verdict is each for row in report.rows)]
     return {
         "summary": summary(report.totals),
@@ -44,7 +44,7 @@ def as_data(report: Report) -> dict[str, Any]:
 
 
 def as_html(report: Report) -> str:
-    """The table, its sums before it and its words after it."""
+    """Return the report as HTML: the sums, the table and the words after it."""
     data = as_data(report)
     # The class keeps a page's MathJax away from dollar signs.
     head = f'<div class="mt-note mt-report mathjax_ignore">{_paragraph(data["summary"])}'
@@ -54,7 +54,7 @@ def as_html(report: Report) -> str:
     heads = "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in HEADS)
     body = "".join(map(_row_html, data["rows"]))
     return (
-        # The roles say again what the elements are: a narrow page shows them as blocks, which are no table to a reader.
+        # The roles repeat the elements: a narrow page shows them as blocks, which are no table to a screen reader.
         f'{head}\n<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
         f'<tbody role="rowgroup">{body}</tbody></table>\n{rest}{_words_html(data["words"])}</div>'
     )
@@ -106,17 +106,19 @@ def _detail(heading: str, text: str) -> str:
 
 
 def _rest(report: Report) -> list[str]:
-    told = []
+    lines = []
     if report.left_out:
-        told.append(f"{report.left_out:,} operations more are in the sums and not shown.")
+        lines.append(f"{report.left_out:,} operations more are in the sums and not shown.")
     if report.cut_short:
-        told.append(report.cut_short)
-    return told
+        lines.append(report.cut_short)
+    return lines
 
 
 def _words_html(words: list[list[str]]) -> str:
-    told = "".join(f"<dt>{word}</dt><dd>{html.escape(meaning)}</dd>" for word, meaning in words)
-    return f"<details><summary data-lm-suppress-shortcuts>What the verdicts mean</summary><dl>{told}</dl></details>\n"
+    entries = "".join(f"<dt>{word}</dt><dd>{html.escape(meaning)}</dd>" for word, meaning in words)
+    return (
+        f"<details><summary data-lm-suppress-shortcuts>What the verdicts mean</summary><dl>{entries}</dl></details>\n"
+    )
 
 
 def _mimebundle(report: Report, include: Any = None, exclude: Any = None) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 import minitensor
 import minitensor.torch
 from book_kit.tables import error_tables
-from book_kit.tables.error_tables import Row, core, said_now
+from book_kit.tables.error_tables import MessageRow, core, said_now
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = error_tables.recorded(ROOT)
@@ -25,11 +25,11 @@ NOT_HERE = {
 }
 
 
-def of(*libraries: str) -> list[Row]:
+def of(*libraries: str) -> list[MessageRow]:
     return [row for row in ROWS if row.library in libraries]
 
 
-def names(row: Row) -> dict:
+def names(row: MessageRow) -> dict:
     return {row.library: HERE[row.library]}
 
 

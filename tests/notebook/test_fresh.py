@@ -72,7 +72,7 @@ def test_what_python_was_before_a_request_it_is_after_it():
 )
 def test_whoever_asks_the_reader_is_told_that_nobody_answers(code, monkeypatch):
     monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest has its own
-    assert error(code) == f"RuntimeError: {reset_state.NOBODY}"
+    assert error(code) == f"RuntimeError: {reset_state.NO_INPUT}"
 
 
 def test_a_warning_stands_at_its_step_with_its_line():

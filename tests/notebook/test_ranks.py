@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import minitensor as mt
 from book_kit import ranks
-from book_kit.magics.ranks_magic import RanksMagic, told
+from book_kit.magics.ranks_magic import RanksMagic, joined
 from book_kit.ranks.cluster import _Ends
 from tests.chapters.chapter import FOLDER, ROOT, Chapter
 
@@ -235,7 +235,7 @@ def test_what_is_missing_is_named(monkeypatch):
     ],
 )
 def test_ranks_that_print_the_same_stand_together(printed, right):
-    assert told(printed) == right
+    assert joined(printed) == right
 
 
 def test_a_cell_that_was_to_lose_a_rank_and_did_not_fails(without_mpi, written, shell):

@@ -110,7 +110,7 @@ def test_every_record_with_a_script_can_be_asked():
 
 
 def test_what_was_asked_wraps_on_a_page_and_is_no_markup():
-    page = installed.Asked(["1 of 2 answers are not those", "  a < b: 1 -> 2"], 1)._repr_html_()
+    page = installed.InstalledCheck(["1 of 2 answers are not those", "  a < b: 1 -> 2"], 1)._repr_html_()
     assert "<p>1 of 2 answers are not those</p><p>  a &lt; b: 1 -&gt; 2</p>" in page
 
 
