@@ -1,4 +1,4 @@
-"""What the tests of big tensors share: limits so low that small tensors count as big."""
+"""Helpers for the tests of big tensors: limits so low that small tensors count as big."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIDE = 64
 
 @contextmanager
 def low_limits(threads: int = 2, reuse: int = 1 << 20) -> Iterator[None]:
-    """Inside, arrays from 2 KiB on are computed in chunks of 1 KiB, and buffers from 4 KiB on are used again."""
+    """Compute arrays from 2 KiB on in chunks of 1 KiB, and reuse buffers from 4 KiB on."""
     before = (
         large.nbytes,
         large.chunk,
@@ -40,7 +40,7 @@ def low_limits(threads: int = 2, reuse: int = 1 << 20) -> Iterator[None]:
 
 @contextmanager
 def off() -> Iterator[None]:
-    """Inside, numpy computes everything as it is."""
+    """Let numpy compute every array in one call."""
     before, large.nbytes = large.nbytes, 1 << 60
     try:
         yield
@@ -49,19 +49,19 @@ def off() -> Iterator[None]:
 
 
 def spoil() -> int:
-    """Write over everything that is kept; how many bytes that is. Who shows them afterwards shows nan."""
+    """Fill all kept buffers with nan and return their bytes: a tensor that still uses one shows nan."""
     for memory in buffer_cache._memory.values():
         memory[...] = 0xFF
     return sum(memory.nbytes for memory in buffer_cache._memory.values())
 
 
 def kept_bytes() -> int:
-    """Bytes that are reserved and not allocated."""
+    """Return the bytes that are reserved and not allocated."""
     return mt.device.cpu.memory_reserved() - mt.device.cpu.memory_allocated()
 
 
 def matrix(seed: int, dtype: str = "float32") -> np.ndarray:
-    """Numbers of all sizes, with every special one among them."""
+    """Return numbers of all sizes, with every special one among them."""
     random = np.random.default_rng(seed)
     numbers = (random.standard_normal((SIDE, SIDE)) * 10.0 ** random.integers(-6, 5, (SIDE, SIDE))).astype(dtype)
     tiny = np.finfo(dtype).smallest_subnormal
@@ -72,5 +72,5 @@ def matrix(seed: int, dtype: str = "float32") -> np.ndarray:
 
 
 def bits(array: np.ndarray) -> tuple[object, ...]:
-    """All that can be told of an array: equal for two that are alike bit for bit."""
+    """Return all properties of an array: equal for two arrays that are identical bit for bit."""
     return array.dtype, array.shape, array.strides, array.tobytes()

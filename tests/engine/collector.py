@@ -1,4 +1,4 @@
-"""What only the garbage collector would find: an object of the engine in a cycle."""
+"""Find objects of the engine that only the garbage collector can free, because they are in a cycle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 
 
 def cycles() -> set[str]:
-    """The types of the engine's objects that are dropped, and still there because they hold one another."""
+    """Return the types of the engine's objects that nothing refers to but one another."""
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         gc.collect()

@@ -1,4 +1,4 @@
-"""What the engine's tests share: every test begins with the default modes, and some without the garbage collector."""
+"""Fixtures of the engine's tests: default modes for every test, and no garbage collector for some."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 import minitensor as mt
 from tests.engine.memory import allocated
 
-#: Every test of the engine runs on each of them, but for those that are about one device and have the mark
-#: ``cpu_only``. A CUDA device takes part where one answers.
+#: Every test of the engine runs on each of these devices, except tests of one device, which have the mark
+#: ``cpu_only``. A CUDA device is included if there is one.
 DEVICES = ("cpu", "gpu:sim", "gpu:0")[: 2 + (mt.device.cuda.device_count() > 0)]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test once for each device, the name of which ends its id; the computer's own memory is not named."""
+    """Run every test once for each device. The name of the device ends the test's id, except for the host."""
     devices = DEVICES[:1] if metafunc.definition.get_closest_marker("cpu_only") else DEVICES
     ids = [pytest.HIDDEN_PARAM if device == "cpu" else device for device in devices]
     metafunc.parametrize("device", devices, ids=ids, indirect=True)
@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The device on which the test's tensors are made."""
+    """Return the device on which the test's tensors are made."""
     mt.set_device(request.param)
     yield request.param
     mt.set_device("cpu")
@@ -33,7 +33,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def default_modes() -> Iterator[None]:
-    """A test that fails inside `no_grad` or under another policy must not spoil the next one."""
+    """Restore the modes, so that a test that fails inside `no_grad` or under another policy does not affect the next."""
     mt.set_inplace_policy("2.6")
     mt.seed(0)
     yield
@@ -44,7 +44,7 @@ def default_modes() -> Iterator[None]:
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """Inside, memory comes back by reference counting or not at all."""
+    """Turn off the garbage collector, so that only reference counting frees memory."""
     gc.collect()
     gc.disable()
     yield
@@ -53,5 +53,5 @@ def no_collector() -> Iterator[None]:
 
 @pytest.fixture
 def base(no_collector: None) -> int:
-    """The bytes that were allocated before the test; afterwards memory comes back by reference counting only."""
+    """Return the bytes allocated before the test, which runs without the garbage collector."""
     return allocated()

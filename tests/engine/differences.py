@@ -1,4 +1,4 @@
-"""Derivatives that the engine has no part in: central differences of plain numpy functions, in float64."""
+"""Derivatives without the engine: central differences of plain numpy functions, in float64."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP = 1e-6
 
 @contextmanager
 def on_the_host() -> Iterator[None]:
-    """For what is found once and holds on every device."""
+    """Use the host, for results that are computed once and hold on every device."""
     device = mt.get_device()
     mt.set_device("cpu")
     try:
@@ -24,7 +24,7 @@ def on_the_host() -> Iterator[None]:
 
 
 def slopes(function: Callable[..., float], arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The derivative of the number ``function(*arrays)`` for every element of every array."""
+    """Return the derivative of the number ``function(*arrays)`` for every element of every array."""
     found = []
     for k, array in enumerate(arrays):
         slope = np.zeros(array.shape)
@@ -40,13 +40,13 @@ def slopes(function: Callable[..., float], arrays: Sequence[np.ndarray]) -> list
 
 
 def weights(shape: Sequence[int]) -> np.ndarray:
-    """Numbers that differ from element to element, so that no two mistakes cancel."""
+    """Return different numbers for all elements, so that no two mistakes cancel."""
     size = int(np.prod(shape, dtype=int))
     return (np.arange(size) * 0.7 + 0.3).reshape(shape) * np.where(np.arange(size) % 2, -1, 1).reshape(shape)
 
 
 def expect_gradients(reference: Callable[..., np.ndarray], leaves: Sequence[mt.Tensor], result: mt.Tensor) -> None:
-    """Backward from ``result``, each element weighted, leaves in every leaf the slope of the ``reference``."""
+    """Assert that backward from the weighted ``result`` gives every leaf the slope of the ``reference``."""
     arrays = [leaf.numpy() for leaf in leaves]
     weight = weights(result.shape)
     wanted = slopes(lambda *moved: (reference(*moved) * weight).sum(), arrays)
@@ -57,17 +57,17 @@ def expect_gradients(reference: Callable[..., np.ndarray], leaves: Sequence[mt.T
 
 
 def put(array: np.ndarray, index: object, value: object) -> np.ndarray:
-    """A write as a function: a copy of ``array`` with ``value`` at ``index``."""
+    """Return a copy of ``array`` with ``value`` at ``index``."""
     array = array.copy()
     array[index] = value
     return array
 
 
 def leaf(values: object) -> mt.Tensor:
-    """A float64 leaf that wants a gradient."""
+    """Return a float64 leaf that wants a gradient."""
     return mt.to_tensor(np.array(values, np.float64), stop_gradient=False)
 
 
 def leaf_like(array: np.ndarray) -> mt.Tensor:
-    """A leaf with the numbers of ``array``."""
+    """Return a leaf with the numbers of ``array``."""
     return mt.to_tensor(array, stop_gradient=False)

@@ -1,8 +1,8 @@
 """Programs that a fresh process runs while the operating system and Python's tracemalloc count its memory.
 
-``python -m tests.engine.experiments relu`` prints, for each moment of the program, its name, what our counters say
-(allocated and reserved), what tracemalloc says and what the operating system says, in bytes since the start of the
-program: a list in JSON.
+``python -m tests.engine.experiments relu`` prints, for each moment of the program, its name, our counters
+(allocated and reserved), the count of tracemalloc and that of the operating system, in bytes since the start of the
+program, as a list in JSON.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Moment = Callable[[str], None]
 
 
 def rss() -> int:
-    """Bytes of the process that lie in memory; 0 where the operating system is not asked (anything but Linux).
+    """Return the resident bytes of the process; 0 on systems other than Linux.
 
-    What the C library has free in the middle of its heap is given back first: it is nobody's, and how much of it there
-    is after the imports changes with the length of a path.
+    The C library releases the free memory in the middle of its heap first, because its amount after the imports
+    changes with the length of a path.
     """
     if sys.platform != "linux":
         return 0
@@ -36,7 +36,7 @@ def rss() -> int:
 
 
 def counted() -> tuple[int, int, int, int]:
-    """Bytes of tensors; these and buffers kept for the next; all that Python and numpy have; the process."""
+    """Return the bytes of tensors; of these and kept buffers; of Python and numpy; and of the process."""
     cpu = mt.device.cpu
     return cpu.memory_allocated(), cpu.memory_reserved(), tracemalloc.get_traced_memory()[0], rss()
 
@@ -119,9 +119,9 @@ PROGRAMS = {"relu": relu, "block": block, "adds": adds, "training": training, "s
 
 
 def measured(name: str) -> list[tuple[str, int, int, int, int]]:
-    """The moments of a program, and by how much each count has grown since its start."""
+    """Return the moments of a program, and the growth of each count since its start."""
     program = PROGRAMS[name]
-    # Once before, so that what Python, numpy and BLAS load or build when they are first used is there: it is no tensor.
+    # Run once before: Python, numpy and BLAS load and build parts at their first use, which are no tensors.
     program(lambda name: None)
     gc.collect()
     mt.device.cpu.empty_cache()
@@ -136,7 +136,7 @@ def measured(name: str) -> list[tuple[str, int, int, int, int]]:
 
 
 def steps(device: str, count: int = 1000) -> list[tuple[int, int, int]]:
-    """Train a small network without the garbage collector: step, allocated bytes, bytes of the process."""
+    """Train a small network without the garbage collector; yield step, allocated bytes, bytes of the process."""
     gc.collect()
     gc.disable()
     mt.set_device(device)

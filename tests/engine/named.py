@@ -1,4 +1,4 @@
-"""What an error must say, and in whose voice."""
+"""Check that an error names the wrong argument and is not one of numpy's or Python's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-#: What numpy and Python say when nobody thought of the case.
+#: Phrases of numpy and Python for input that the engine does not check.
 INNER_VOICES = [
     "ufunc",
     "core dimension",
@@ -36,7 +36,7 @@ INNER_VOICES = [
 def expect_named(
     call: Callable[[], object], *given: str, error: type | tuple[type, ...] = (ValueError, TypeError, IndexError)
 ) -> None:
-    """``call()`` raises, its text holds every one of ``given`` and none of numpy's or Python's own phrases."""
+    """Assert that ``call()`` raises with every one of ``given`` in its text, and no phrase of numpy or Python."""
     with pytest.raises(error) as raised:
         call()
     text = str(raised.value)
@@ -47,5 +47,5 @@ def expect_named(
 
 
 def label(value: object) -> str:
-    """A value as part of a test's name: the same in every process, so without addresses."""
+    """Return a value as part of a test's name: the same in every process, so without addresses."""
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))

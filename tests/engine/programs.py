@@ -1,7 +1,7 @@
-"""Collects programs and holds their gradients against slopes.
+"""Collect programs and compare their gradients with slopes.
 
-Every program is run with its leaves moved a little up and down; the slope must be what backward gives. A program in
-which something needed may be overwritten may be refused; a wrong number is never excused.
+Every program runs with its leaves moved a little up and down, and backward must give the slope. A program may be
+refused if it can overwrite a saved value; a wrong number is never excused.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ REFUSABLE: list[Program] = []
 
 
 def right(program: Program) -> Program:
-    """Backward must give the derivative."""
+    """Register a program for which backward must give the derivative."""
     RIGHT.append(program)
     return program
 
 
 def right_or_refused(program: Program) -> Program:
-    """Something that backward needs may be overwritten: then it must say so."""
+    """Register a program that may overwrite a saved value, in which case backward must raise."""
     REFUSABLE.append(program)
     return program
 
 
 def leaves_of(program: Program) -> list[np.ndarray]:
-    """Four different numbers for every parameter."""
+    """Return four different numbers for every parameter."""
     count = program.__code__.co_argcount
     return [np.array([0.4, 1.7, 0.9, 1.3]) + 0.13 * k for k in range(count)]
 

@@ -1,4 +1,4 @@
-"""Programs in which operations, copies, deaths, hooks and gradients come between the writes.
+"""Programs with operations, copies, deletions, hooks and gradients between the writes.
 
 Parameters are leaves of four different numbers.
 """

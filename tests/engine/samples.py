@@ -1,8 +1,8 @@
-"""For rows of the derivative table: what the operation means in plain numpy, and inputs to try it on.
+"""References in plain numpy for rows of the derivative table, and inputs for them.
 
 The references are written from the definitions in a textbook, not from the table. Inputs stay away from kinks and
-ties, where a difference says nothing; those have tests of their own. ``samples_functions`` and ``samples_indexed`` have
-more of them; the lists at the end are of all.
+ties, where a difference means nothing; those have separate tests. ``samples_functions`` and ``samples_indexed`` have
+more samples; the lists at the end have all of them.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ class Sample:
         return self.row.operands.index(self.row.target)
 
     def tensors(self, *wanting: int) -> list[mt.Tensor]:
-        """The operands as tensors; those at the places ``wanting`` want a gradient."""
+        """Return the operands as tensors; those at the places ``wanting`` want a gradient."""
         return [mt.to_tensor(array, stop_gradient=i not in wanting) for i, array in enumerate(self.arrays)]
 
     def run(self, tensors: Sequence[mt.Tensor]) -> mt.Tensor:
-        """The normal operation."""
+        """Return the result of the normal operation."""
         return FUNCTIONS[self.name](*tensors, **self.arguments)
 
     def run_in_place(self, tensors: Sequence[mt.Tensor]) -> mt.Tensor:
-        """The operation in place; it returns the operand at ``target``."""
+        """Run the operation in place and return the operand at ``target``."""
         return FUNCTIONS[self.name + "_"](*tensors, **self.arguments)
 
     def wanting(self, in_place: bool = False) -> list[int]:
-        """The places of the operands for which there is a gradient (it may be 0)."""
+        """Return the places of the operands that have a gradient (it may be 0)."""
         rules = self.row.rules_in_place if in_place else self.row.rules
         places = enumerate(zip(self.row.operands, self.arrays, strict=True))
         return [i for i, (x, a) in places if x in rules and not rules[x].startswith("no_slope") and a.dtype.kind == "f"]
 
     def moved(self, places: Sequence[int]) -> Callable[..., np.ndarray]:
-        """The reference as a function of the arrays at ``places`` alone."""
+        """Return the reference as a function of the arrays at ``places`` alone."""
 
         def reference(*arrays: np.ndarray) -> np.ndarray:
             given = dict(zip(places, arrays, strict=True))
@@ -84,7 +84,7 @@ def sample(name: str, reference: Callable[..., np.ndarray], *arrays: object, **a
 
 
 def each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    """A function of one number, applied to every element by Python's own mathematics."""
+    """Return a reference that applies a function of one number to every element."""
     return lambda x: np.array([function(float(v)) for v in x.ravel()]).reshape(x.shape)
 
 
@@ -130,7 +130,7 @@ sample("fill", lambda x: np.full(x.shape, -1.0), ANY[0, 0], value=-1)
 
 
 def pairs(x: np.ndarray, y: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Two operands of 2x3 in every way in which their shapes and memory may differ."""
+    """Return two operands of 2x3 in every combination of shapes and memory orders."""
     return (
         (x, y),
         (x, y[0]),
@@ -206,7 +206,7 @@ sample("prod", lambda x: x.prod(axis=1), np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 4
 
 
 def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The matrix product as sums of products, for every combination of vectors, matrices and stacks."""
+    """Return the matrix product as sums of products, for every combination of vectors, matrices and stacks."""
     rows = x[None, :] if x.ndim == 1 else x
     columns = y[:, None] if y.ndim == 1 else y
     result = (rows[..., :, :, None] * columns[..., None, :, :]).sum(axis=-2)
@@ -243,7 +243,7 @@ for _tx, _ty in ((True, False), (False, True), (True, True)):
 
 
 def fits(given: Sample) -> bool:
-    """Whether the result has the shape of the operand that it overwrites, as it must in place."""
+    """True if the result has the shape of the operand that it overwrites, as it must in place."""
     return np.shape(given.reference(*given.arrays)) == given.arrays[given.target].shape
 
 
@@ -261,7 +261,7 @@ def _lists() -> dict[str, list[Sample]]:
 
 
 def __getattr__(name: str) -> list[Sample]:
-    # Made when first asked for, because the other files with samples are made of this one.
+    # Made at the first use, because the other files with samples import this one.
     if name not in ("NORMAL", "DIFFERENTIABLE", "IN_PLACE", "IN_PLACE_ONCE"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tests.engine import samples_functions, samples_indexed

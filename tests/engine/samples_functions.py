@@ -22,7 +22,7 @@ SPECIAL = np.array([[math.nan, 1.5, math.inf], [-math.inf, -0.0, 2.0]])
 
 
 def layouts(x: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The same numbers in every shape and order in which memory is read differently."""
+    """Return the same numbers in every shape and order that is read from memory differently."""
     return x, x.T, x[1, 2], x[:, :0], x[::-1, ::2]
 
 
@@ -103,7 +103,7 @@ for _left, _right in ((WHOLE, DIVISORS), (WHOLE, DIVISORS[0]), (WHOLE, 6), (WHOL
 
 
 def running(combine: Callable[[np.ndarray], np.ndarray], axis: int, reverse: bool = False) -> Callable[..., np.ndarray]:
-    """Each element combined with all before it (or after it) along ``axis``, one element at a time."""
+    """Combine each element with all before it (or after it) along ``axis``, one element at a time."""
 
     def scan(x: np.ndarray) -> np.ndarray:
         rows = np.moveaxis(x, axis, 0)
@@ -146,7 +146,7 @@ REFUSED = {"gammainc": ("x",), "gammaincc": ("x",)}
 
 
 def inverse_of_erf(v: float) -> float:
-    """By way of the normal distribution, and one step of Newton's method."""
+    """Return the inverse by the normal distribution and one step of Newton's method."""
     guess = statistics.NormalDist().inv_cdf((v + 1) / 2) / math.sqrt(2)
     return guess - (math.erf(guess) - v) * math.sqrt(math.pi) / 2 * math.exp(guess * guess)
 
@@ -177,7 +177,7 @@ def lower_share(a: float, b: float) -> float:
 
 
 def of_two(function: Callable[[float, float], float]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A function of two numbers, applied to every pair of elements."""
+    """Return a reference that applies a function of two numbers to every pair of elements."""
     return np.vectorize(function, otypes=[np.float64])
 
 

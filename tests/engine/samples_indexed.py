@@ -1,7 +1,7 @@
-"""Ways to call the operations that an index, a mask or a diagonal leads, and what each means, as plain loops.
+"""Calls of the operations on an index, a mask or a diagonal, with references in plain loops.
 
 An operand that wants a gradient is in ``arrays``; indices, masks and arguments are inside ``call``. The references are
-written from what the frameworks document, one element after another.
+written from the documentation of the frameworks, one element after another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Operation = Callable[..., mt.Tensor]
 
 @dataclass(frozen=True)
 class Case:
-    """``call(operation, *tensors)`` should give ``reference(*arrays)``; the first array is what in place overwrites."""
+    """A call: ``call(operation, *tensors)`` should give ``reference(*arrays)``; in place overwrites the first array."""
 
     name: str
     what: str
@@ -34,7 +34,7 @@ class Case:
         return f"{self.name}-{self.what}"
 
     def run(self, *tensors: mt.Tensor, in_place: bool = False) -> mt.Tensor:
-        """The normal operation, or the one in place."""
+        """Return the normal operation, or the one in place."""
         return self.call(FUNCTIONS[self.name + ("_" if in_place else "")], *tensors)
 
 
@@ -46,7 +46,7 @@ def case(name: str, what: str, call: Callable[..., mt.Tensor], reference: Callab
 
 
 def whole(numbers: object) -> mt.Tensor:
-    """A tensor of int64."""
+    """Return a tensor of int64."""
     return mt.to_tensor(np.array(numbers, np.int64))
 
 
@@ -59,7 +59,7 @@ CUBE = np.arange(24).reshape(2, 3, 4) * 0.37 - 4.1
 
 
 def each_row(index: list[int], then: Callable[[np.ndarray, int, int], None]) -> Callable[..., np.ndarray]:
-    """A copy of the first array, in which ``then(result, row, turn, *others)`` happened for every entry in turn."""
+    """Return a copy of the first array after ``then(result, row, turn, *others)`` ran for every entry."""
 
     def reference(x: np.ndarray, *others: np.ndarray) -> np.ndarray:
         result = x.copy()
@@ -321,5 +321,5 @@ IN_PLACE = [c for c in CASES if ROWS[c.name].in_place]
 
 
 def tensors(given: Case) -> list[mt.Tensor]:
-    """What a case is called with, wanting no gradient."""
+    """Return the operands of a case, which want no gradient."""
     return [mt.to_tensor(array) for array in given.arrays]

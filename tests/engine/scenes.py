@@ -1,8 +1,8 @@
-"""Targets of in-place operations, everything that could notice a write, and every way to write them.
+"""Targets of in-place operations, the tensors that could notice a write, and every way to write.
 
-A scene is a tensor of shape [2, 3] with positive numbers and the tensors around it. What is compared after a failed
-operation: values, dtype, shape, strides, version, history, ``stop_gradient``, the write log, the bytes allocated; and
-that backward afterwards gives what it gives without the failed operation.
+A scene is a tensor of shape [2, 3] with positive numbers and the tensors around it. A failed operation
+must not change values, dtype, shape, strides, version, history, ``stop_gradient``, the write log, the allocated bytes,
+or the result of a later backward.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Attempt = Callable[[mt.Tensor], object]
 
 
 class Scene:
-    """A target to write, the tensors that could notice, and a result to run backward from (or None)."""
+    """Target to write, the tensors that could notice, and a result to run backward from (or None)."""
 
     def __init__(self, target: mt.Tensor, **around: mt.Tensor) -> None:
         self.target, self.around = target, around
@@ -61,7 +61,7 @@ def member() -> Scene:
 
 
 def outdated_member() -> Scene:
-    """A view whose own node is out of date: the whole was written after it was taken."""
+    """Return a view whose node is out of date, because the whole was written after the view was made."""
     w = mt.to_tensor(POSITIVE.T.copy(), stop_gradient=False)
     x = w * 1
     view = x.T
@@ -74,7 +74,7 @@ RECORDED = {name: f for name, f in TARGETS.items() if name not in ("plain", "pla
 
 
 def backward_values(scene: Scene) -> list[object]:
-    """What backward from everything that wants a gradient leaves in the leaf."""
+    """Return the gradient of the leaf after backward from everything that wants a gradient."""
     leaf = scene.around.get("w")
     if leaf is None:
         return []
@@ -90,7 +90,7 @@ def backward_values(scene: Scene) -> list[object]:
 def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exception], match: str) -> None:
     scene = make()
     before = Moment(**scene.everything())
-    for _ in range(2):  # a second attempt meets the same tensor
+    for _ in range(2):  # a second attempt uses the same tensor
         with pytest.raises(error, match=match):
             attempt(scene.target)
         before.expect_unchanged()
@@ -101,14 +101,14 @@ def expect_no_trace(make: Callable[[], Scene], attempt: Attempt, error: type[Exc
 
 #: One way to call each operation that can write the numbers of a scene, which are floating.
 SAMPLE = {s.name: s for s in IN_PLACE_ONCE if s.arrays[s.target].dtype.kind == "f"}
-#: Those of two operands, and those of them that do arithmetic: truth values fit into any dtype.
+#: Operations of two operands, and those among them that do arithmetic: truth values fit into any dtype.
 BINARY = sorted(name for name in SAMPLE if len(ROWS[name].operands) == 2)
 ARITHMETIC = sorted(name for name in BINARY if not ROWS[name].not_differentiable)
 ALL = sorted(SAMPLE)
 
 
 def run(name: str, x: mt.Tensor, *given: object) -> object:
-    """The operation in place on ``x``, with the other operands ``given``, or those of the sample."""
+    """Run the operation in place on ``x``, with the other operands ``given``, or those of the sample."""
     sample = SAMPLE[name]
     others = given or tuple(y for i, y in enumerate(sample.tensors()) if i != sample.target)
     return sample.run_in_place([*others[: sample.target], x, *others[sample.target :]])

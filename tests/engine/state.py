@@ -1,4 +1,4 @@
-"""Everything that can be seen of tensors, to hold one moment against another."""
+"""The visible state of tensors, to compare one moment with another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.engine.memory import allocated
 
 
 def seen(x: mt.Tensor) -> dict[str, Any]:
-    """What one tensor shows. History is compared by identity: ``grad_fn`` and ``grad`` are the same objects or not."""
+    """Return the state of one tensor. History is compared by identity, so with the objects ``grad_fn`` and ``grad``."""
     return {
         "values": x.numpy().tobytes(),
         "dtype": x.dtype.name,
@@ -30,9 +30,9 @@ def seen(x: mt.Tensor) -> dict[str, Any]:
 
 
 class Moment:
-    """What some tensors, the write log and the meter show now; ``expect_unchanged`` compares with later.
+    """State of some tensors, the write log and the meter; ``expect_unchanged`` compares it with the later one.
 
-    Until the test ends the garbage collector rests: it would free what other tests left behind.
+    The garbage collector is off until the test ends, because it would free the leftovers of other tests.
     """
 
     def __init__(self, **tensors: mt.Tensor) -> None:

@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 def training_step(log: MemoryLog) -> dict[str, Block]:
-    """What a step of a small network does to memory. Returns the blocks that stay."""
+    """Make the requests of one training step of a small network, and return the blocks that stay."""
     made: dict[str, Block] = {}
 
     def take(name: str, nbytes: int, op: str, line: int, category: str = "") -> None:

@@ -1,4 +1,4 @@
-"""A second allocator, as plain as can be, to hold the real one against.
+"""A second, simple allocator to compare the real one with.
 
 Memory is a list of segments, a segment is a list of pieces, every question is a search through all of it, and the
 rules are written out from what is published of the two frameworks' allocators, not taken from the profiles.
@@ -18,12 +18,12 @@ MIB = 1024 * 1024
 
 
 class Wanted(NamedTuple):
-    """What the rules say of one request, in bytes."""
+    """Sizes, in bytes, that the rules give for one request."""
 
     size: int
     pool: str
     segment: int
-    splits_off_from: int  # the smallest rest that is split off
+    splits_off_from: int  # the smallest remainder that is split off
 
 
 def up(nbytes: int, multiple: int) -> int:
@@ -74,7 +74,7 @@ class Segment:
 
 
 class NoRoom(Exception):
-    """``tried`` bytes cannot be reserved."""
+    """Raised if ``tried`` bytes cannot be reserved."""
 
     def __init__(self, tried: int) -> None:
         self.tried = tried
@@ -192,7 +192,7 @@ class Model:
 
 
 def expect_sound(allocator: CachingAllocator) -> None:
-    """Blocks tile their segments, nothing overlaps, free neighbours are merged, counters are the sums."""
+    """Assert that blocks tile their segments, free neighbours are merged and counters are the sums."""
     segments = allocator.segments()
     for before, after in itertools.pairwise(segments):
         assert before.address + before.size <= after.address, "segments overlap or are out of order"
@@ -238,13 +238,13 @@ class Step(NamedTuple):
 
 
 def random_program(seed: str, length: int = 250, scale: int = 1) -> list[Step]:
-    """Allocations of all kinds of sizes, frees in any order, and now and then something else."""
+    """Return a program of allocations of all sizes, frees in any order, and now and then another call."""
     draw = random.Random(seed)
     steps = []
     share = 0.6
     for count in range(length):
         if count % 40 == 0:
-            share = draw.choice((0.35, 0.6, 0.8))  # a time of growing, a time of shrinking
+            share = draw.choice((0.35, 0.6, 0.8))  # phases in which memory grows or shrinks
         chance = draw.random()
         if chance < 0.03:
             steps.append(Step(draw.choice(("empty", "reset"))))
@@ -263,7 +263,7 @@ def random_program(seed: str, length: int = 250, scale: int = 1) -> list[Step]:
 
 
 def run_beside_model(allocator: CachingAllocator, model: Model, program: list[Step]) -> int:
-    """Run ``program`` on both and compare after every step. Returns how often memory ran out."""
+    """Run ``program`` on both, compare after every step, and return how often memory ran out."""
     live: list[tuple[Block, Piece]] = []
     ran_out = 0
     for step in program:
@@ -306,7 +306,7 @@ def _allocate_on_both(allocator: CachingAllocator, model: Model, nbytes: int, li
 
 
 def expect_same(allocator: CachingAllocator, model: Model) -> None:
-    """The same segments and blocks in the same order, and the same figures."""
+    """Assert that both have the same segments and blocks in the same order, and the same figures."""
     layout = [
         (segment.pool, [(block.size, block.in_use, block.requested) for block in segment.blocks])
         for segment in allocator.segments()

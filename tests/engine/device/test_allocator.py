@@ -16,7 +16,7 @@ SEED = os.environ.get("MINITENSOR_SEED", "in place")
 
 
 def blocks(allocator: CachingAllocator) -> list[list[tuple[float, bool]]]:
-    """Segment by segment: how many MiB each block has, and whether it is in use."""
+    """Return for each segment the MiB of each block and whether it is in use."""
     return [[(block.size / MIB, block.in_use) for block in segment.blocks] for segment in allocator.segments()]
 
 
@@ -69,11 +69,11 @@ def test_torch_rounds_to_512_in_a_shared_segment(nbytes, counted):
 @pytest.mark.parametrize(
     "asked, segment, counted",
     [
-        (10.5, 12, 10.5),  # 1.5 MiB are left: split off
+        (10.5, 12, 10.5),  # 1.5 MiB remain: split off
         (10.9, 12, 10.9),
-        (11.5, 12, 12),  # 0.5 MiB are left: they stay
-        (11, 12, 12),  # exactly 1 MiB is left: it stays too
-        (11 - 512 / MIB, 12, 11 - 512 / MIB),  # 512 bytes more are left: split off
+        (11.5, 12, 12),  # 0.5 MiB remain: not split
+        (11, 12, 12),  # exactly 1 MiB remains: not split either
+        (11 - 512 / MIB, 12, 11 - 512 / MIB),  # 512 bytes more remain: split off
         (10, 10, 10),
         (10 - 512 / MIB, 20, 10 - 512 / MIB),  # below 10 MiB: a shared segment of 20
         (1 + 512 / MIB, 20, 1 + 512 / MIB),
@@ -204,6 +204,6 @@ def test_segments_are_reported_when_they_are_reserved_and_released():
     allocator.on_segment = lambda *event: seen.append(event)
     block = allocator.allocate(30 * MIB)
     allocator.free(block)
-    allocator.free(allocator.allocate(30 * MIB - 7))  # from the cache: no segment comes or goes
+    allocator.free(allocator.allocate(30 * MIB - 7))  # from the cache: no segment is reserved or released
     allocator.empty_cache()
     assert seen == [("segment_alloc", block.address, 30 * MIB), ("segment_free", block.address, 30 * MIB)]

@@ -1,4 +1,4 @@
-"""The checks of the allocator are worth something: each planted fault makes them fail."""
+"""The checks of the allocator fail for each planted fault."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fault(make: Callable[[], tuple[CachingAllocator, str]]) -> Callable[[], tupl
 
 
 def with_rules(base: Profile, **changes: object) -> tuple[CachingAllocator, str]:
-    """An allocator whose profile is a little off, and the name of the one it should have."""
+    """Return an allocator with a slightly wrong profile, and the name of the right one."""
     pool = {key: changes.pop(key) for key in ("segment", "own_from", "own_rounding", "kept_rest") if key in changes}
     which = changes.pop("pool", "large")
     profile = replace(base, **changes)

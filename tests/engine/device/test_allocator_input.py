@@ -1,4 +1,4 @@
-"""Unusual input to the allocator, and profiles of one's own."""
+"""Unusual input to the allocator, and user-defined profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs on the allocator, beside a slow model of it: the same blocks and figures after every step."""
+"""Random programs leave the allocator and a slow model of it with the same blocks and figures after every step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Our snapshots in PyTorch's own command line, where there is a Python with torch.
+"""PyTorch's command line reads our snapshots, if there is a Python with torch.
 
-That is this one, or the one that ``MINITENSOR_TORCH_PYTHON`` names.
+It is this Python, or the one that ``MINITENSOR_TORCH_PYTHON`` names.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
     assert f"total_reserved: {log.allocator.reserved / MIB:.1f}MiB" in stats
     assert f"total_allocated: {log.allocator.requested / MIB:.1f}MiB" in stats
     trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
-    # 20 MiB that w, x and w.grad share, 2 MiB for the small ones, 12 MiB for h and for y: these two were given back.
+    # 20 MiB that w, x and w.grad share, 2 MiB for the small ones, 12 MiB for h and for y: the last two were freed.
     assert trace.count(" = cudaMalloc(") == 4 and trace.count("cudaFree(") == 2
     assert trace.count("# free completed for") == 3 and "[0:11.5MiB]" in trace
     memory_viz(torch_python, "trace_plot", "memory.pickle", "-o", "timeline.html", cwd=tmp_path)

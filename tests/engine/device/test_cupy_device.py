@@ -1,4 +1,4 @@
-"""The CUDA device: looked for once, and said plainly where there is none; where there is one, its memory is counted."""
+"""The engine searches for a CUDA device once, says so if there is none, and counts the memory of one that it finds."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ needs_cuda = pytest.mark.skipif(mt.device.cuda.device_count() == 0, reason="no C
 
 @pytest.fixture
 def unsearched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As at the start: nobody has looked for a CUDA device, and there is no simulated GPU yet."""
+    """Restore the state after import: no search for a CUDA device yet, and no simulated GPU."""
     fresh = places.Current()
     monkeypatch.setattr(places, "current", fresh)
 
 
 def python(program: str) -> str:
-    """What a fresh interpreter prints."""
+    """Return the output of a fresh interpreter."""
     command = [sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -92,7 +92,7 @@ def test_memory_is_compared_by_address_on_a_device() -> None:
 
 @pytest.fixture
 def cuda() -> Any:
-    """The CUDA device, as the one on which tensors are made; the fixture of every test goes back to the host."""
+    """Make tensors on the CUDA device; the fixture of every test restores the host."""
     mt.set_device("gpu")
     return places.current.gpu
 

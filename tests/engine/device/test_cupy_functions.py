@@ -1,4 +1,6 @@
-"""What the engine asks of arrays on a device, CuPy offers: recorded on the simulated GPU, compared with the facts.
+"""CuPy has every function that the engine calls for arrays on a device.
+
+The calls are recorded on the simulated GPU and compared with the facts:
 
 ``facts/cupy-functions.json`` has CuPy's functions with their parameters, and the dtypes that its ufuncs compute with.
 """
@@ -33,19 +35,19 @@ Asked = tuple[str, str, int, tuple[str, ...], Any]
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    """On a GPU of its own; the fixture of every test goes back to the host."""
+    """Make tensors on a new GPU; the fixture of every test restores the host."""
     mt.set_device("gpu:sim", capacity="256 MiB")
 
 
 def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The dtypes of a ufunc's inputs; a Python number takes that of its partners."""
+    """Return the dtypes of a ufunc's inputs; a Python number has the dtype of the other inputs."""
     known = [value.dtype for value in values if hasattr(value, "dtype")]
     return tuple(value.dtype if hasattr(value, "dtype") else np.result_type(*known, value) for value in values)
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> set[Asked]:
-    """What arrays on the device are asked, while the test runs: kind, name, positional arguments, keywords, dtypes."""
+    """Record calls for arrays on the device during a test: kind, name, positional arguments, keywords, dtypes."""
     found: set[Asked] = set()
     on_ufunc, on_function = DeviceArray.__array_ufunc__, DeviceArray.__array_function__
 
@@ -74,7 +76,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[Asked]:
 
 
 def loop_of(name: str, given: tuple[Any, ...]) -> str | None:
-    """The loop of a CuPy ufunc for inputs of these dtypes: the first into which all can be cast."""
+    """Return the loop of a CuPy ufunc for inputs of these dtypes: the first to which all can be cast."""
     loops = FACTS["ufuncs"].get(name, FACTS["scipy.special"].get(name))
     for loop in loops:
         if all(np.can_cast(have, want) for have, want in zip(given, loop.partition("->")[0], strict=True)):
@@ -83,7 +85,7 @@ def loop_of(name: str, given: tuple[Any, ...]) -> str | None:
 
 
 def refusals(asked: set[Asked]) -> Iterator[str]:
-    """What CuPy would refuse, or answer in another dtype."""
+    """Return the calls that CuPy would refuse, or answer in another dtype."""
     for kind, name, positional, keywords, types in sorted(asked, key=str):
         if kind == "ufunc":
             method, *names = keywords
@@ -107,7 +109,7 @@ def refusals(asked: set[Asked]) -> Iterator[str]:
 
 
 def indexing() -> None:
-    """Reading and writing with all kinds of indices."""
+    """Read and write with all kinds of indices."""
     x = mt.rand([4, 3])
     mask = x > 0.5
     for index in (
@@ -135,7 +137,7 @@ def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> 
     assert list(refusals(asked)) == []
 
 
-#: Where CuPy's ufuncs tell another dtype than numpy's.
+#: Ufuncs of CuPy with another dtype than numpy's.
 OTHER_DTYPES = {
     ("subtract", "??"): "CuPy has the loop, to refuse it as numpy does",
 }

@@ -1,4 +1,4 @@
-"""What running out of memory looks like, and what it leaves."""
+"""The error of an allocator that runs out of memory, and the state it leaves."""
 
 from __future__ import annotations
 

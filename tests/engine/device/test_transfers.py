@@ -1,4 +1,4 @@
-"""No operation makes a round trip to the host: what crosses is counted by the simulated GPU, forward and backward."""
+"""No operation makes a round trip to the host, forward or backward: the simulated GPU counts its transfers."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ WAITING = {
 
 @pytest.fixture(autouse=True)
 def simulated() -> None:
-    """On a GPU of its own; the fixture of every test goes back to the host."""
+    """Make tensors on a new GPU; the fixture of every test restores the host."""
     mt.set_device("gpu:sim", capacity="256 MiB")
 
 
 def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
-    """Arrays to the device, arrays to the host, and numbers waited for, during ``work``."""
+    """Count arrays moved to the device, arrays moved to the host, and numbers waited for, during ``work``."""
     transfers = current.simulated.transfers
     before = transfers.to_device, transfers.to_host, transfers.waits
     work()
@@ -53,7 +53,7 @@ def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
 
 
 def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]:
-    """What crosses in an operation and in its backward."""
+    """Count the transfers of an operation and of its backward."""
     tensors = sample.tensors(*sample.wanting(in_place))
     target = tensors[sample.target]
     if in_place and not target.stop_gradient:
@@ -70,7 +70,7 @@ def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]
 
 
 def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
-    """What crosses in the backward of an indexed operation; the case itself brings its index from the host."""
+    """Count the transfers of the backward of an indexed operation; the case makes its index on the host."""
     tensors = samples_indexed.tensors(case)
     for tensor in tensors:
         tensor.stop_gradient = False
@@ -80,7 +80,7 @@ def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
 
 
 def everything() -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Every sample of every operation, by the name of the operation, and what crosses."""
+    """Return the transfers of every sample, by the name of its operation."""
     for in_place, given in ((False, samples.NORMAL), (True, samples.IN_PLACE)):
         for sample in given:
             yield sample.name, forward_and_backward(sample, in_place)
@@ -113,7 +113,7 @@ def test_an_index_is_checked_on_its_device() -> None:
 
 
 def test_random_numbers_are_drawn_on_the_host_and_cross_once() -> None:
-    """So that every device gets the same."""
+    """Every device gets the same numbers."""
     x = mt.zeros([3, 4])
     for fill in ("bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "uniform_"):
         arguments = (0.5,) if fill == "geometric_" else ()

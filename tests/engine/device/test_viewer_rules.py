@@ -1,4 +1,4 @@
-"""The check of files for PyTorch's memory viewer is worth something: each broken rule makes it fail."""
+"""The check of files for PyTorch's memory viewer fails for each broken rule."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a file must keep to for PyTorch's memory viewer to open it, checked without the code that writes it.
+"""Rules that PyTorch's memory viewer has for a file, checked without the code that writes it.
 
-The rules are those of ``facts/allocators.md``. Beside the shape of the data, the viewer's way through it is taken:
-from the last state backwards, event by event, every block must lie in a segment at every step.
+The rules are those of ``facts/allocators.md``. Besides the shape of the data,
+the check follows the viewer from the last state backwards: after every event each block must be inside a segment.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import pickle
 import pickletools
 from typing import Any
 
-#: All that the viewer's own unpickler reads.
+#: Everything that the viewer's unpickler reads.
 OPCODES = {
     *("PROTO", "FRAME", "STOP", "MARK", "MEMOIZE", "BINGET", "LONG_BINGET", "BINPUT", "LONG_BINPUT"),
     *("EMPTY_DICT", "EMPTY_LIST", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "LIST", "DICT"),
@@ -24,7 +24,7 @@ LARGEST_EXACT = 2**53  # JavaScript's numbers
 
 
 def expect_openable(content: bytes) -> dict[str, Any]:
-    """The data in ``content``, if it keeps to every rule; AssertionError that names the rule if not."""
+    """Return the data in ``content``; raise an AssertionError that names a broken rule."""
     names = {opcode.name for opcode, _, _ in pickletools.genops(content)}
     assert names <= OPCODES, f"opcodes that the viewer does not read: {sorted(names - OPCODES)}"
     assert content[0] == 0x80 and 2 <= content[1] <= 4, "the protocol must be 2 to 4"
@@ -94,7 +94,7 @@ def expect_frames(frames: list[dict[str, Any]]) -> None:
 
 
 def expect_categories(data: dict[str, Any]) -> None:
-    """The viewer collects the categories of all events and fails if there are some, but no "unknown"."""
+    """The viewer collects the categories of all events, and fails if there are some but no "unknown"."""
     found = {event["category"] for trace in data["device_traces"] for event in trace if "category" in event}
     assert not found or "unknown" in found, "categories without 'unknown'"
 
