@@ -33,7 +33,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def default_modes() -> Iterator[None]:
-    """Restore the modes, so that a test that fails inside `no_grad` or under another policy does not affect the next."""
+    """Restore the modes: a test that fails inside `no_grad` or under another policy does not affect the next."""
     mt.set_inplace_policy("2.6")
     mt.seed(0)
     yield
