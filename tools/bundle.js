@@ -18,6 +18,7 @@ const RECORD = 'tools/bundles.json';
 const GLOBALS = {
   'memory_stage/web/built/stage.js': 'memoryStage',
   'memory_stage/web/built/figures.js': 'memoryFigures',
+  '_ext/book_pages/theme/built/error-door.js': 'bookErrorDoor',
   '_ext/book_pages/theme/built/search.js': 'bookSearch',
 };
 

@@ -192,7 +192,7 @@ PARTS = [str, first_half, under_a_traceback, with_other_numbers]
 @pytest.mark.parametrize("part", PARTS, ids=["whole", "first half", "under a traceback", "with other numbers"])
 def test_every_recorded_message_leads_to_its_own_cause(door, part):
     found = door.page.evaluate(
-        "messages => messages.map(message => bookSearch.causesOf(message)[0]?.cause)",
+        "messages => messages.map(message => bookErrorDoor.causesOf(message)[0]?.cause)",
         [part(entry["message"]) for entry in RECORDED],
     )
     asked = [(part(entry["message"]), entry["cause"]) for entry in RECORDED]

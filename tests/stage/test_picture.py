@@ -35,7 +35,7 @@ def test_a_picture_is_well_formed_and_labelled_by_its_sentence(name):
 
 def test_a_picture_is_the_same_in_every_process():
     code = (
-        "import json; from memory_stage import picture; from tests.stage import pages\n"
+        "import json; from memory_stage.web import picture; from tests.stage import pages\n"
         "print(json.dumps({name: picture.svg(pages.trace(name)) for name in pages.NAMES}))"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=300)

@@ -62,3 +62,5 @@ function searchLink(pasted) {
 }
 
 if (!customElements.get('error-door')) customElements.define('error-door', ErrorDoor);
+
+export { causesOf };
