@@ -23,7 +23,7 @@ NOT_THERE = {
     "test_files_and_other_memory_are_shared_through_their_arrays": "a mapped file is written only when it is flushed",
     "test_what_has_no_plain_form_is_named_with_its_place": "CPython cannot free 100,000 nested lists on that stack",
     "test_sentences_all.py::test_every_text_has_a_program": PYTHON_313,
-    "test_sentences_all.py::test_what_is_said_of_these_programs_is_true": PYTHON_313,
+    "test_sentences_all.py::test_the_sentences_on_these_programs_are_true": PYTHON_313,
     "test_sentences_all.py::test_most_of_the_sentences_would_be_false": PYTHON_313,
     "test_arrays_of_many_dimensions_print[0 and 7s": "numpy has no such shape with addresses of 32 bits",
     "test_a_view_larger_than_any_memory_takes_none": "numpy has no such shape with addresses of 32 bits",

@@ -1,4 +1,4 @@
-"""What each claim of a sentence means, judged by what was there before and after its step."""
+"""Check each claim of a sentence against the memory before and after its step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def same_memory(a: dict[str, Memory], b: dict[str, Memory]) -> bool:
 
 
 def named_now(s: Said, name: str) -> Look | None:
-    """A name's tensor after the step, after the next one, or before where it goes with the step."""
+    """Return the tensor of a name after this or the next step, or before the step if it deletes the name."""
     return s.named(name) or (s.then.tensors.get(s.then.names.get(name, 0)) if s.then else None) or s.was(name)
 
 
@@ -34,10 +34,10 @@ def changed_cells(s: Said, number: str) -> int:
 
 
 def counts(s: Said, cells: str, number: str) -> bool:
-    """Whether no more cells changed than a sentence says were written."""
+    """True if no more cells changed than a sentence claims."""
     memory = s.after.storages.get(number) or s.before.storages.get(number)
     if memory is None:
-        return True  # made and freed again
+        return True  # allocated and freed again
     numbers = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+", cells)]
     if cells.startswith("all"):
         told = numbers[0]
@@ -57,7 +57,7 @@ def version_is(s: Said, number: str, version: str) -> bool:
 
 
 def version_reached(s: Said, number: str, version: str) -> bool:
-    """Of several writes of a line, one of the versions on the way."""
+    """True if the version is one that several writes of a line pass through."""
     memory, old = s.after.storages.get(number), s.before.storages.get(number)
     if memory is None:
         return True
@@ -81,7 +81,7 @@ def on(look: Look | None, number: str) -> bool:
 
 
 def savers(s: Said, text: str) -> list[Any]:
-    """What the nodes that a text names keep, as it is after the step."""
+    """Return the values that the named nodes save, as of after the step."""
     named = re.findall(r"`([^`]+)` \(line (\d+)\)", text)
     return [
         each
@@ -91,7 +91,7 @@ def savers(s: Said, text: str) -> list[Any]:
     ]
 
 
-#: What PyTorch's vocabulary calls an operation.
+#: Operations under the names of PyTorch's vocabulary.
 _WORDS = {"multiply": "mul", "subtract": "sub", "divide": "div", "clip": "clamp"}
 
 
@@ -100,7 +100,7 @@ def spelled(op: str) -> str:
 
 
 def sees(look: Look) -> int:
-    """How many elements a tensor has."""
+    """Return the number of elements of a tensor."""
     return math.prod(look.cells[0])
 
 
@@ -134,7 +134,7 @@ def _made_held(s, m):
     number = m[2]
     memory = s.after.storages.get(number)
     named = {name for name, key in s.after.names.items() if memory is not None and key in memory.tensors}
-    # what a generator yields has its name when its next step is looked at
+    # a value from a generator gets its name at the start of the next step
     return is_new(s, number, m[3]) and all(" in " not in name and name not in s.before.names for name in named)
 
 
@@ -348,7 +348,7 @@ def _second_name(s, m):
     for moment in (s.after, s.then):
         if moment is not None and moment.names.get(m[1]) == moment.names.get(m[2]) is not None:
             return True
-    # the other name may have gone with the line
+    # the line may have deleted the other name
     return s.after.names.get(m[1]) == s.before.names.get(m[2]) is not None
 
 
@@ -685,7 +685,7 @@ def _collected(s, m):
 
 
 def agrees(text: str, numbers: Any) -> bool:
-    """Whether a text of numbers, long ones cut short, tells ``numbers``."""
+    """True if a text of numbers, the long ones cut short, agrees with ``numbers``."""
     flat = [float(each) for each in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|-?inf|nan", text)]
     real: list[float] = []
     stack = [numbers]

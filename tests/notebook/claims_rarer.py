@@ -1,4 +1,4 @@
-"""What rarer claims mean: refusals, shapes changed in place, memory that is borrowed or exchanged, layers by hand."""
+"""Check rarer claims: refusals, shapes changed in place, borrowed or exchanged memory, layers written by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.notebook.truth import Look, Moment, Said, is_amount, rule
 
 
 def kept_numbers(s: Said) -> bool:
-    """Whether what was there before the step and is there still has its numbers and versions."""
+    """True if all tensors from before the step that still exist keep their numbers and versions."""
     both = s.before.storages.keys() & s.after.storages.keys()
     return all(
         s.before.storages[n].numbers == s.after.storages[n].numbers
@@ -23,7 +23,7 @@ def kept_numbers(s: Said) -> bool:
 
 
 def cells(look: Look) -> list[int]:
-    """Where each element of a tensor lies, in bytes."""
+    """Return the position of each element of a tensor, in bytes."""
     shape, strides, start = look.cells
     return [
         start + sum(i * stride for i, stride in zip(index, strides, strict=True))
@@ -113,7 +113,7 @@ def _written_from_outside(s, m):
     return any(not each.same for each in found)
 
 
-# ---------- what is overwritten of what is saved ----------
+# ---------- overwritten saved tensors ----------
 
 
 @rule(r"No byte that (<L>(?: and <L>)?) saved is overwritten, so nothing is copied")
@@ -147,7 +147,7 @@ def made(s: Said) -> set[str]:
     return s.after.storages.keys() - s.before.storages.keys()
 
 
-# ---------- shapes, and what wants a gradient ----------
+# ---------- shapes, and requires_grad ----------
 
 
 @rule(r"<N> changes the shape of <N>(?: from \[(.*)\] to \[(.*)\])?")
@@ -227,7 +227,7 @@ def _new_tensors(s, m):
     return all(s.after.names[name] not in s.before.tensors for name in code_in(m[1]))
 
 
-# ---------- memory of other owners, and other memory for a tensor ----------
+# ---------- borrowed memory, and tensors that change storage ----------
 
 
 @rule(r"<N> makes the tensor <N> on the ([\d,]+) numbers? of (?:<N>|another owner): nothing is copied")
@@ -296,7 +296,7 @@ def _marks(s, m):
     return new and is_amount(m[2], total) and version_is(s, m[4], m[5])
 
 
-# ---------- layers by hand, and lines of several operations ----------
+# ---------- layers written by hand, and lines of several operations ----------
 
 
 @rule(r"(?:<N> is its result|It has a result), and <N> is recorded as what made it")

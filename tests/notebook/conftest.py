@@ -1,4 +1,4 @@
-"""A recorder whose own mistakes fail the test, a shell in which the magics are loaded, and cells of the stage."""
+"""Fixtures: a strict recorder, a shell with the magics loaded, and cells of the stage."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def strict_recorder(monkeypatch):
-    """What goes wrong in the recorder itself fails the test, instead of ending the recording."""
+    """Let a failure of the recorder fail the test, instead of ending the recording."""
     monkeypatch.setattr(record, "STRICT", True)
 
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    """An IPython of its own, with the magics loaded."""
-    from IPython.core.interactiveshell import InteractiveShell  # here, so that the recorder's tests run without it
+    """A separate IPython shell with the magics loaded."""
+    from IPython.core.interactiveshell import InteractiveShell  # the recorder's tests run without it
 
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance()
@@ -34,7 +34,7 @@ def shell() -> Iterator[InteractiveShell]:
 
 @pytest.fixture
 def cell(shell, monkeypatch, capsys):
-    """Runs a cell; gives the result, the object that was displayed last, and the text it printed."""
+    """Run a cell; return the result, the last displayed object and the printed text."""
     shell.push({"mt": mt})
     shown = []
     monkeypatch.setattr("book_kit.magics.stage_magic.display", shown.append)

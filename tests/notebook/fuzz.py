@@ -1,4 +1,4 @@
-"""Random programs as text: operations on memory in any order, some of which are refused."""
+"""Generate random programs: operations on memory in any order, some of which raise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GRADIENT = (
 )  # fmt: skip
 
 
-# Tensors that go to another storage, memory that is shared with numpy, layers written by hand, optimizers.
+# Tensors that change storage, memory shared with numpy, layers written by hand, optimizers.
 RARER = (
     "{x}.cast_('float64')", "{x}.cast_('float32')", "{x}.resize_([2])", "{x}.resize_([3, 3])", "{x}.set_({y})",
     "{x}.set_({y}.detach(), [2], [1], 1)", "{x}.apply_(lambda x: x * 2)",
@@ -90,10 +90,10 @@ POLICY = "with mt.set_inplace_policy('copy_on_write'):"
 
 
 def program(seed: int, rarer: bool = False) -> str:
-    """A program of 5 to 25 lines. Lines that raise are caught, so that it runs on.
+    """Return a program of 5 to 25 lines, which catches its errors and continues.
 
     Args:
-        rarer: mix in what changes more than numbers: other storages, shared memory, layers of one's own.
+        rarer: mix in changes beyond numbers: other storages, shared memory, layers written by hand.
     """
     draw = random.Random(seed)
     makes = draw.choice([MAKES, MAKES[:1] + MAKES[4:5], ("mt.rand([4])", "mt.ones([1])")])

@@ -1,7 +1,9 @@
-"""Random programs of the kinds in which a stage could say what is false: functions, closures, globals, generators,
-``with``, hooks, threads, recursion, a GPU, and what the steps of a training program do.
+"""Generate random programs of the kinds in which a stage could make a false statement.
 
-``program(kind, seed)`` is a whole program. Its operations are drawn; its shape is that of its kind.
+The kinds are functions, closures, globals, generators, ``with``, hooks, threads, recursion, a GPU and the steps of
+training.
+
+``program(kind, seed)`` is a whole program. Its operations are random; its structure depends on its kind.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-#: What a line may do with the tensor ``{x}``, which wants no gradient or is no leaf.
+#: Lines for the tensor ``{x}`` if it does not require a gradient or is not a leaf.
 MAKES = ("{x} + 1", "{x} * 2", "{x} * {x}", "{x}.exp()", "{x}[0:2] * 1", "{x}.clone()", "{x}.reshape([-1])", "{x}[1:]")
 WRITES = ("{x}.add_(1)", "{x}.scale_(2.0)", "{x}.zero_()", "{x}[0] = 7.0", "{x}.sin_()", "{x}.detach().add_(1)")
 STARTS = ("mt.ones([4])", "mt.arange(4).astype('float32')", "mt.to_tensor([1., 2., 3., 4.])")
@@ -17,7 +19,7 @@ WANTING = "w = mt.to_tensor([1., 2., 3., 4.], stop_gradient=False)\n"
 
 
 class _Drawn:
-    """Lines with what is random in them."""
+    """Lines with random parts."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -32,7 +34,7 @@ class _Drawn:
         return self.random.choice(STARTS)
 
     def some(self, *lines: str) -> str:
-        """A few of these lines, in their order; of none, nothing."""
+        """Return some of these lines in their order, or none if there are no lines."""
         kept = [line for line in lines if self.random.random() < 0.7]
         return "".join(f"{line}\n" for line in kept)
 
@@ -190,5 +192,5 @@ KINDS: dict[str, Callable[[_Drawn], str]] = {
 
 
 def program(kind: str, seed: int) -> str:
-    """A whole program."""
+    """Return a whole program."""
     return KINDS[kind](_Drawn(seed))

@@ -1,6 +1,6 @@
-"""What the engine holds after each step of a recording, to be compared with what the trace says then.
+"""Record the engine's state after each step of a recording, to compare it with the trace.
 
-The recorder under test is not asked. Nothing is read through properties, which may bring a view's history up to date.
+The probe does not ask the recorder under test. It reads no property, because a property may update a view's history.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right
 
 @contextmanager
 def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """A list that gets one entry for each step of the recording inside the ``with`` block."""
+    """Return a list that gets one entry for each step recorded inside the ``with`` block."""
     seen: list[dict[str, Any]] = []
     finish = Recorder._finish
 
     def finish_and_look(self: Recorder, *arguments: Any, **settings: Any) -> None:
         finish(self, *arguments, **settings)
         if len(self.steps) > len(seen):
-            # Where a function has come back, names that it gave its result to are told in the next step.
+            # When a function returns, the trace reports the names bound to its result in the next step.
             seen.append({} if settings.get("came_back") else state_of(namespace))
 
-    with pytest.MonkeyPatch.context() as patched:  # it leaves no method behind that the class had from another
+    with pytest.MonkeyPatch.context() as patched:  # restored without adding a method that the class only inherited
         patched.setattr(Recorder, "_finish", finish_and_look)
         yield seen
 
 
 def state_of(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The tensors that names of the top level stand for, what was saved, and the meter."""
+    """Return the tensors of the top-level names, the saved values and the meter."""
     tensors = {name: value for name, value in namespace.items() if isinstance(value, mt.Tensor)}
     return {
         "tensors": {name: look(x) for name, x in tensors.items()},
@@ -70,7 +70,7 @@ def look(x: mt.Tensor) -> dict[str, Any]:
 
 
 def kept(tensors: list[mt.Tensor]) -> list[tuple]:
-    """What nodes that lead to ``tensors`` saved: operation, why it is stale, bytes preserved."""
+    """Return the saved values of the nodes that lead to ``tensors``: operation, why it is stale, bytes preserved."""
     found = []
     for node in reachable(tensors):
         entries = () if type(node) is Leaf or node.saved is FREED else node.saved
@@ -84,7 +84,7 @@ def kept(tensors: list[mt.Tensor]) -> list[tuple]:
 
 
 def reachable(tensors: list[mt.Tensor]) -> set[Node]:
-    """The nodes that lead to ``tensors``, as far as those are up to date."""
+    """Return the nodes that lead to ``tensors``, as far as they are up to date."""
     nodes, stack = set(), [node for x in tensors if (node := peek(x)) is not None]
     while stack:
         node = stack.pop()
@@ -95,7 +95,7 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
 
 
 def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
-    """Where a replayed trace (``replay.Memory``) and what was seen disagree."""
+    """Return the differences between a replayed trace (``replay.Memory``) and the observed state."""
     from memory_stage.trace.cells import SMALL, text_of
 
     if not seen:
@@ -138,7 +138,7 @@ def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
 
 
 def cells_of(real: dict[str, Any]) -> list[int]:
-    """The cells of the storage that a tensor reads, in reading order."""
+    """Return the cells of the storage that a tensor reads, in reading order."""
     cells = [real["offset"] or 0]
     for n, stride in zip(real["shape"], real["strides"], strict=True):
         cells = [cell + i * stride for cell in cells for i in range(n)]

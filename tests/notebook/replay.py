@@ -1,4 +1,4 @@
-"""Replays a trace, as the stage does, and compares its last moment with the real objects."""
+"""Replay a trace as the stage does, and compare its last moment with the real objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory_stage.trace.cells import SMALL, text_of
 
 
 class Memory:
-    """What a trace says is there after its last step."""
+    """The state of memory after a trace's last step."""
 
     def __init__(self, variant: dict) -> None:
         self.storages: dict[str, dict] = {}
@@ -67,7 +67,7 @@ class Memory:
             self.saved = {id_: save for id_, save in self.saved.items() if save["node"] in self.nodes}
 
     def kept_by(self) -> list[tuple]:
-        """Operation, whether it is stale and why, and the bytes preserved: one entry for each saved tensor."""
+        """Return one entry for each saved tensor: operation, whether and why it is stale, and the bytes preserved."""
         return sorted(
             (
                 self.nodes[save["node"]]["op"],
@@ -78,16 +78,16 @@ class Memory:
         )
 
     def differs_from(self, name: str, tensor: mt.Tensor) -> list[str]:
-        """Where the trace and the tensor of this name disagree."""
+        """Return the differences between the trace and the tensor of this name."""
         if name not in self.names:
             return [f"{name} is not in the trace"]
         seen = self.tensors[self.names[name]]
         storage = self.storages[seen["storage"]]
-        ask = mt.Tensor.__dict__  # the other vocabulary has other names for some of it
+        ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some operations
         real = {key: ask[key].__get__(tensor) for key in ("shape", "strides", "stop_gradient")}
         real["offset"] = ask["offset"].__get__(tensor) if tensor._array.size else seen["offset"]
         real["dtype"], real["leaf"] = ask["dtype"].__get__(tensor).name, ask["is_leaf"].__get__(tensor)
-        version = getattr(tensor._storage, "of", tensor._storage).version  # of `x.data`, that of x
+        version = getattr(tensor._storage, "of", tensor._storage).version  # the version of x for `x.data`
         found = [f"{name}: {key} is {seen[key]}, not {value}" for key, value in real.items() if seen[key] != value]
         if storage["version"] != version:
             found.append(f"{name}: version is {storage['version']}, not {version}")
@@ -106,7 +106,7 @@ def _flat(numbers) -> list:
 
 
 def _cells(tensor: mt.Tensor) -> list[int]:
-    """The cells of the storage that a tensor reads, in reading order."""
+    """Return the cells of the storage that a tensor reads, in reading order."""
     ask = mt.Tensor.__dict__
     cells = [ask["offset"].__get__(tensor) if tensor._array.size else 0]
     for n, stride in zip(tensor._array.shape, ask["strides"].__get__(tensor), strict=True):
@@ -115,7 +115,7 @@ def _cells(tensor: mt.Tensor) -> list[int]:
 
 
 def after_each_line(variant: dict) -> Iterator[tuple[int, Memory]]:
-    """What is there after the last step of each line, as often as the line runs: its number, and the memory."""
+    """Yield each line's number and the memory after its last step, once for each time the line runs."""
     memory = Memory({"before": variant.get("before", []), "steps": []})
     steps = variant["steps"]
     for number, step in enumerate(steps):

@@ -1,4 +1,4 @@
-"""What tests of the stage share: hostile text, and a reader of pages."""
+"""Helpers for tests of the stage: hostile text, and a parser of pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import memory_stage as stage
 
 
 def says(shown: stage.Stage) -> list[str]:
-    """The sentences of the first variant."""
+    """Return the sentences of the first variant."""
     return [step["say"] for step in shown.data["variants"][0]["steps"]]
 
 
@@ -44,7 +44,7 @@ def hostile_stage() -> stage.Stage:
 
 
 def hostile_comparison() -> stage.Stage:
-    """Hostile labels, heading, verdicts, names, printed text and errors."""
+    """Return a comparison with hostile labels, heading, verdicts, names, printed text and errors."""
     programs = {
         HOSTILE: f"d = {{{HOSTILE[:20]!r}: mt.ones([2])}}\nprint({HOSTILE!r})",
         f"{HOSTILE} 2": f"x = mt.ones([2])\nraise ValueError({HOSTILE!r})",

@@ -1,6 +1,6 @@
-"""The sentences that the stage can say, as they stand in the source of ``wording``, and which of them a step says.
+"""List the texts in the source of ``wording``, and find the texts that a sentence is made of.
 
-While ``marked()`` lasts, each text carries a mark that nobody sees: a sentence tells then which texts it is made of.
+While ``marked()`` is active, each text carries an invisible mark, so that a sentence shows which texts it is made of.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from memory_stage.recorder import steps  # noqa: F401  it loads all of wording
 
 PACKAGE = memory_stage.sentences.__name__
 FOLDER = Path(memory_stage.sentences.__file__).parent
-OF_FRAMEWORKS = "frameworks"  # its texts no program of this package's says; ``tests/peers`` has those that do
+OF_FRAMEWORKS = "frameworks"  # no program of this package produces its texts; the programs in ``tests/peers`` do
 FEWEST_WORDS = 4  # of a text that is (a part of) a sentence
 FIRST_MARK = 0xE000  # Unicode's private use
 
 
 @cache
 def texts() -> list[str]:
-    """All of them as ``file: text``, with ``{}`` for what differs."""
+    """Return all texts as ``file: text``, with ``{}`` for the variable parts."""
     found = (f"{path.stem}: {_text(node)}" for path in _files() for node in _said(_tree(path)))
     return list(dict.fromkeys(found))
 
 
 @contextmanager
 def marked() -> Iterator[None]:
-    """Texts carry their marks."""
+    """Mark every text while the context is active."""
     order = texts()
     modules = {path: sys.modules[f"{PACKAGE}.{path.stem}"] for path in _files()}
     before = {path: dict(vars(module)) for path, module in modules.items()}
     try:
-        for path in [*modules, *modules]:  # the second time, what they import of each other is marked, too
+        for path in [*modules, *modules]:  # the second pass also marks imported texts
             tree = _tree(path)
             for node in _said(tree):
                 _mark(node, chr(FIRST_MARK + order.index(f"{path.stem}: {_text(node)}")))
@@ -49,13 +49,13 @@ def marked() -> Iterator[None]:
 
 
 def said_in(sentence: str) -> list[str]:
-    """The texts that a sentence is made of, which was said under ``marked()``."""
+    """Return the texts that make up a sentence produced under ``marked()``."""
     order = texts()
     return [order[ord(each) - FIRST_MARK] for each in sentence if _is_mark(each)]
 
 
 def plain(sentence: str) -> str:
-    """The sentence without marks."""
+    """Return the sentence without marks."""
     return "".join(each for each in sentence if not _is_mark(each))
 
 
@@ -72,7 +72,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _said(tree: ast.Module) -> list[ast.JoinedStr | ast.Constant]:
-    """The texts that may be said: no docstring, nothing that is only compared, no message of an assertion."""
+    """Yield the texts that a sentence may contain: no docstring, no compared string, no message of an assertion."""
     silent = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
@@ -101,7 +101,7 @@ def _text(node: ast.JoinedStr | ast.Constant) -> str:
 
 
 def _mark(node: ast.JoinedStr | ast.Constant, mark: str) -> None:
-    """Behind its first space: sentences are cut and continued at their ends."""
+    """Put the mark after the first space, because sentences are cut and continued at their ends."""
     parts = [node] if isinstance(node, ast.Constant) else node.values
     part = next(each for each in parts if isinstance(each, ast.Constant) and " " in str(each.value))
     part.value = str(part.value).replace(" ", f" {mark}", 1)

@@ -1,4 +1,4 @@
-"""A cell under `%%stage` may await at its top level: it means what it means without the magic, and is recorded."""
+"""Test that a cell under `%%stage` may await at its top level, and behaves as without the magic."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def recorded(source: str, names: dict | None = None):
 
 
 def in_a_loop(work: Coroutine[Any, Any, Any]) -> Any:
-    """What it gives, in a thread of its own: a test before this one may have left a loop running in the main thread."""
+    """Run in a new thread, because an earlier test may have left a loop running in the main thread."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
 
 
 def without_magic(source: str) -> dict:
-    """The names that the program leaves when a loop runs it and nobody records."""
+    """Return the names that the program leaves if a loop runs it without a recorder."""
     names = {"mt": mt}
     code = compile(source, "<unwatched>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     in_a_loop(eval(code, names))
@@ -50,7 +50,7 @@ def without_magic(source: str) -> dict:
 
 
 def writes(variant: dict) -> list[tuple[int, int]]:
-    """Of each write the line, and the version that it makes."""
+    """Return the line of each write and the version that it creates."""
     return [
         (step["line"], event["version"])
         for step in variant["steps"]
@@ -66,14 +66,14 @@ def test_a_cell_that_awaits_is_recorded(cell, shell):
     assert list(problems(shown.data)) == []
 
 
-def test_tasks_run_in_the_order_in_which_they_run_unwatched():
+def test_tasks_run_in_the_same_order_as_without_a_recorder():
     done, names = recorded(TASKS)
     alone = without_magic(TASKS)
     assert done.error is None
     assert (names["x"].tolist(), names["made"]) == (alone["x"].tolist(), alone["made"])
 
 
-def test_what_a_task_does_belongs_to_the_line_that_awaits_and_a_function_of_the_program_to_its_own():
+def test_the_work_of_a_task_belongs_to_the_line_that_awaits_it():
     done, _ = recorded(TASKS)
     awaits, inside, after = 12, 4, 13
     lines = [awaits, awaits, inside, awaits, inside, awaits, after]
@@ -120,7 +120,7 @@ def test_variants_may_await(cell):
     assert result.success and [len(writes(variant)) for variant in shown.data["variants"]] == [1, 0]
 
 
-def test_tasks_that_are_left_are_cancelled_at_the_end():
+def test_unfinished_tasks_are_cancelled_at_the_end():
     done, names = recorded("""
 import asyncio
 told = []
@@ -138,7 +138,7 @@ await begin()
     assert done.error is None and names["told"] == ["cancelled"] and names["left"].cancelled()
 
 
-def test_a_loop_that_runs_around_it_goes_on_and_notices_nothing():
+def test_a_surrounding_loop_continues_undisturbed():
     async def around() -> str:
         loop = asyncio.get_running_loop()
         done, names = recorded("import asyncio\nawait asyncio.sleep(0)\nx = await asyncio.sleep(0.001, mt.ones([2]))")

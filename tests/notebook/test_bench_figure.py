@@ -1,4 +1,4 @@
-"""The figures of the benchmarks show what was recorded, with machine and date."""
+"""Test that the figures of the benchmarks show the recorded numbers, the machine and the date."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_additions_have_a_bar_for_time_and_for_bytes_of_every_library(record
     assert [text.get_text() for text in time.texts] == ["50", "40", "80", "30", "25", "50"]
 
 
-def test_ratios_are_those_to_one_library_and_targets_are_marked(record):
+def test_ratios_compare_with_one_library_and_targets_are_marked(record):
     (axes,) = bench_figure.dispatch(record).axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["add", "add_", "reshape"]
     assert widths(axes) == [0.5, 0.75, 0.35]
@@ -98,13 +98,13 @@ def test_a_curve_has_its_points_and_its_line(record):
 
 
 @pytest.mark.parametrize("draw", ["article", "dispatch", "curves", "everything"])
-def test_every_figure_tells_machine_versions_and_date(record, draw):
+def test_every_figure_names_machine_versions_and_date(record, draw):
     figure = getattr(bench_figure, draw)(record)
     figure.savefig(io.BytesIO(), format="svg")
     told = figure.get_supxlabel()
     for part in ("Some Processor, 2 cores", "Python 3.11.7", "numpy 2.4.6", "torch 2.13.0", "2026-11-21", "5 rounds"):
         assert part in told
-    assert "tinygrad" not in told  # nothing of it was measured
+    assert "tinygrad" not in told  # no measurement of this library
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_every_figure_tells_machine_versions_and_date(record, draw):
         ("curves", "curves", "no curves were recorded"),
     ],
 )
-def test_what_was_not_recorded_is_not_drawn(record, draw, subject, message):
+def test_missing_measurements_are_not_drawn(record, draw, subject, message):
     del record["subjects"][subject]
     with pytest.raises(ValueError, match=message):
         getattr(bench_figure, draw)(record)

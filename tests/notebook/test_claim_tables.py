@@ -1,4 +1,4 @@
-"""Every claim of the articles has an answer in the book, and a proof that holds."""
+"""Test that every claim of the articles has an answer in the book, and a proof that holds."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ RUN = [(claim, proof) for claim, proof in PROOFS if "run" in proof]
 RECORDED = [(claim, proof) for claim, proof in PROOFS if "ask" in proof]
 
 
-def test_there_are_claims_of_every_article_and_each_has_a_proof():
+def test_every_article_has_claims_and_each_claim_has_a_proof():
     assert {claim["article"] for claim in CLAIMS} == set(tables.ARTICLES)
     assert {claim["verdict"] for claim in CLAIMS} == set(tables.VERDICTS)
     assert [claim["claim"] for claim in CLAIMS if not claim["proofs"]] == []
 
 
 @pytest.mark.parametrize("claim, proof", RUN, ids=lambda value: value if isinstance(value, str) else "")
-def test_a_program_gives_what_stands_behind_it(claim, proof):
+def test_a_program_gives_the_answer_written_beside_it(claim, proof):
     assert tables.shown(ROOT, proof) == proof["gives"]
 
 
@@ -31,5 +31,5 @@ def test_a_recorded_answer_is_in_the_record_for_every_library_named(claim, proof
     assert len(tables.answers(ROOT, proof)) == len(proof["of"]) > 0
 
 
-def test_no_claim_stands_there_twice():
+def test_no_claim_appears_twice():
     assert len({(claim["article"], claim["claim"]) for claim in CLAIMS}) == len(CLAIMS)

@@ -1,4 +1,4 @@
-"""Controls of a measurement: they run it again in a kernel, and a page that has none shows what was measured."""
+"""Test the controls of a measurement: in a kernel they run it again; a page shows the recorded result."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_error_of_the_measurement_is_shown_in_its_place_and_the_next_choice_w
 
 
 @pytest.mark.parametrize("wrong", [{"colour": "red"}, {"numbers": 7}])
-def test_what_is_not_offered_is_refused_by_name(wrong):
+def test_a_value_that_is_not_offered_is_refused_by_name(wrong):
     shown = controls.show(measured, CHOICES)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         shown.choose(**wrong)
@@ -54,12 +54,12 @@ def test_what_is_not_offered_is_refused_by_name(wrong):
 
 
 @pytest.mark.parametrize("nothing", [{}, {"numbers": []}])
-def test_nothing_to_choose_from_is_refused(nothing):
+def test_an_empty_list_of_choices_is_refused(nothing):
     with pytest.raises(ValueError, match="at least one value"):
         controls.show(measured, nothing)
 
 
-def test_a_page_has_the_figure_and_what_was_chosen_but_no_control(monkeypatch):
+def test_a_page_has_the_figure_and_the_choice_but_no_control(monkeypatch):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     bundle = controls.show(measured, CHOICES)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
@@ -68,21 +68,21 @@ def test_a_page_has_the_figure_and_what_was_chosen_but_no_control(monkeypatch):
     assert not any(tag in bundle["text/html"] for tag in ("<select", "<input", "<button"))
 
 
-def test_without_ipywidgets_a_notebook_shows_what_a_page_shows(monkeypatch):
+def test_without_ipywidgets_a_notebook_shows_the_same_as_a_page(monkeypatch):
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     bundle = controls.show(measured, CHOICES)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
 
 
-def test_in_a_kernel_a_list_that_the_reader_changes_measures_again(tmp_path, monkeypatch):
+def test_in_a_kernel_a_changed_list_measures_again(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     cells = [
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})",
         "from tests.notebook.test_controls import CHOICES, controls, measured\n"
         "shown = controls.show(measured, CHOICES)\nshown",
-        # What the front end sends when a reader chooses: the new index.
+        # The front end sends the new index when a reader chooses.
         "shown.widgets['operation'].set_state({'index': 1})",
         "print(shown.figure.data['title'], '|', shown._box.children[1].data['title'])",
     ]

@@ -1,4 +1,4 @@
-"""The digits, the network that reads them, and what its activations in place save: accuracy and bytes, never a time."""
+"""Test the digits, the network that reads them, and the bytes that in-place activations save."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from book_kit.data.progress import progress
 from minitensor import memory
 
 
-def test_the_data_are_in_the_package_and_a_fifth_of_the_digits_is_held_out():
+def test_the_package_contains_the_data_and_holds_out_a_fifth():
     scans, labels = digits()
     held, their_labels = digits(held_out=True)
     assert scans.shape == (1437, 1, 8, 8) and held.shape == (360, 1, 8, 8) and scans.dtype == np.float32
@@ -24,7 +24,7 @@ def test_the_data_are_in_the_package_and_a_fifth_of_the_digits_is_held_out():
     assert photographs().shape == (2, 3, 427, 640) and photographs().max() == 1.0
 
 
-def test_the_data_are_those_that_scikit_learn_hands_out():
+def test_the_data_equal_those_of_scikit_learn():
     from sklearn import datasets
 
     whole = datasets.load_digits()
@@ -36,7 +36,7 @@ def test_the_data_are_those_that_scikit_learn_hands_out():
     np.testing.assert_allclose(photographs() * 255, pictures, rtol=1e-6)
 
 
-def test_without_scikit_learn_the_data_say_what_to_install(monkeypatch):
+def test_without_scikit_learn_the_data_say_how_to_install_it(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match="pip install scikit-learn"):
         digits()
@@ -63,7 +63,7 @@ def test_activations_in_place_give_the_same_losses_bit_for_bit(trained):
 
 
 def step(inplace: bool, forward=None):
-    """Bytes of one step on 128 scans: held between forward and backward, and the most at once."""
+    """Return the bytes of one step on 128 scans: held between forward and backward, and at the peak."""
     mt.seed(0)
     network = LeNet(inplace)
     x, label = (mt.to_tensor(each[:128]) for each in digits())
@@ -75,22 +75,22 @@ def step(inplace: bool, forward=None):
 
 
 def unnamed(network, x):
-    """The same without names for what comes between: each result is let go of by whoever needs it last."""
+    """Do the same without names for intermediate results: each is freed after its last use."""
     x = F.max_pool2d(network.relu(network.norm1(network.conv1(x))), 2)
     x = F.max_pool2d(network.relu(network.norm2(network.conv2(x))), 2)
     return network.linear2(network.relu(network.linear1(x.flatten(1))))
 
 
-def test_activations_in_place_take_fewer_bytes():
+def test_activations_in_place_allocate_fewer_bytes():
     _, peak, made = step(inplace=False)
     _, peak_in_place, made_in_place = step(inplace=True)
-    activations = 128 * (16 * 64 + 32 * 16 + 64) * 4  # what ReLU would have made beside its inputs
+    activations = 128 * (16 * 64 + 32 * 16 + 64) * 4  # the outputs that ReLU would have allocated beside its inputs
     assert made - made_in_place == activations
     assert peak - peak_in_place >= 0.5 * activations
 
 
-def test_where_nothing_has_a_name_in_place_saves_no_more_than_the_names_did():
-    """The output of a normalization is let go of as soon as ReLU has read it: a step's peak lies elsewhere."""
+def test_without_names_in_place_holds_as_much_and_peaks_as_high():
+    """The output of a normalization is freed as soon as ReLU has read it, so a step peaks elsewhere."""
     held, peak, _ = step(inplace=False, forward=unnamed)
     held_in_place, peak_in_place, _ = step(inplace=True, forward=unnamed)
     assert held == held_in_place and peak == peak_in_place < step(inplace=False)[1]
@@ -112,13 +112,13 @@ def test_in_evaluation_in_place_saves_an_activation_at_the_peak():
 # ---------- the bar ----------
 
 
-def test_a_bar_of_text_says_how_far_a_loop_is_and_leaves_one_line(capsys):
+def test_a_text_bar_shows_progress_and_leaves_one_line(capsys):
     seen = []
     assert [seen.append(i) or i for i in progress(range(4), "training", lambda: f"loss {seen[-1]}")] == [0, 1, 2, 3]
     assert capsys.readouterr().out == f"training [{'=' * 30}] 4/4 loss 3\n"
 
 
-def test_on_a_terminal_the_line_is_written_over(capsys, monkeypatch):
+def test_on_a_terminal_the_line_is_overwritten(capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     for _ in progress("ab"):
         pass
@@ -150,7 +150,7 @@ def test_in_a_notebook_the_bar_is_a_widget_and_then_a_line(monkeypatch, capsys):
     assert list(loop) == [] and capsys.readouterr().out == f"training [{'=' * 30}] 2/2\n"
 
 
-def test_a_page_of_the_book_has_the_line_alone(monkeypatch, capsys):
+def test_a_page_of_the_book_has_only_the_line(monkeypatch, capsys):
     """A widget's state would be a script in the page."""
 
     class Shell:

@@ -1,4 +1,4 @@
-"""The record of messages and the programs beside it, run again as far as the libraries are here."""
+"""Run the recorded messages and the programs beside them again, for each library that is installed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from book_kit.tables.error_tables import MessageRow, core, said_now
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = error_tables.recorded(ROOT)
 STARTS = error_tables.starts(ROOT)
-#: What runs the programs of each library: itself where it is here, minitensor under its names where it is not.
+#: The module that runs each library's programs: the library if it is installed, else minitensor under its names.
 HERE = {"minitensor": minitensor, "numpy": numpy, "paddle": minitensor, "torch": minitensor.torch}
 
-#: What to write instead that minitensor does not have under the framework's names, and why.
+#: Replacements that minitensor lacks under the framework's names, with the reason.
 NOT_HERE = {
     "i.div_(2, rounding_mode='floor')": "no rounding_mode",
 }
@@ -39,7 +39,7 @@ def test_the_index_holds_messages_of_all_five_libraries():
 
 
 @pytest.mark.parametrize("row", of("minitensor"), ids=lambda row: row.program)
-def test_a_program_of_minitensor_says_what_was_recorded(row):
+def test_a_program_of_minitensor_raises_the_recorded_message(row):
     said = said_now(STARTS[row.library], row.program, names(row))
     kind, _, text = row.message.partition(": ")
     assert said is not None
@@ -48,7 +48,7 @@ def test_a_program_of_minitensor_says_what_was_recorded(row):
 
 @pytest.mark.parametrize("row", of("numpy"), ids=lambda row: row.program)
 def test_a_program_of_numpy_still_raises(row):
-    """In which words, depends on the version."""
+    """The words depend on the version."""
     assert said_now(STARTS[row.library], row.program, names(row)) is not None
 
 
@@ -57,12 +57,12 @@ def test_a_program_of_numpy_still_raises(row):
     [(row, program) for row in of(*HERE) for program in row.instead],
     ids=lambda value: value if isinstance(value, str) else value.library,
 )
-def test_what_to_write_instead_says_nothing(row, program):
+def test_the_replacement_runs_without_a_message(row, program):
     said = said_now(STARTS[row.library], program, names(row))
     assert (said is not None) == (program in NOT_HERE), said
 
 
-def test_every_message_has_something_to_write_instead_but_where_memory_ran_out():
+def test_every_message_has_a_replacement_unless_memory_ran_out():
     assert {row.cause for row in ROWS if not row.instead} == {"memory"}
 
 

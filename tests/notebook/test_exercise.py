@@ -1,4 +1,4 @@
-"""Checked exercises: what a reader is told, and what stops the build of the book."""
+"""Test checked exercises: the report for a reader, and the faults that stop the build of the book."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from book_kit import check, require
 
 
 def halve(x):
-    """The reference of most tests: in place, and returns its argument."""
+    """The reference of most tests: works in place and returns its argument."""
     x /= 2
     return x
 
@@ -22,13 +22,13 @@ def halve(x):
 CASES = [(np.array([2.0, 4.0]),), (np.array([1.0]),)]
 
 
-def test_a_right_function_passes_and_the_cases_are_left_alone():
+def test_a_right_function_passes_and_leaves_the_cases_unchanged():
     report = check(halve, CASES, against=halve)
     assert report.passed and str(report) == "Right. `halve` passes all 2 cases."
     assert CASES[0][0].tolist() == [2.0, 4.0]
 
 
-def test_an_unfinished_function_is_told_input_expected_and_got():
+def test_an_unfinished_function_gets_a_report_with_input_expected_and_got():
     def mine(x): ...
 
     report = check(mine, CASES, against=halve)
@@ -40,24 +40,24 @@ def test_an_unfinished_function_is_told_input_expected_and_got():
     ]
 
 
-def test_the_first_wrong_case_is_the_one_reported():
+def test_the_report_is_about_the_first_wrong_case():
     report = check(lambda x: x * 0 + 1, [(np.array([2.0]),), (np.array([6.0]),)], against=lambda x: x / 2)
     assert not report.passed and report.right == 1
     assert (report.given, report.expected, report.got) == ("x = [6.0]", "[3.0]", "[1.0]")
 
 
-def test_a_copy_where_the_argument_was_to_be_written_is_seen():
+def test_a_copy_instead_of_a_write_to_the_argument_is_reported():
     report = check(lambda x: x / 2, CASES, against=halve)
     assert "after the call, `x` is not as expected" in report.reason
     assert (report.expected, report.got) == ("x = [1.0, 2.0]", "x = [2.0, 4.0]")
 
 
-def test_writing_an_argument_that_was_to_stay_is_seen():
+def test_a_write_to_an_argument_that_must_not_change_is_reported():
     report = check(halve, CASES, against=lambda x: x / 2)
     assert "after the call, `x` is not as expected" in report.reason
 
 
-def test_returning_a_copy_of_the_written_argument_is_seen():
+def test_returning_a_copy_of_the_written_argument_is_reported():
     report = check(lambda x: halve(x).copy(), CASES, against=halve)
     assert report.reason == "the values are right, and it should return `x` itself. It returns a new object."
 
@@ -71,7 +71,7 @@ def test_an_error_of_the_readers_code_is_a_line_of_the_report():
     assert "&lt;such&gt;" in report._repr_mimebundle_()["text/html"]
 
 
-def test_an_error_can_be_what_is_expected():
+def test_an_error_can_be_the_expected_answer():
     def refuse(x):
         raise ValueError("refused")
 
@@ -118,11 +118,11 @@ def test_a_difference_is_named(expected, got, reason):
         (None, None),
     ],
 )
-def test_what_a_reader_would_call_equal_is_equal(expected, got):
+def test_values_that_a_reader_would_call_equal_are_equal(expected, got):
     assert check(lambda: got, [()], against=[expected]).passed
 
 
-def test_a_gradient_wanted_or_not_is_part_of_a_tensor():
+def test_requires_grad_is_compared():
     class Stub(np.ndarray):
         stop_gradient = True
 
@@ -133,7 +133,7 @@ def test_a_gradient_wanted_or_not_is_part_of_a_tensor():
     assert report.expected == "[1.0, 1.0] (stop_gradient=False)"
 
 
-def test_a_statement_that_does_not_hold_is_quoted():
+def test_a_false_statement_is_quoted():
     that = {"the result shares the memory of `x`": lambda result, x: np.shares_memory(result, x)}
     assert check(lambda x: x[:1], CASES, that=that).passed
     report = check(lambda x: x[:1].copy(), CASES, that=that)
@@ -177,7 +177,7 @@ def test_a_case_may_be_open_while_the_call_is_made_and_no_longer():
         assert not check(wrong, cases=[case], that=that).passed and happened == ["open", "closed"]
 
 
-def test_what_is_not_a_function_is_a_report_too():
+def test_an_answer_that_is_not_a_function_is_reported():
     assert check(None, CASES, against=halve).reason == "a function was expected, not None."
 
 

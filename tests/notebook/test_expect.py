@@ -1,4 +1,4 @@
-"""`%%expect_error` in IPython's shell, and all the helpers through a kernel as the book runs them."""
+"""Test `%%expect_error` in IPython's shell, and all the helpers through a kernel as the book runs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def run(shell, capsys):
-    """Runs a cell; gives whether it passed, its error and its output."""
+    """Run a cell; return whether it passed, its error and its output."""
 
     def run(cell: str):
         result = shell.run_cell(cell, store_history=True)
@@ -40,7 +40,7 @@ def test_the_expected_error_is_shown_with_the_readers_lines_as_the_reader_counts
     ]
 
 
-def test_what_ran_before_the_error_stays_and_what_follows_does_not_run(run, shell):
+def test_names_from_before_the_error_remain_and_later_lines_do_not_run(run, shell):
     run("%%expect_error ValueError\nbefore = 1\nint('a')\nafter = 2")
     assert shell.user_ns["before"] == 1 and "after" not in shell.user_ns
 
@@ -79,13 +79,13 @@ def test_the_type_may_be_one_of_the_notebook_or_an_attribute_of_one(run):
     assert run("%%expect_error json.JSONDecodeError line 1\njson.loads('{')")[0]
 
 
-def test_the_regular_expression_is_taken_as_it_stands(run):
+def test_the_regular_expression_is_used_unchanged(run):
     run("text = 'not this'")
     assert run("%%expect_error ValueError ^a{2}\\s\\$text$\nraise ValueError('aa $text')")[0]
 
 
 @pytest.mark.parametrize("line", ["", "NoSuchError", "int", "ValueError ("])
-def test_a_line_that_says_nothing_usable_fails_before_the_cell_runs(run, shell, line):
+def test_a_line_without_usable_arguments_fails_before_the_cell_runs(run, shell, line):
     assert not run(f"%%expect_error {line}\nran = True\nraise ValueError('(')")[0]
     assert "ran" not in shell.user_ns
 
@@ -100,7 +100,7 @@ def test_an_exit_or_an_interrupt_is_not_swallowed(run):
     assert not passed and isinstance(error, KeyboardInterrupt)
 
 
-def test_no_path_is_shown_even_where_the_message_names_the_cell(run):
+def test_no_path_is_shown_even_if_the_message_names_the_cell(run):
     run("import sys")
     out = run("%%expect_error ValueError\nraise ValueError(sys._getframe().f_code.co_filename)")[2]
     assert "ValueError: this cell" in out

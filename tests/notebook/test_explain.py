@@ -1,4 +1,4 @@
-"""`%%explain` in IPython's shell, and a report as an HTML table: as text, and in the browser."""
+"""Test `%%explain` in IPython's shell, and a report as an HTML table: as text, and in the browser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(shell, capsys, monkeypatch):
-    """Runs a cell; gives whether it passed, its error, its output and the reports that it displayed."""
+    """Run a cell; return whether it passed, its error, its output and the displayed reports."""
     shown: list[Report] = []
     monkeypatch.setattr("book_kit.magics.explain_magic.display", shown.append)
     shell.user_ns["mt"] = mt
@@ -47,7 +47,7 @@ def test_a_cell_runs_as_usual_and_its_report_is_shown(run, shell):
     assert (row.op, row.where.file, row.where.line, row.where.text) == ("add_", None, 3, "x.add_(1.0)")
 
 
-def test_lines_are_counted_as_the_reader_sees_them(run):
+def test_line_numbers_are_those_that_the_reader_sees(run):
     _, _, _, (report,) = run("%%explain\n\n\nx = mt.ones([2]); x.add_(1.0)")
     assert report.rows[0].where.line == 4
 
@@ -72,7 +72,7 @@ def test_the_policy_of_a_cell_is_that_of_the_cell_only(run):
 
 
 @pytest.mark.parametrize("line", ["--policy 3.0", "--polycy 2.5", '--policy "2.5'])
-def test_an_option_that_is_none_is_refused_before_the_cell_runs(run, shell, line):
+def test_an_unknown_option_is_refused_before_the_cell_runs(run, shell, line):
     _passed, _error, _, shown = run(f"%%explain {line}\nran = 1")
     assert not shown and "ran" not in shell.user_ns
 
@@ -84,7 +84,7 @@ def test_a_statement_on_one_line(run, shell):
     assert report.rows[0].tensor.name == "x"
 
 
-def test_an_alias_of_an_earlier_cell_is_known(run):
+def test_an_alias_of_an_earlier_cell_is_recognized(run):
     run("w = mt.ones([2])\nw.stop_gradient = False\nx = w * 1\nalias = x.detach()")
     _, _, _, (report,) = run("%%explain\nalias.add_(x.detach())")
     assert report.rows[0].verdict is Verdict.UNRECORDED and "`x` has new values" in report.rows[0].happened
@@ -110,7 +110,7 @@ def program() -> None:
 
 
 class Reader(HTMLParser):
-    """Counts what opens and closes, and keeps the text."""
+    """Count the opened and closed tags, and keep the text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ def test_text_of_the_program_never_becomes_markup():
     assert read.text.count(HOSTILE) == 10
 
 
-def test_json_is_what_the_schema_says():
+def test_json_follows_the_schema():
     jsonschema = pytest.importorskip("jsonschema")
     path = Path(memory_stage.explanation.__file__).with_name("report.schema.json")
     schema = json.loads(path.read_text(encoding="utf-8"))
@@ -184,7 +184,7 @@ def test_json_is_what_the_schema_says():
 
 @pytest.fixture
 def page(open_page) -> Page:
-    """A page with the report twice, and one without a row."""
+    """Open a page with the report twice, and one without a row."""
     report = mt.explain(program, catch=True)
     tables = as_html(report) * 2 + as_html(mt.explain(lambda: None))
     page = open_page(width=1280)

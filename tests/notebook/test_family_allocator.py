@@ -1,4 +1,4 @@
-"""The allocator's map: at every event what the allocator itself shows; and what does not fit is refused."""
+"""Test the allocator's map: each event shows the allocator's state, and inconsistent events are refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.stage import drawing
 
 
 def random_log(seed, profile, limit=100_000, steps=60):
-    """A log of random requests, and after each of them the count of events and the allocator's segments."""
+    """Return a log of random requests, and after each the count of events and the allocator's segments."""
     rng = random.Random(seed)
     log = MemoryLog(CachingAllocator(900_000, profile), limit=limit, clock=lambda: 0)
     blocks, shown = [], []
@@ -106,7 +106,7 @@ def test_too_many_events_are_refused():
         allocator_map.show(log)
 
 
-def test_it_opens_where_it_is_told_to():
+def test_it_opens_at_the_given_event():
     log, _ = random_log(2, "torch/32", steps=10)
     assert allocator_map.show(log).data["opens"] == len(log.events) - 1
     assert allocator_map.show(log, opens=3).sentence == allocator_map.show(log).steps[2]

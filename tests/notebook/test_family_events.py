@@ -1,4 +1,4 @@
-"""Events and the timeline: against hand-made truths, and against the allocator's own counters."""
+"""Test events and the timeline against values written by hand and against the allocator's counters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def event(kind, address, size, **more):
     return MemoryEvent(kind, address, size, more.pop("requested", size), **more)
 
 
-def test_a_run_is_told_with_bytes_names_and_lines():
+def test_a_run_is_described_with_bytes_names_and_lines():
     run = memory_events.described(
         [
             event("alloc", 10, 512, requested=500, name="x", op="randn", line=3),
@@ -46,7 +46,7 @@ def test_a_run_is_told_with_bytes_names_and_lines():
     assert (run.peak, run.peak_at, run.end) == (768, 1, 512)
 
 
-def test_what_is_freed_without_having_been_made_was_there_before():
+def test_a_block_that_is_freed_without_an_allocation_existed_before():
     events = [
         event("free", 10, 100, name="x"),
         event("alloc", 10, 30, name="y"),
@@ -83,7 +83,7 @@ def test_peak_and_totals_are_the_allocators_own(seed):
         assert element.ask_script("sentence", data) == thin.events[thin.peak_at]["say"]
 
 
-def test_bytes_are_written_alike_in_python_and_in_the_page():
+def test_python_and_the_page_write_bytes_in_the_same_way():
     rng = random.Random(1)
     numbers = [0, 1, 999, 1000, 99_999, 100_000, 1 << 20, 5 << 18, 1_342_177_280, (1 << 40) + 7]
     numbers += [rng.randrange(1 << rng.randrange(1, 42)) for _ in range(300)]
@@ -102,7 +102,7 @@ def test_a_recording_of_the_engine_makes_a_timeline():
     assert figure.sentence.startswith("`multiply` (line ") and "3.9 KiB for `y`" in figure.sentence
 
 
-def test_events_of_two_devices_have_to_be_told_apart():
+def test_events_of_two_devices_need_a_choice_of_device():
     events = [event("alloc", 1, 8, device="cpu"), event("alloc", 1, 512, device="gpu:sim")]
     with pytest.raises(ValueError, match="events of cpu and gpu:sim: choose one with device="):
         timeline.show(events)
@@ -116,12 +116,12 @@ def test_events_of_two_devices_have_to_be_told_apart():
     ([], ValueError, "no memory event to show"),
     ({}, ValueError, "at least one run"),
 ])  # fmt: skip
-def test_what_is_no_run_is_refused(source, error, said):
+def test_data_that_are_no_run_are_refused(source, error, said):
     with pytest.raises(error, match=said):
         timeline.show(source)
 
 
-# ---------- what all figures keep ----------
+# ---------- rules for all figures ----------
 
 
 @pytest.mark.parametrize("name", family.figures())
@@ -136,7 +136,7 @@ def test_data_follow_their_schema(name):
 
 
 @pytest.mark.parametrize("name", family.figures())
-def test_what_leaves_the_cell_can_be_read_without_a_script_and_holds_no_markup_of_the_program(name):
+def test_the_output_can_be_read_without_a_script_and_contains_no_markup_of_the_program(name):
     figure = family.figures()[name]
     page = figure.as_html()
     before, data, after = re.split(r'<script type="application/json">|</script>', page)
@@ -185,7 +185,7 @@ def test_the_script_is_light_and_self_contained():
     for word in ("import ", "fetch(", "XMLHttp", "@import", "eval(", "</script", "new Function", "document.write"):
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
-    assert hosts <= {"www.w3.org"}  # the name of SVG, which nothing fetches
+    assert hosts <= {"www.w3.org"}  # the namespace of SVG, which nothing fetches
 
 
 def test_a_figure_of_a_simulated_gpu_says_so_in_its_title() -> None:

@@ -1,4 +1,4 @@
-"""The stride explorer and the what-fits explorer: against numpy, against the engine, against the simulated GPU."""
+"""Test the stride explorer and the what-fits explorer against numpy, the engine and the simulated GPU."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_element_of_every_view_is_the_number_that_the_engine_reads():
         ]
 
 
-def test_python_says_what_the_page_says():
+def test_python_and_the_page_give_the_same_text():
     x = mt.arange(12).reshape([4, 3])
     for label, view in views_of(x).items():
         figure = stride_explorer.show(x, views={label: view})
@@ -58,7 +58,7 @@ def test_python_says_what_the_page_says():
     (lambda x: {"tensor": x, "index": [4, 0]}, "has no element of index .4, 0."),
     (lambda x: {"tensor": x, "index": [1]}, "has no element of index .1."),
 ])  # fmt: skip
-def test_what_can_not_be_drawn_is_refused(make, said):
+def test_data_that_cannot_be_drawn_are_refused(make, said):
     with pytest.raises(ValueError, match=said):
         given = make(mt.zeros([4, 3]))
         stride_explorer.show(given.pop("tensor"), **given)
@@ -68,7 +68,7 @@ def test_what_can_not_be_drawn_is_refused(make, said):
 
 
 def linear(batch, size):
-    """A layer with weights, whose bytes have terms of every kind."""
+    """A layer with weights; its bytes have terms of every kind."""
     w = mt.ones([size, size])
     w.stop_gradient = False
     x = mt.ones([batch, size])
@@ -92,7 +92,7 @@ def test_peaks_at_larger_sizes_are_those_of_a_real_run():
 
 
 def forward(batch, size):
-    """Blocks that come and go, and scratch memory inside operations."""
+    """Allocate and free blocks, with scratch memory inside operations."""
     w = mt.ones([size, size])
     x = mt.ones([batch, size])
     h = mt.relu(x @ w) * 2.0
@@ -103,8 +103,8 @@ def forward(batch, size):
 
 
 @pytest.mark.parametrize("program", [forward, linear])
-def test_out_of_memory_is_foretold_where_the_simulated_gpu_runs_out(program):
-    """Learnt on the device itself, so that the scratch memory inside operations counts."""
+def test_out_of_memory_is_predicted_where_the_simulated_gpu_runs_out(program):
+    """Learn on the device itself, so that the scratch memory inside operations counts."""
     before = mt.device.get_device()
     capacities = [150_000, 210_000, 240_000, 360_000, 500_000, 600_000]
     batches, sizes = [16, 64, 100], [100, 160]
@@ -132,7 +132,7 @@ def test_out_of_memory_is_foretold_where_the_simulated_gpu_runs_out(program):
     assert released
 
 
-def test_segments_given_back_on_the_way_are_told():
+def test_segments_released_on_the_way_are_reported():
     def program(batch, size):
         x = mt.ones([batch, size, size])
         del x
@@ -141,12 +141,13 @@ def test_segments_given_back_on_the_way_are_told():
     data = what_fits.show(
         {"program": program}, batches=[1], sizes=[2048], capacities=["40 MiB", "24 MiB"], capacity="40 MiB"
     ).data
-    # 16 MiB, freed, then 32 MiB: 48 MiB reserved where there is room; 40 MiB do after the first are given back
+    # 16 MiB, freed, then 32 MiB: this reserves 48 MiB if there is room; if not, 40 MiB are enough because the first
+    # segment is released
     assert data["kinds"][0]["reserved"] == [[48 << 20]]
     assert [end[0][0] for end in data["kinds"][0]["ends"]] == [2, 1]
 
 
-def test_the_articles_figures_come_out():
+def test_the_explorer_reproduces_the_articles_figures():
     """[1, 64, 512, 512] float32: 134217728 bytes at the peak, in place 67108864; 10000 x 10000: 382 MiB."""
 
     def normal(batch, size):
@@ -163,7 +164,7 @@ def test_the_articles_figures_come_out():
     assert square.data["kinds"][0]["peaks"] == [[382 << 20]]
 
 
-def test_a_refused_program_is_told_as_refused():
+def test_a_refused_program_is_reported_as_refused():
     def program(batch, size):
         x = mt.ones([batch, size])
         x.stop_gradient = False
@@ -176,7 +177,7 @@ def test_a_refused_program_is_told_as_refused():
     assert element.ask_script("sentence", figure.data) == figure.sentence
 
 
-def test_python_says_what_the_page_says_of_every_end():
+def test_python_and_the_page_describe_every_end_in_the_same_way():
     for batch, capacity in ((32, "4 GiB"), (128, "4 GiB"), (1, "80 GiB")):
         programs = {"normal": family.layers(mt.relu)}
         figure = what_fits.show(programs, batch=batch, size=512, capacity=capacity)
@@ -185,7 +186,7 @@ def test_python_says_what_the_page_says_of_every_end():
         assert [tuple(row) for row in table["rows"]] == list(figure.tables[1].rows)
 
 
-def test_programs_that_follow_no_law_are_refused():
+def test_programs_without_a_law_of_growth_are_refused():
     def more_blocks(batch, size):
         kept = [mt.ones([size]) for _ in range(batch)]
         del kept
@@ -210,7 +211,7 @@ def without(make):
     return lambda batch, size: make([batch, size])
 
 
-def test_a_replay_is_the_allocators_own():
+def test_a_replay_equals_the_allocators_state():
     allocator, stopped = allocation_law.replay(
         [(0, "a"), (1, "b"), (0, None), (2, "c")], [600, 100, 700], "torch", 1 << 40
     )

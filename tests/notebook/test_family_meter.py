@@ -1,4 +1,4 @@
-"""The memory meter: after every cell what the counters say, and the difference that the cell made."""
+"""Test the memory meter: after every cell it shows the counters and the change that the cell made."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_widget_is_renewed_and_another_meter_takes_over(shell):
     assert first.data is told and shell.user_ns["second"].data["device"] == "cpu"
 
 
-def test_a_new_device_begins_from_nothing():
+def test_a_new_device_starts_from_zero():
     x = mt.ones([512, 512])
     shown = meter.Meter()
     mt.device.set_device("gpu:sim", capacity="32 MiB")
@@ -76,7 +76,7 @@ def test_only_the_last_cells_are_shown():
     assert "leaves the bytes as they are: cpu holds" in shown.data["say"]
 
 
-def test_in_the_book_it_stands_still(monkeypatch):
+def test_the_meter_is_static_in_the_book(monkeypatch):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     page = meter.Meter()._repr_mimebundle_()["text/html"]
     assert page.startswith("<memory-figure") and "<svg" in page and "64.0 MiB" in page
@@ -87,7 +87,7 @@ def test_a_device_that_is_not_there_is_refused():
         meter.show("tpu")
 
 
-def test_what_the_allocator_takes_and_gives_back_is_said_and_drawn():
+def test_reserved_and_released_segments_are_reported_and_drawn():
     shown, said = meter.Meter(), []
     x, y = mt.ones([1024, 1024]), mt.ones([5120, 1024])
     for label in ("x and y made", "del y", "empty_cache"):

@@ -1,4 +1,4 @@
-"""Figures for paper: what is drawn has the bytes that were told, and looks that differ without colour."""
+"""Test figures for paper: the drawn areas have the reported bytes, and differ without colour."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_no_two_names_look_alike_without_colour():
     assert {look["facecolor"] for look in looks} == {tokens[f"t{n}"] for n in (1, 2, 3, 4)}
 
 
-def test_bars_have_their_bytes_and_what_does_not_fit_is_said():
+def test_bars_have_their_bytes_and_a_note_says_if_one_does_not_fit():
     axes = paper.bars({"normal": 134_217_728, "in place": 67_108_864}, capacity=100 << 20).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [134_217_728, 67_108_864]
     assert [text.get_text() for text in axes.texts] == [
@@ -53,7 +53,7 @@ def test_bars_have_their_bytes_and_what_does_not_fit_is_said():
     ]
 
 
-def test_names_are_written_as_they_are():
+def test_names_are_written_unchanged():
     figure = paper.bars({"_$x^2$_": 5, r"\frac": 7})
     figure.savefig(io.BytesIO(), format="svg")
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["\u200b_\\$x^2\\$_", r"\frac"]
@@ -66,7 +66,7 @@ def test_an_axis_has_round_numbers(top):
     assert 1 <= len(ticks) <= 5 and max(ticks) <= top
 
 
-def test_what_can_not_be_drawn_is_refused():
+def test_data_that_cannot_be_drawn_are_refused():
     with pytest.raises(ValueError, match="at least one label"):
         paper.bars({})
     with pytest.raises(ValueError, match="0 or more"):

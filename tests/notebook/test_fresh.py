@@ -1,4 +1,4 @@
-"""Each request of a page begins with what a new process has, whatever the programs before it did."""
+"""Test that each request of a page starts in the state of a new process, whatever earlier programs changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import minitensor as mt
 from book_kit.in_page import page_kernel, reset_state
 from book_kit.in_page.page_loop import PageLoop
 
-#: What a program does to Python, and what another one prints that would notice.
+#: A program's change to Python, and the output of a later program that would notice it.
 CHANGES = {
     "import builtins\ndel builtins.print": "print('there')",
     "import builtins\nbuiltins.sum = max": "print(sum([1, 2]))",
@@ -49,7 +49,7 @@ def error(code: str) -> str:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_program_notices_nothing_of_those_before_it(change):
+def test_a_program_notices_nothing_of_earlier_programs(change):
     before = printed(CHANGES[change])
     assert before
     assert trace(change)["steps"]
@@ -57,7 +57,7 @@ def test_a_program_notices_nothing_of_those_before_it(change):
     assert error(CHANGES[change]) == ""
 
 
-def test_what_python_was_before_a_request_it_is_after_it():
+def test_a_request_leaves_python_in_its_earlier_state():
     asked = (builtins.input, sys.stdin, sys.stdout, sys.stderr, sys.gettrace(), sys.getrecursionlimit())
     trace("import sys\nsys.setrecursionlimit(5000)\nsys.settrace(None)\ninput()")
     now = (builtins.input, sys.stdin, sys.stdout, sys.stderr, sys.gettrace(), sys.getrecursionlimit())
@@ -70,21 +70,21 @@ def test_what_python_was_before_a_request_it_is_after_it():
     + ["import sys\nfor line in sys.stdin:\n    pass", "import sys\nsys.stdin.read()", "breakpoint()\nx = mt.ones([1])"]
     + ["import pdb\npdb.set_trace()\nx = 1"],
 )
-def test_whoever_asks_the_reader_is_told_that_nobody_answers(code, monkeypatch):
+def test_a_program_that_asks_the_reader_gets_an_error(code, monkeypatch):
     monkeypatch.setattr(sys, "breakpointhook", sys.__breakpointhook__)  # pytest has its own
     assert error(code) == f"RuntimeError: {reset_state.NO_INPUT}"
 
 
-def test_a_warning_stands_at_its_step_with_its_line():
+def test_a_warning_is_shown_at_its_step_with_its_line():
     steps = trace("x = mt.ones([2])\nimport warnings\nwarnings.warn('look out')")["steps"]
     assert [step.get("out") for step in steps][-1] == "UserWarning: look out (line 3)\n"
     assert printed("import sys\nprint('to stderr', file=sys.stderr)") == "to stderr\n"
     of_torch = "w = torch.ones(2, requires_grad=True)\ny = w * 2\nprint(y.grad)"
     assert "UserWarning: The .grad attribute of a Tensor that is not a leaf" in printed(of_torch)
-    assert printed(of_torch) == printed(of_torch)  # once more in the next run, as in a new process
+    assert printed(of_torch) == printed(of_torch)  # once again in the next run, as in a new process
 
 
-def test_what_is_printed_after_the_last_step_that_is_shown_is_told():
+def test_output_after_the_last_shown_step_is_reported():
     variant = trace("x = mt.zeros([1])\nfor i in range(2_000):\n    x.add_(1.0)\nprint('in the end', x.item())")
     assert len(variant["steps"]) == 500
     assert variant["truncated"].endswith("What it printed then ends so:\nin the end 2000.0\n")
@@ -106,7 +106,7 @@ x = mt.zeros([2])
 
 @pytest.fixture
 def page_loops(monkeypatch):
-    """As in a page: every loop waits by sleeping, and none is running."""
+    """Behave as in a page: every loop waits by sleeping, and none is running."""
     monkeypatch.setattr("asyncio.new_event_loop", PageLoop)
     monkeypatch.setattr("asyncio.events.new_event_loop", PageLoop)
     running = asyncio._get_running_loop()

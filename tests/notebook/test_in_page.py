@@ -1,4 +1,4 @@
-"""What a page is answered where Python runs in it: text for text, each request as in a new process."""
+"""Test the answers of Python inside a page: text for text, each request as in a new process."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def errors(trace: dict) -> list[str]:
     ]
     + ["def f(x):\n    return f(x)\nf(1)"],
 )
-def test_whatever_is_asked_is_answered_with_a_recording(code, device):
+def test_every_request_is_answered_with_a_recording(code, device):
     trace = recorded(code, device=device)["trace"]
     validate(trace)
     assert trace["variants"][0]["steps"] or not code
 
 
-def test_every_request_begins_alike():
+def test_every_request_starts_in_the_same_state():
     first = recorded("x = mt.rand([3])\nmt.set_device('gpu')\nmt.set_grad_enabled(False)")
     assert recorded("x = mt.rand([3])\nmt.set_device('gpu')\nmt.set_grad_enabled(False)") == first
     assert mt.is_grad_enabled() and mt.get_device() == "cpu"
@@ -59,14 +59,14 @@ def test_a_recording_that_is_too_large_is_refused_in_words(monkeypatch):
     assert "too large to show" in recorded("x = mt.ones([2])")["failed"]
 
 
-def test_a_request_that_no_page_sends_is_refused():
+def test_a_request_in_an_unknown_form_is_refused():
     with pytest.raises(ValueError, match="a page asks to record, explain, check; not to 'delete'"):
         page_kernel.answer('{"do": "delete"}')
     with pytest.raises(ValueError, match=r"a page offers the devices cpu, .*, not 'tpu'"):
         recorded("x = 1", device="tpu")
 
 
-def test_what_stands_in_for_a_framework_is_not_taken_for_it():
+def test_a_stand_in_for_a_framework_is_not_recorded_as_the_framework():
     program = (
         "from book_kit.in_page import page_kernel as in_page; in_page.stand_in()\n"
         "import json, torch, paddle, torch.nn.functional as F\n"
@@ -87,13 +87,13 @@ def test_what_stands_in_for_a_framework_is_not_taken_for_it():
         pytest.param("x = " + "-" * 100_000 + "1", "MemoryError", id="too many signs"),
     ],
 )
-def test_what_is_no_program_is_not_explained_and_says_where(code, told):
+def test_a_text_that_is_no_program_is_not_explained_and_the_answer_says_where(code, told):
     asked = {"do": "explain", "code": code, "policy": "2.6", "device": "cpu"}
     failed = json.loads(page_kernel.answer(json.dumps(asked)))["failed"]
     assert told in failed and "\\n" not in failed
 
 
-def test_what_an_answer_prints_is_kept_when_it_closes_where_it_prints_to():
+def test_printed_text_is_kept_if_the_program_closes_its_output():
     code = "import sys\nprint('before')\nsys.stdout.close()\nraise ValueError('late')"
     asked = {"do": "check", "before": "", "code": code}
     assert json.loads(page_kernel.answer(json.dumps(asked))) == {

@@ -1,4 +1,4 @@
-"""The step that a stage opens with: picked by what happened, or named by the author."""
+"""Test the step that a stage opens with: picked by the recorder, or named by the author."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNNOTICED = (
 
 
 def key_of(program: str) -> int:
-    """The line of the picked step."""
+    """Return the line of the picked step."""
     (variant,) = stage.record(program).data["variants"]
     return variant["steps"][variant["key"]]["line"]
 
@@ -27,21 +27,21 @@ def key_of(program: str) -> int:
     ("program", "line"),
     [
         (SAVED, 4),  # the write that makes a saved tensor stale, before backward raises
-        (TWICE + "z.backward()", 6),  # the one that the backward asked for, not the first
+        (TWICE + "z.backward()", 6),  # the write that backward refuses, not the first
         (TWICE + "y.backward()", 4),
-        (TWICE, 4),  # no backward has asked
-        (UNNOTICED, 5),  # the write that no version tells, and not the one after it
-        ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),  # the first that another name sees
-        ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),  # no other sees one
+        (TWICE, 4),  # the program calls no backward
+        (UNNOTICED, 5),  # the write without a version, and not the one after it
+        ("x = mt.ones([2])\nx.add_(1)\nv = x[0:1]\nv.zero_()\nx.add_(1)", 4),  # the first write that another name sees
+        ("x = mt.ones([4])\na = x[0:2]\nb = x[2:4]\ndel x\na.zero_()\nb.zero_()\nc = b", 6),  # no other name does
         ("x = mt.ones([2], dtype='float32')\nx.stop_gradient = False\nx.add_(1)", 3),  # refused
         ("x = mt.ones([2])\ny = x + 1\ndel x", 2),  # no write: the last step with most names
     ],
 )
-def test_the_recorder_picks_the_step_that_tells_most(program, line):
+def test_the_recorder_picks_the_most_informative_step(program, line):
     assert key_of(program) == line
 
 
-def test_of_several_variants_the_most_telling_opens_unless_one_is_named():
+def test_the_most_informative_variant_opens_unless_one_is_named():
     programs = {"apart": "x = mt.ones([2])\ny = x + 1", "shared": "x = mt.ones([2])\ny = x\ny.add_(1)"}
     data = stage.compare(programs).data
     assert (data["opens"], data["variants"][1]["key"]) == (data["variants"][1]["id"], 2)
@@ -50,14 +50,14 @@ def test_of_several_variants_the_most_telling_opens_unless_one_is_named():
     assert list(problems(named)) == []
 
 
-def test_a_step_or_a_variant_that_is_not_there_is_refused():
+def test_an_unknown_step_or_variant_is_refused():
     with pytest.raises(ValueError, match="from 1 to 1, not 2"):
         stage.record("x = mt.ones([2])", key=2)
     with pytest.raises(ValueError, match="'c'; the variants are 'a', 'b'"):
         stage.compare({"a": "x = 1", "b": "x = 2"}, key=("c", 1))
 
 
-def test_what_is_overwritten_and_no_version_tells_is_marked_once_where_backward_will_not_find_it():
+def test_an_unversioned_write_over_saved_cells_is_marked_once_if_backward_will_not_notice():
     def marks(program: str) -> list[tuple[int, bool]]:
         (variant,) = (data := stage.record(program).data)["variants"]
         assert list(problems(data)) == []

@@ -1,4 +1,4 @@
-"""A recording that would tell more than a page can hold ends with a sentence that says how much it told."""
+"""Test that a recording too large for a page ends with a sentence that says how much it shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.
         ),
     ],
 )
-def test_it_ends_and_the_program_runs_on(monkeypatch, limit, most, told):
+def test_the_recording_ends_and_the_program_continues(monkeypatch, limit, most, told):
     whole = stage.record(LOOP, {"mt": mt}).data["variants"][0]
     monkeypatch.setattr(steps, limit, most)
     names = {"mt": mt}
@@ -48,7 +48,7 @@ def test_a_single_step_that_is_too_long_ends_it_before_that_step(monkeypatch):
 
 
 @pytest.mark.parametrize("moment", ["begin_statement", "end_statement"])
-def test_a_mistake_of_the_recorder_between_statements_ends_the_recording_and_never_the_program(monkeypatch, moment):
+def test_a_failure_of_the_recorder_between_statements_ends_the_recording_but_not_the_program(monkeypatch, moment):
     calls = []
     method = "_begin" if moment == "begin_statement" else "_finish"
     real = getattr(recorder.Recorder, method)

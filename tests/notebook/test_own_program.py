@@ -1,4 +1,4 @@
-"""Programs of frameworks that are not installed here: kept as they were recorded, and shown as such."""
+"""Test kept recordings of programs whose frameworks are not installed."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def test_a_program_prints_nothing_on_its_way_to_the_stage(capsys):
     assert len(alone.data["variants"]) == 1 and capsys.readouterr().out == ""
 
 
-def test_what_is_not_in_the_record_is_refused_with_what_is():
+def test_an_unknown_program_is_refused_with_a_list_of_the_known_ones():
     with pytest.raises(LookupError, match=r"no program 'nothing' of torch; it has .*'a recurrent state' of torch"):
         own_program.show(RECORD, "nothing", "torch")
     with pytest.raises(FileNotFoundError):
         own_program.show("nowhere.json", "nothing", "torch")
 
 
-def test_a_stage_can_be_made_of_what_was_kept_of_it_and_of_nothing_else():
+def test_a_stage_is_made_of_kept_data_and_refuses_invalid_data():
     data = own_program.stage_of("x = mt.ones([2])").data
     again = Stage.of(json.loads(json.dumps(data)))
     assert again._repr_mimebundle_()["text/html"].count("<memory-stage") == 1 and again.error is None
@@ -77,7 +77,7 @@ def test_a_stage_can_be_made_of_what_was_kept_of_it_and_of_nothing_else():
         Stage.of({**data, "variants": 3})
 
 
-# ---- what the page says of the recorded programs ---------------------------------------------------------------------
+# ---- the page's statements about the recorded programs -------------------------------------------------------------
 
 
 def of(name: str, library: str = "torch") -> list[dict]:
@@ -104,14 +104,14 @@ def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
     assert "asks for `a` at version 0 and finds version 1" in program["steps"][-1]["say"]
 
 
-def test_what_numpy_writes_is_seen_though_no_version_tells():
+def test_a_write_by_numpy_is_shown_though_it_raises_no_version():
     (program,) = of("memory that NumPy shares")
     said = " ".join(step["say"] for step in program["steps"])
     assert "from outside, and no version tells: it stays 0" in said and not raised(program)
     assert program["steps"][-1]["out"] == "tensor([20., 40., 60.])\n"
 
 
-def test_paddle_goes_on_with_the_new_weights():
+def test_paddle_continues_with_the_new_weights():
     (program,) = of("a step between two backwards", "paddle")
     assert not raised(program) and "`w.grad` is [-2, -4, -6]" in program["steps"][-1]["say"]
     (step,) = [step for step in program["steps"] if step["line"] == 6]

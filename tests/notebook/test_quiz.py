@@ -1,4 +1,4 @@
-"""Predictions in a browser, and as text; the assets that travel with them."""
+"""Test predictions in a browser and as text, and the assets that they need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAIR = {"a": "it is", "b": "it is not"}
 
 @pytest.fixture(autouse=True)
 def new_session(monkeypatch):
-    """Each test is a kernel session of its own, outside the book."""
+    """Start a separate kernel session outside the book."""
     monkeypatch.setattr(embed, "_carriers", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
 
@@ -68,7 +68,7 @@ def test_options_that_are_not_mapped_to_texts_are_refused(options):
         predict("q", options, answer="a")
 
 
-def test_an_option_of_which_nothing_is_said_is_refused_by_name():
+def test_an_option_without_an_explanation_is_refused_by_name():
     with pytest.raises(ValueError, match="nothing is said of the option 'b'"):
         predict("q", {"a": "it is", "b": " "}, answer="a")
 
@@ -81,7 +81,7 @@ def test_a_stage_without_a_line_is_refused():
 # ---------- text ----------
 
 
-def test_only_backticks_mean_something():
+def test_only_backticks_are_markup():
     assert prose("a `b < c` <i>`") == "a <code>b &lt; c</code> &lt;i&gt;`"
 
 
@@ -97,7 +97,7 @@ def test_as_text_it_says_where_a_stage_shows_it():
     assert predict(**QUESTION, line=2)._repr_mimebundle_()["text/plain"].endswith("See line 2 of the next stage.")
 
 
-def test_another_question_or_other_options_are_not_answered_by_a_kept_answer():
+def test_a_kept_answer_does_not_apply_to_a_changed_question():
     asked = [predict("q", PAIR, "a"), predict("Q", PAIR, "a"), predict("q", {**PAIR, "c": "no"}, "a")]
     assert len({one.name for one in asked}) == 3
     assert predict("q", {"a": "said otherwise", "b": "no"}, "a").name == asked[0].name
@@ -124,7 +124,7 @@ def test_a_cell_that_carried_the_assets_carries_them_when_it_runs_again(monkeypa
     ]
 
 
-def test_inside_the_book_nothing_is_carried(monkeypatch):
+def test_inside_the_book_no_output_carries_the_assets(monkeypatch):
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     assert page_assets("quiz.css", "quiz.js", package=NOTEBOOK) == ""
 
@@ -150,7 +150,7 @@ def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
 
 @pytest.fixture
 def show(open_page, tmp_path):
-    """Opens a page that holds two questions as a notebook would hold them; gives the page."""
+    """Open a page that holds two questions as a notebook would hold them; return the page."""
     listening = []
 
     def show(theme: str = "", body: str = "", *, width: int = 1280, **look):
@@ -177,7 +177,7 @@ def show(open_page, tmp_path):
     for page, note in listening:
         page.remove_listener("request", note)
         if not page.evaluate("document.scripts.length === 0"):
-            page.evaluate("localStorage.clear()")  # pages go from test to test, and what they kept with them
+            page.evaluate("localStorage.clear()")  # tests share pages, which keep their storage
 
 
 def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
@@ -248,7 +248,7 @@ def test_all_answers_are_forgotten_at_once(show):
     assert page.locator(".mt-mark").count() == 0 and page.evaluate("localStorage.length") == 0
 
 
-def test_where_the_browser_keeps_nothing_a_question_works_and_says_nothing_of_keeping(show):
+def test_without_storage_in_the_browser_a_question_works_and_does_not_mention_keeping(show):
     page = show()
     page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full') } }")
     first = page.locator("predict-first").first
@@ -265,7 +265,7 @@ def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
     assert not first.get_by_text("One tensor, two names").is_visible()
 
 
-def test_a_screen_reader_hears_a_group_with_the_question_and_its_radio_buttons(show):
+def test_a_screen_reader_announces_a_group_with_the_question_and_its_radio_buttons(show):
     tree = show().locator("predict-first").first.aria_snapshot()
     assert 'group "y = x, then y.add_(1). Is $5 < $6 <b>bold</b>?"' in tree
     assert tree.count("- radio ") == 3 and 'radio "[1.0, 1.0]"' in tree
@@ -290,7 +290,7 @@ def test_without_javascript_everything_can_be_read(show):
     assert first.get_by_text("That takes a copy").is_visible()
 
 
-def test_in_print_the_options_and_the_answer_stand_there_without_controls(show):
+def test_in_print_the_options_and_the_answer_appear_without_controls(show):
     page = show()
     page.emulate_media(media="print")
     first = page.locator("predict-first").first

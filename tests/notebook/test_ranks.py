@@ -1,4 +1,4 @@
-"""Several ranks under a notebook: what a cell on them shows, what stands in where there is no MPI, and who is lost."""
+"""Test several ranks under a notebook: the output of a cell, the replacement without MPI, and lost ranks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def written(tmp_path):
 
 @pytest.fixture
 def without_mpi(monkeypatch):
-    """A machine where mpi4py is not installed. The ranks of the other tests are put aside meanwhile."""
+    """Simulate a machine without mpi4py. The ranks of the other tests are set aside meanwhile."""
     monkeypatch.setattr(ranks, "_state", ranks._State())
     monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
 
@@ -89,7 +89,7 @@ def test_values_come_into_the_notebook(four, shell):
     assert shell.user_ns["squares"] == [0, 1, 4]
 
 
-def test_what_is_saved_answers_where_there_is_no_mpi(four, tmp_path, monkeypatch):
+def test_the_record_answers_if_there_is_no_mpi(four, tmp_path, monkeypatch):
     before = four.run("print('rank', rank)\nsize", 2)
     four.save(tmp_path / "ranks.json")
     monkeypatch.setattr(ranks, "_state", ranks._State())
@@ -99,13 +99,13 @@ def test_what_is_saved_answers_where_there_is_no_mpi(four, tmp_path, monkeypatch
 
 
 def without_checksums(printed: str) -> str:
-    """With each checksum as the number of its first place: the last bits of trained weights are the processor's."""
+    """Replace each checksum by its first place, because the last bits of trained weights depend on the processor."""
     seen: dict[str, str] = {}
     return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
 
 
-def test_the_chapters_record_holds_what_its_cells_say_today(four):
-    """Every cell that prints numbers prints those recorded; values that are measured may differ."""
+def test_the_chapters_record_matches_its_cells(four):
+    """Every cell that prints numbers prints the recorded ones; measured values may differ."""
     programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
     told_today = 0
     for entry in programs:
@@ -118,8 +118,8 @@ def test_the_chapters_record_holds_what_its_cells_say_today(four):
     assert told_today >= 3
 
 
-def test_a_rank_that_is_killed_is_named_and_nothing_is_left(four):
-    """The last test with these ranks: they are ended by it."""
+def test_a_killed_rank_is_named_and_no_process_remains(four):
+    """This is the last test with these ranks, because it ends them."""
     pids = list(ranks._state.cluster.pids)
     controller = ranks._state.cluster._cluster.controller.pid
     with pytest.raises(ranks.RankLostError, match="Rank 1 ended while the cell ran") as lost:
@@ -132,7 +132,7 @@ def test_a_rank_that_is_killed_is_named_and_nothing_is_left(four):
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells in which order processes end")
-def test_of_processes_that_have_ended_the_first_is_known_however_late_it_is_asked():
+def test_the_first_of_several_ended_processes_is_known_even_if_asked_late():
     programs = [subprocess.Popen(["sleep", "60"]) for _ in range(4)]
     ends = _Ends([each.pid for each in programs])
     assert ends.first_of([]) == []
@@ -141,14 +141,14 @@ def test_of_processes_that_have_ended_the_first_is_known_however_late_it_is_aske
         programs[which].wait()
     assert ends.first_of([0, 2, 3]) == [2]
     assert ends.first_of([0, 3]) == [0]
-    assert ends.first_of([1]) == [1]  # it runs still: nothing is known of its end
+    assert ends.first_of([1]) == [1]  # it is still running, so its end is unknown
     programs[1].kill()
     programs[1].wait()
     ends.close()
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process, other than a dead one of whom its parent has not heard yet."""
+    """True if the process exists and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -179,16 +179,16 @@ def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
     program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
     late, *pids = json.loads(program.stdout)
     assert late == "Rank 0 did not come to an end in 0.5 s. All are ended."
-    end = time.monotonic() + 60  # it looks for its notebook once a second; a busy machine is no fault
+    end = time.monotonic() + 60  # it checks for its notebook once a second; a busy machine is not a fault
     while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < end:
         time.sleep(0.1)
     assert left == []
 
 
-# ---- without ---------------------------------------------------------------------------------------------------------
+# ---- without -------------------------------------------------------------------------------------------------------
 
 
-def test_a_cell_shows_what_was_recorded_and_says_so(without_mpi, written, shell, capsys):
+def test_a_cell_shows_the_record_and_says_that_it_is_recorded(without_mpi, written, shell, capsys):
     assert str(ranks.start(4, recorded=written)).startswith("Recorded: mpich 5, on 2026-01-02. Here mpi4py is not")
     shell.run_cell_magic("ranks", "2 --into numbers", "print(rank)")
     assert shell.user_ns["numbers"] == [0, 1]
@@ -199,21 +199,21 @@ def test_a_cell_shows_what_was_recorded_and_says_so(without_mpi, written, shell,
     assert "Rank 1 ended while the cell ran" in printed
 
 
-def test_a_program_that_was_not_recorded_is_not_made_up(without_mpi, written):
+def test_a_program_without_a_record_is_not_invented(without_mpi, written):
     ranks.start(4, recorded=written)
     for source, count in (("print(rank + 1)", 2), ("print(rank)", 4)):
         with pytest.raises(RuntimeError, match="nothing was recorded"):
             ranks.run(source, count)
 
 
-def test_without_mpi_and_record_it_says_what_to_install(without_mpi):
+def test_without_mpi_and_record_the_message_says_how_to_install_it(without_mpi):
     with pytest.raises(ImportError, match=r"mpi4py is not installed.*pip install ipyparallel mpi4py mpich"):
         ranks.start(2)
     with pytest.raises(RuntimeError, match="no ranks have been started"):
         ranks.run("rank")
 
 
-def test_what_is_missing_is_named(monkeypatch):
+def test_the_missing_part_is_named(monkeypatch):
     monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: None if name == "mpi4py" else object())
     assert ranks.why_not() == "mpi4py is not installed"
     monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: object())
@@ -234,11 +234,11 @@ def test_what_is_missing_is_named(monkeypatch):
         (["", ""], ""),
     ],
 )
-def test_ranks_that_print_the_same_stand_together(printed, right):
+def test_ranks_that_print_the_same_are_grouped(printed, right):
     assert joined(printed) == right
 
 
-def test_a_cell_that_was_to_lose_a_rank_and_did_not_fails(without_mpi, written, shell):
+def test_a_cell_that_expected_to_lose_a_rank_fails_if_it_loses_none(without_mpi, written, shell):
     ranks.start(4, recorded=written)
     with pytest.raises(AssertionError, match="has to lose rank 0, and all 2 ranks answered"):
         shell.run_cell_magic("ranks", "2 --loses 0", "print(rank)")
@@ -247,13 +247,13 @@ def test_a_cell_that_was_to_lose_a_rank_and_did_not_fails(without_mpi, written, 
 
 
 @pytest.mark.parametrize("line", ["many", "2 --out x", "2 'open"])
-def test_a_line_that_means_nothing_is_refused(shell, line):
+def test_a_line_without_usable_arguments_is_refused(shell, line):
     with pytest.raises(UsageError, match="%%ranks"):
         shell.run_cell_magic("ranks", line, "rank")
 
 
 def test_the_chapter_runs_from_its_record(without_mpi, monkeypatch, capsys):
-    """Every program of it was recorded, word for word, and says so on the page."""
+    """Every program of the chapter is recorded word for word, and the page says that it is a record."""
     monkeypatch.chdir(FOLDER)
     shell = InteractiveShell()
     try:

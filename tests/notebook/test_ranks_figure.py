@@ -1,4 +1,4 @@
-"""The figure of what ranks cost shows what was measured; figures are shown on pages by day and by night."""
+"""Test that the figure of the costs of ranks shows the measurements, in light and dark colours."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rank(activations: float, computing: float, reducing: float) -> dict[str, flo
     }
 
 
-def test_bars_are_as_long_as_what_the_slowest_and_fullest_rank_measured():
+def test_bars_have_the_length_of_the_slowest_and_fullest_ranks_measurement():
     measured = {1: [rank(4 * 2**20, 0.08, 0.0)], 2: [rank(2 * 2**20, 0.04, 0.01), rank(1 * 2**20, 0.05, 0.01)]}
     left, right = ranks_figure.cost(measured).axes
     widths = {(bar.get_y(), round(bar.get_x(), 6)): bar.get_width() for bar in left.patches}
@@ -33,7 +33,7 @@ def test_bars_are_as_long_as_what_the_slowest_and_fullest_rank_measured():
     assert [label.get_text() for label in left.get_yticklabels()] == ["1 rank", "2 ranks"]
 
 
-def test_the_legends_keep_apart_and_stay_on_the_paper():
+def test_the_legends_do_not_overlap_and_stay_on_the_paper():
     figure = ranks_figure.cost({1: [rank(4 * 2**20, 0.08, 0.0)]})
     figure.canvas.draw()
     left, right = (axes.get_legend().get_window_extent() for axes in figure.axes)
@@ -42,12 +42,12 @@ def test_the_legends_keep_apart_and_stay_on_the_paper():
 
 
 @pytest.mark.parametrize("measured", [{}, {2: [rank(1.0, 1.0, 1.0)]}])
-def test_what_was_not_measured_on_every_rank_is_not_drawn(measured):
+def test_a_measurement_that_some_rank_lacks_is_not_drawn(measured):
     with pytest.raises(ValueError, match="the measurements of every rank"):
         ranks_figure.cost(measured)
 
 
-def test_a_page_gets_a_drawing_with_words_and_colours_for_day_and_night():
+def test_a_page_gets_a_drawing_with_words_and_colours_for_light_and_dark():
     figure = paper.bars({"in place": 1024, "normal": 2048}, title="Bytes <of> two")
     page = figure._repr_html_()
     assert 'role="img"' in page

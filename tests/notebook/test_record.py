@@ -1,4 +1,4 @@
-"""The recorder: watching changes nothing, and what it writes down is what happened."""
+"""Test the recorder: recording changes nothing, and the trace records the real events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLICIES = "2.5", "2.6", "copy_on_write"
 
 @pytest.fixture(autouse=True)
 def no_collector():
-    """Without the garbage collector, every byte that is freed is freed by the last name that goes."""
+    """Switch off the garbage collector, so that only deleting the last name frees memory."""
     gc.disable()
     yield
     gc.enable()
@@ -44,7 +44,7 @@ def names() -> dict:
 
 
 def traced(source: str, namespace: dict | None = None, **settings):
-    """A recording; its trace has to be a valid one."""
+    """Record a program and check that its trace is valid."""
     namespace = names() if namespace is None else namespace
     done = record.run(source, namespace, file="<program>", **settings)
     assert list(problems(trace_of(done))) == []
@@ -66,11 +66,11 @@ def events(done, do: str) -> list[dict]:
     return [event for step in done.variant["steps"] for event in step["events"] if event["do"] == do]
 
 
-# ---------- watching changes nothing ----------
+# ---------- recording changes nothing ----------
 
 
 def plain_run(source: str, namespace: dict):
-    """What an unwatched run does, statement by statement: the error, if it ends in one."""
+    """Run a program without the recorder, statement by statement; return its error, if any."""
     linecache.cache["<program>"] = (len(source), None, source.splitlines(True), "<program>")
     try:
         exec(compile(source, "<program>", "exec", dont_inherit=True), namespace)
@@ -84,7 +84,7 @@ def watched_run(source: str, namespace: dict):
 
 
 def state_after(run, source: str) -> dict:
-    """Everything about memory that a run leaves behind, and the order of what it took and gave on the way."""
+    """Return the state of memory after a run, and the order of its allocations and frees."""
     log = []
 
     def listener(kind, *arguments):
@@ -102,7 +102,7 @@ def state_after(run, source: str) -> dict:
     told = (type(error).__name__, _message(error), _lines(error)) if error is not None else None
     del error
     held = cpu_meter.allocated - start
-    ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some of it
+    ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some operations
     tensors = {
         name: (
             repr(value),
@@ -125,7 +125,7 @@ def state_after(run, source: str) -> dict:
 
 
 def _message(error: BaseException) -> str:
-    # Tensors without a name are numbered over the whole process.
+    # Unnamed tensors are numbered over the whole process.
     return str(error).partition("generated_tensor_")[0]
 
 
@@ -135,7 +135,7 @@ def _lines(error: BaseException) -> list[tuple]:
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_watched_run_is_the_unwatched_run(source):
+def test_a_recorded_run_equals_the_plain_run(source):
     unwatched = state_after(plain_run, source)
     watched = state_after(watched_run, source)
     assert watched == unwatched
@@ -143,8 +143,8 @@ def test_a_watched_run_is_the_unwatched_run(source):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_a_watched_random_program_is_the_unwatched_one(seed):
-    """With tensors that change storage, memory shared with numpy, layers written by hand, optimizers."""
+def test_a_recorded_random_program_equals_the_plain_one(seed):
+    """Tensors change storage, numpy shares memory, layers are written by hand, optimizers step."""
     source = fuzz.program(1000 + seed, rarer=True)
     with warnings.catch_warnings(), mt.set_inplace_policy(POLICIES[seed % 3]):
         warnings.simplefilter("ignore")
@@ -161,14 +161,14 @@ def test_every_program_gives_a_valid_and_small_trace(source):
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_bytes_of_every_step_are_those_of_what_is_there(source):
-    """The meter was read, the storages and gradients on their way were told: both agree."""
+def test_the_bytes_of_every_step_are_those_of_the_live_storages(source):
+    """The meter's reading equals the sum of the storages and gradients that the events report."""
     steps = traced(source).variant["steps"]
-    assert [step["allocated"] for step in steps] == bytes_told(steps)
+    assert [step["allocated"] for step in steps] == bytes_in_events(steps)
 
 
-def bytes_told(steps: list[dict]) -> list[int]:
-    """After each step: the bytes of the storages that are there, and of gradients on their way."""
+def bytes_in_events(steps: list[dict]) -> list[int]:
+    """Return, after each step, the bytes of the live storages and of gradients on their way."""
     alive, flight, found = {}, 0, []
     for step in steps:
         for event in step["events"]:
@@ -183,7 +183,7 @@ def bytes_told(steps: list[dict]) -> list[int]:
     return found
 
 
-def test_nothing_is_left_behind_in_hooks_tracing_or_output():
+def test_no_hook_tracer_or_output_of_the_recorder_remains():
     before = sys.gettrace(), sys.stdout, sys.displayhook
     source = "def f(x):\n    y = x + 1\n    return y\nz = f(mt.ones([2]))"
     namespace = names()
@@ -206,7 +206,7 @@ def test_nothing_is_left_behind_in_hooks_tracing_or_output():
     ],
 )
 @pytest.mark.parametrize("late", [False, True])
-def test_an_interrupt_while_a_recording_begins_leaves_nobody_listening(monkeypatch, owner, function, late):
+def test_an_interrupt_at_the_start_of_a_recording_leaves_no_subscriber(monkeypatch, owner, function, late):
     plain = getattr(owner, function)
 
     def interrupted(*arguments):
@@ -223,8 +223,8 @@ def test_an_interrupt_while_a_recording_begins_leaves_nobody_listening(monkeypat
     assert mt.engine.events.watch.listener is None
 
 
-def test_a_listener_that_the_program_leaves_open_does_not_keep_the_recorder():
-    """Nor does the recorder come back when that one closes."""
+def test_a_subscription_that_the_program_leaves_open_does_not_keep_the_recorder():
+    """The recorder also does not return when that subscription closes."""
     start, namespace = cpu_meter.allocated, names()
     traced("log = mt.memory.record()\nlog.open()\nx = mt.ones([1000])", namespace)
     log = namespace.pop("log")
@@ -234,7 +234,7 @@ def test_a_listener_that_the_program_leaves_open_does_not_keep_the_recorder():
     assert mt.engine.events.watch.listener is None
 
 
-def test_values_that_only_a_step_held_are_freed_with_it():
+def test_values_held_only_by_a_step_are_freed_with_it():
     start = cpu_meter.allocated
     done = traced("x = mt.ones([1000])\nx = None\ny = mt.ones([10])")
     assert [step["allocated"] for step in done.variant["steps"]] == [4000, 0, 40]
@@ -242,7 +242,7 @@ def test_values_that_only_a_step_held_are_freed_with_it():
     assert cpu_meter.allocated == start
 
 
-# ---------- what it writes down is what happened ----------
+# ---------- the trace records the real events ----------
 
 
 def disagreements(done, namespace: dict) -> list[str]:
@@ -256,7 +256,7 @@ def disagreements(done, namespace: dict) -> list[str]:
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_a_replayed_trace_ends_with_the_tensors_that_are_there(source):
+def test_a_replayed_trace_ends_with_the_real_tensors(source):
     namespace = names()
     done = traced(source, namespace)
     assert disagreements(done, namespace) == []
@@ -290,7 +290,7 @@ def test_random_programs(seed):
 
 
 def kept_in(namespace: dict) -> list[tuple]:
-    """What the engine holds for backward, told as ``Memory.kept_by`` tells what the trace says."""
+    """Return the values that the engine saves for backward, in the form of ``Memory.kept_by``."""
     values = [value for value in namespace.values() if isinstance(value, mt.Tensor)]
     for value in values:
         value._current()
@@ -298,26 +298,26 @@ def kept_in(namespace: dict) -> list[tuple]:
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_what_is_saved_in_a_replayed_trace_is_what_the_engine_holds(source):
+def test_the_saved_tensors_of_a_replayed_trace_are_those_of_the_engine(source):
     namespace = names()
     done = traced(source, namespace)
     if done.error is None:
         assert Memory(done.variant).kept_by() == kept_in(namespace)
 
 
-def test_bytes_preserved_before_a_write_are_memory_and_nobody_is_refused():
+def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused():
     done = traced(PROGRAMS["one row preserved"])
     steps = done.variant["steps"]
     grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps[3:9])]
-    # a row; again that row; a column without the cell of that row
+    # a row; the same row again; a column without the cell of that row
     assert grown[:3] == [12, 0, 12]
     assert len(events(done, "preserve")) > 4
     assert not events(done, "stale") and not events(done, "raise")
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_error_that_a_program_catches_is_told_once(seed):
-    """Also where a later error gets the identity of one that is gone."""
+def test_every_caught_error_is_recorded_once(seed):
+    """This holds even if a later error gets the identity of a deleted one."""
     source = fuzz.program(seed).replace("Error: pass", "Error: caught.append(1)")
     source = source.replace("Exception: pass", "Exception: caught.append(1)")
     caught: list[int] = []
@@ -334,7 +334,7 @@ def test_every_error_that_a_program_catches_is_told_once(seed):
 
 
 def recorded(source: str, namespace: dict, policy: str) -> tuple[dict, list[dict]]:
-    """The recording of a random program, and what the engine held after each step."""
+    """Return the recording of a random program, and the engine's state after each step."""
     mt.seed(0)
     with warnings.catch_warnings(), mt.set_inplace_policy(policy), probe.looking(namespace) as seen:
         warnings.simplefilter("ignore")
@@ -344,8 +344,8 @@ def recorded(source: str, namespace: dict, policy: str) -> tuple[dict, list[dict
 
 @pytest.mark.parametrize("device", ["cpu", "gpu:sim"])
 @pytest.mark.parametrize("seed", range(30))
-def test_after_every_step_the_trace_is_what_the_engine_holds(seed, device):
-    """Shapes, strides, versions, numbers, who shares what, what is saved and whether it is stale."""
+def test_after_every_step_the_trace_equals_the_state_of_the_engine(seed, device):
+    """Compare shapes, strides, versions, numbers, shared storages, saved tensors and whether they are stale."""
     source, namespace = fuzz.program(seed, rarer=seed % 3 > 0), names()
     if device != "cpu":
         mt.set_device(device, capacity="64 MiB")
@@ -360,11 +360,11 @@ def test_after_every_step_the_trace_is_what_the_engine_holds(seed, device):
         assert list(probe.differences(memory, real)) == [], f"{step['line']} of\n{source}"
         assert len(step["say"].split()) <= 35, step["say"]
     if device == "cpu":
-        assert [step["allocated"] for step in variant["steps"]] == bytes_told(variant["steps"]), source
+        assert [step["allocated"] for step in variant["steps"]] == bytes_in_events(variant["steps"]), source
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_what_is_red_before_backward_is_what_backward_refuses(seed):
+def test_backward_refuses_exactly_the_tensors_marked_red(seed):
     source, namespace = fuzz.program(seed, rarer=seed % 4 == 0), names()
     variant, _ = recorded(source, namespace, POLICIES[seed % 3])
     history = Reach(variant)
@@ -379,14 +379,14 @@ def test_what_is_red_before_backward_is_what_backward_refuses(seed):
         except RuntimeError as error:
             refused = "tensor_version" in str(error) or "version of their storage" in str(error)
             if not refused:
-                continue  # an earlier backward has freed what it needs: nothing is asked for its version
+                continue  # an earlier backward has freed its saved tensors, so it checks no version
         except (TypeError, ValueError):
-            continue  # a layer written by hand gave a gradient of the wrong kind
+            continue  # a layer written by hand returned a gradient of the wrong kind
         assert history.is_red(name) == refused, f"{name} of\n{source}"
 
 
 class Reach(Memory):
-    """The history as the picture shows it: which red boxes a name leads to."""
+    """The history as the picture shows it: the red boxes that a name leads to."""
 
     def __init__(self, variant: dict) -> None:
         self.made: dict[str, list[dict]] = {}
@@ -422,7 +422,7 @@ class Reach(Memory):
         return False
 
 
-def test_a_tensor_with_versions_of_its_own_tells_them():
+def test_a_tensor_with_a_separate_version_counter_records_its_versions():
     done = traced("import minitensor.torch as torch\nx = torch.ones(2)\nd = x.data\nd.add_(1)\nx.add_(1)")
     (_, data), (retold,) = events(done, "tensor"), events(done, "retensor")
     assert (data["version"], retold["version"]) == (0, 1)
@@ -435,7 +435,7 @@ def test_a_tensor_with_versions_of_its_own_tells_them():
 # ---------- loops, and programs that are long ----------
 
 
-def test_a_step_says_in_which_pass_of_which_loop_it_is():
+def test_a_step_names_the_pass_of_its_loop():
     source = """\
 def twice(h):
     for k in range(2):
@@ -467,7 +467,7 @@ y = x + 1
     }
 
 
-def test_a_long_loop_ends_with_a_sentence_and_runs_on():
+def test_a_long_loop_ends_with_a_sentence_and_the_program_continues():
     namespace = names()
     done = traced("x = mt.zeros([1])\nfor i in range(10_000):\n    x.add_(1)\n", namespace)
     assert len(done.variant["steps"]) == record.LIMIT
@@ -477,7 +477,7 @@ def test_a_long_loop_ends_with_a_sentence_and_runs_on():
     assert namespace["x"].item() == 10_000
 
 
-def test_a_large_write_tells_only_cells_that_it_wrote():
+def test_a_large_write_records_only_the_written_cells():
     done = traced("x = mt.zeros([1000, 1000])\nv = x[10:20]\nv.add_(1)\nc = x[:, 3]\nc.fill_(2)\nx[x < 1] = 3")
     rows, column, mask = events(done, "write")
     assert set(rows["cells"]) <= {str(i) for i in range(10_000, 20_000)}
@@ -516,8 +516,8 @@ def test_endless_recursion_is_the_programs_own_error_at_its_line(name):
     assert list(problems(shown.data)) == []
 
 
-def test_a_program_that_leaves_itself_hardly_room_is_recorded_like_any_other():
-    """Each call that has too little room for the two lines leaves them to the one before it."""
+def test_a_program_that_leaves_little_of_the_stack_is_recorded():
+    """A call without room for the recorder's two lines leaves them to its caller."""
     source = """
 def f():
     try:
@@ -534,7 +534,7 @@ y = f()
     assert "recorder failed" not in (done.variant["truncated"] or "")
 
 
-def test_a_limit_that_the_program_sets_stays():
+def test_a_recursion_limit_that_the_program_sets_remains():
     before = sys.getrecursionlimit()
     try:
         traced("import sys\nsys.setrecursionlimit(1234)\nx = mt.ones([2])\nx.add_(1.0)")
@@ -543,6 +543,6 @@ def test_a_limit_that_the_program_sets_stays():
         sys.setrecursionlimit(before)
 
 
-def test_an_error_after_the_last_step_is_told():
+def test_an_error_after_the_last_step_is_recorded():
     told = traced("x = mt.zeros([1])\nfor i in range(700):\n    x = x + 1\nraise KeyError('late')").variant["truncated"]
     assert told.endswith("without being recorded. It ended with KeyError: 'late', at line 4.")

@@ -1,4 +1,4 @@
-"""The recorder on a simulated GPU: watching changes nothing there, and the meter is the device's own."""
+"""Test the recorder on a simulated GPU: recording changes nothing, and the bytes are the device's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.notebook.programs import PROGRAMS
 
 @pytest.fixture(autouse=True)
 def host_again_and_no_collector() -> Iterator[None]:
-    """Without the garbage collector, every block that comes back does so by the last name that goes."""
+    """Switch off the garbage collector, so that only deleting the last name frees a block."""
     gc.collect()
     gc.disable()
     yield
@@ -28,7 +28,7 @@ def host_again_and_no_collector() -> Iterator[None]:
 
 
 def run(source: str, watched: bool) -> tuple[object, dict, list]:
-    """The recording, if any; what the run leaves on a fresh GPU; and every block that came and went."""
+    """Return the recording, if any, the state of a fresh GPU after the run, and every allocated and freed block."""
     mt.seed(0)
     mt.set_device("gpu:sim", capacity="64 MiB")
     blocks: list[tuple] = []
@@ -67,12 +67,12 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
     return done, left, blocks
 
 
-#: What prints or compares a place, or asks the computer's own meter, is about the computer's own memory.
+#: Programs that print or compare a place, or read the host's meter, are about the host's memory.
 ON_A_GPU = {name: source for name, source in PROGRAMS.items() if "device" not in source and "numpy" not in source}
 
 
 @pytest.mark.parametrize("source", ON_A_GPU.values(), ids=ON_A_GPU)
-def test_a_watched_run_is_the_unwatched_run_and_the_meter_is_the_devices(source: str) -> None:
+def test_a_recorded_run_equals_the_plain_run_and_the_meter_is_the_devices(source: str) -> None:
     _, unwatched, plain_blocks = run(source, watched=False)
     done, watched, blocks = run(source, watched=True)
     assert watched == unwatched
@@ -85,10 +85,10 @@ def test_a_watched_run_is_the_unwatched_run_and_the_meter_is_the_devices(source:
         allocated, peak, reserved, _ = watched["counters"]
         assert last["peak"] == peak
         assert last["reserved"] == reserved
-        assert last["allocated"] == allocated or watched["error"]  # while it is told, the error's frames hold tensors
+        assert last["allocated"] == allocated or watched["error"]  # the error's frames hold tensors
 
 
-def test_a_storage_on_another_device_says_so_and_the_text_names_the_gpu() -> None:
+def test_a_storage_on_another_device_is_marked_and_the_text_names_the_gpu() -> None:
     def program() -> None:
         mt.set_device("gpu:sim", capacity="64 MiB")
         x = mt.ones([3])

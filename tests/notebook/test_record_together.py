@@ -1,4 +1,4 @@
-"""Frameworks that a program imports are recorded from then on, each by its own engine."""
+"""Test that a framework is recorded from its import on, each by its own engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.notebook.stages import says
 
 
 class Framework(MinitensorEngine):
-    """A framework without tensors, which notes when it is asked for an ear."""
+    """A framework without tensors that notes each subscription."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -48,7 +48,7 @@ class Framework(MinitensorEngine):
 
 @pytest.fixture
 def framework(monkeypatch):
-    """A framework that a program can import, and the list of engines made for it."""
+    """Return a framework that a program can import, and the list of engines made for it."""
     made: list[Framework] = []
 
     def engine():
@@ -71,7 +71,7 @@ x = mt.ones([2])
 x.add_(x)"""
 
 
-def test_a_framework_takes_part_once_the_program_has_imported_it_and_not_before(framework):
+def test_a_framework_is_recorded_once_the_program_has_imported_it_and_not_before(framework):
     stage.record("x = mt.ones([2])")
     assert framework.made == []
     shown = stage.record(ARRIVES)
@@ -80,7 +80,7 @@ def test_a_framework_takes_part_once_the_program_has_imported_it_and_not_before(
     assert says(shown)[-1].startswith("`add_` writes all 2 cells")
 
 
-def test_one_that_is_there_takes_part_from_the_start_with_an_engine_for_each_recording(framework):
+def test_an_imported_framework_is_recorded_from_the_start_with_an_engine_for_each_recording(framework):
     sys.modules["a_framework"] = sys.modules["the_framework_not_imported"]
     stage.record("x = mt.ones([2])")
     stage.compare({"a": "x = mt.ones([2])", "b": "x = mt.ones([3])"})
@@ -88,7 +88,7 @@ def test_one_that_is_there_takes_part_from_the_start_with_an_engine_for_each_rec
     assert sum(len(engine.heard) for engine in framework.made) == 3
 
 
-def test_a_version_that_cannot_be_recorded_is_named_and_the_program_runs_on(framework):
+def test_a_version_that_cannot_be_recorded_is_named_and_the_program_continues(framework):
     def engine():
         raise NotRecordable("A framework 0.1 is not recorded: 0.2 is the first that can be.")
 

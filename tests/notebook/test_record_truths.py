@@ -264,7 +264,7 @@ def dense(shape: list[int]) -> list[int]:
 
 
 def frame(memory: Memory, step: dict) -> str:
-    """What there is, as the truths write it."""
+    """Return the state of memory in the notation of the truths."""
     tensors = []
     for id_, tensor in memory.tensors.items():
         names = "=".join(name for name, of in memory.names.items() if of == id_) or "-"
@@ -299,8 +299,8 @@ def _split(tensors: str) -> list[str]:
     return tensors.split(", ") if tensors else []
 
 
-def as_told(told: str, truth: str) -> str:
-    """``?`` in a truth stands for a number that is drawn at random."""
+def with_masks(told: str, truth: str) -> str:
+    """Replace random numbers by ``?``, as the truths write them."""
     return " ".join("?" if right == "?" or right == "?," else left for left, right in zip_words(told, truth))
 
 
@@ -310,7 +310,7 @@ def zip_words(told: str, truth: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("text", TRUTHS.values(), ids=TRUTHS)
-def test_what_is_there_after_each_line(text: str) -> None:
+def test_memory_after_each_line_equals_the_truth(text: str) -> None:
     rows = [row.partition("  # ") if "  # " in row else row.partition(" # ") for row in text.strip("\n").splitlines()]
     source = "\n".join(row[0].rstrip() for row in rows)
     with warnings.catch_warnings(), mt.set_inplace_policy("2.6"):
@@ -326,4 +326,4 @@ def test_what_is_there_after_each_line(text: str) -> None:
                 memory.apply(event)
             step, last = next(steps), step
         told, right = frame(memory, last), wanted(truth)
-        assert as_told(told, right) == right.replace("?,", "?"), f"after line {number}: {line}"
+        assert with_masks(told, right) == right.replace("?,", "?"), f"after line {number}: {line}"

@@ -1,4 +1,4 @@
-"""The tables of the appendix: every name once, with numbers that were measured or recorded."""
+"""Test the tables of the appendix: every name once, with measured or recorded numbers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_line_quotes_rule_parameters_and_places(entries):
     assert entry(entries, "clamp_").same_as == "clip_" and entry(entries, "clip_").same_as == ""
 
 
-# By arithmetic: a copy is 1, a bit of a float32 is 1/32; what Paddle and PyTorch hold is in the facts.
+# By arithmetic: a copy is 1, a bit of a float32 is 1/32; the facts record the bytes of Paddle and PyTorch.
 @pytest.mark.parametrize(
     "name, group, held, paddle, torch",
     [
@@ -68,7 +68,7 @@ def test_a_line_has_the_bytes(entries, name, group, held, paddle, torch):
     assert (found.group, found.held, found.paddle, found.torch) == (group, held, paddle, torch)
 
 
-def test_another_operand_that_wants_a_gradient_is_told(entries):
+def test_another_operand_that_requires_a_gradient_is_mentioned(entries):
     assert entry(entries, "multiply_").when == "1 where `y` wants a gradient"
     assert entry(entries, "lerp_").when == "1 where `weight` wants a gradient"
     assert entry(entries, "add_").when == ""
@@ -90,7 +90,7 @@ def test_no_operation_holds_more_than_the_smaller_of_both(entries):
             assert Fraction(each.held) <= min(recorded), each.name
 
 
-def test_what_a_policy_refuses_is_what_needs_its_input(entries):
+def test_a_policy_refuses_the_operations_that_need_their_input(entries):
     refused = {each.name for each in entries if each.group not in ("metadata", "integers") and refuses(each)}
     assert refused == {each.name for each in entries if each.group in ("bits", "copy")}
 
@@ -131,7 +131,7 @@ def test_a_line_names_the_differences_that_cover_it(entries):
     assert entry(entries, "square_").differs and not entry(entries, "sin_").differs
 
 
-def test_the_numbers_that_hold_for_nearly_every_operation_are_those_the_page_names():
+def test_the_page_names_the_numbers_that_hold_for_nearly_every_operation():
     every = [
         str(number)
         for number, each in tables.numbered_differences(ROOT / "facts")

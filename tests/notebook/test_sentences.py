@@ -1,4 +1,4 @@
-"""The sentences: what each kind of step says, word for word, and the rules that all of them keep."""
+"""Test the sentences of each kind of step, word for word, and the rules for all sentences."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ SAYS = {
         "`expand` makes a tensor whose 6 elements look at 2 cells of storage 3. No byte is added.",
         "`mul_` asks to write `e`, whose 6 elements lie in 2 cells, and is refused. Nothing is written.",
     ],
-    # a write that reads what it writes; a copy that was written and is gone
+    # a write that reads its target; a copy that was written and deleted
     "x = mt.arange(5)\nx[1:].add_(x[:-1])\nx[[0, 1]][0] = 7": [
         "Line 1 makes storage 1, 5 numbers in 40 bytes, and a tensor of shape [5] that looks at it. `x` is a name for "
         "that tensor.",
@@ -225,7 +225,7 @@ SAYS = {
         "The `backward` of `Twice` (line 10) is done: it sends [2, 2] to `x@0`. Storages 3 and 4 are freed.",
         "`backward` is done: `x.grad` is [2, 2], in storage 5, 8 bytes.",
     ],
-    # what a network and its optimizer hold
+    # tensors that a network and its optimizer hold
     "net = mt.nn.Linear(1, 1)\nnet.weight.set_value(mt.ones([1, 1]))\n"
     "opt = mt.optimizer.Momentum(0.5, 0.9, parameters=net.parameters())\nnet(mt.ones([1, 1])).backward()\nopt.step()": [
         "Line 1: `create_parameter` makes storage 1, 4 bytes; then `create_parameter` makes storage 2, 4 bytes. "
@@ -241,7 +241,7 @@ SAYS = {
         "Storage 5 is freed.",
         "Line 5: `Momentum.step` writes 4 storages, of `net.weight`, `net.bias` and 2 more, each one version on.",
     ],
-    # who holds a tensor that has no name
+    # holders of a tensor without a name
     "xs = {mt.ones([2])}\nx = next(iter(xs))\nx = None\ndef rows():\n    y = mt.ones([3])\n    yield y\ng = rows()\n"
     "a = next(g)\na = None\ndel g": [
         "Line 1 makes storage 1, 2 numbers in 8 bytes, and a tensor of shape [2] that looks at it.",
@@ -299,7 +299,7 @@ SAYS = {
 
 
 @pytest.mark.parametrize("source", SAYS, ids=range(len(SAYS)))
-def test_what_each_kind_of_step_says(source):
+def test_each_kind_of_step_has_its_sentence(source):
     assert sentences(source) == SAYS[source]
 
 
@@ -333,7 +333,7 @@ COW = {
         "`multiply` (line 2) takes [4, 8, 12] and sends [8, 16, 24] to `x@0`.",
         "`backward` is done: `x.grad` is [8, 16, 24], in storage 8, 12 bytes. Storage 7 is freed.",
     ],
-    # cells that nobody saved
+    # cells that no node saved
     LEAF + "a = x * 2\ny = a[0:2] * a[0:2]\na[2] = 0": [
         "Line 4 writes 1 cell of storage 2, which goes from version 0 to version 1. No byte that `multiply` (line 3) "
         "saved is overwritten, so nothing is copied.",
@@ -347,12 +347,12 @@ COW = {
 
 
 @pytest.mark.parametrize("source", COW, ids=range(len(COW)))
-def test_what_copy_on_write_says(source):
+def test_sentences_under_copy_on_write(source):
     said = sentences(source, policy="copy_on_write")
     assert said[-len(COW[source]) :] == COW[source]
 
 
-def test_a_saved_tensor_that_only_became_older_is_told_from_one_that_is_gone():
+def test_an_older_version_and_a_freed_tensor_have_different_sentences():
     source = LEAF + "a = x * 1\ny = a[0:2] * a[0:2]\na[2] = 8\ny.sum().backward()"
     said = sentences(source)
     assert said[3] == (
@@ -365,7 +365,7 @@ def test_a_saved_tensor_that_only_became_older_is_told_from_one_that_is_gone():
     )
 
 
-def test_an_operation_that_was_recorded_before_the_first_line_is_told_as_such():
+def test_an_operation_recorded_before_the_first_line_is_described_as_such():
     namespace = {"__name__": "__main__", "mt": mt}
     exec(LEAF + "a = x * 2\ny = a * a", namespace)
     assert sentences("a[0] = 1", namespace, policy="copy_on_write") == [
@@ -374,8 +374,8 @@ def test_an_operation_that_was_recorded_before_the_first_line_is_told_as_such():
     ]
 
 
-def test_what_a_write_does_to_saved_tensors_is_always_said():
-    """In programs of every kind, also where the sentence is short of words."""
+def test_the_effect_of_a_write_on_saved_tensors_is_always_mentioned():
+    """This holds in programs of every kind, also if the sentence is short of words."""
     for policy in ("2.6", "copy_on_write"):
         for source in [*PROGRAMS.values(), *map(fuzz.program, range(40))]:
             mt.seed(0)
@@ -396,7 +396,7 @@ def test_an_operation_that_saves_its_own_result_says_so():
     )
 
 
-def test_in_a_large_storage_only_those_are_said_to_see_a_write_who_surely_do():
+def test_in_a_large_storage_only_certain_readers_are_said_to_see_a_write():
     said = sentences("x = mt.zeros([1000, 1000])\nv = x[10]\nc = x[:, 3]\nx[5, [1, 5]] = 2\nv[3] = 1\nc.fill_(7)")
     assert said[3:] == [
         "Line 4 writes 2 cells of storage 1, which goes from version 0 to version 1.",
@@ -406,7 +406,7 @@ def test_in_a_large_storage_only_those_are_said_to_see_a_write_who_surely_do():
 
 
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
-def test_rules_that_every_sentence_keeps(source):
+def test_every_sentence_keeps_the_rules(source):
     said = sentences(source)
     for before, sentence in zip(["", *said], said, strict=False):
         assert len(sentence.split()) <= 35, sentence

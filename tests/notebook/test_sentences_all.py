@@ -1,4 +1,4 @@
-"""Every text in the stage's sentences is said of a program where it is true, and not of one close to it."""
+"""Test that every text of the stage's sentences occurs for a program where it is true, and not for a similar one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.notebook import claims_rarer, templates, truth
 
 LEAF = "w = mt.to_tensor([1., 2., 3., 4.], stop_gradient=False)\na = w * 1\n"
 TORCH = "import minitensor.torch as torch\n"
-#: What stands before it ran in an earlier cell.
+#: Code above this mark ran in an earlier cell.
 STAGE = "# the stage\n"
 
 #: At the end of a program: the notebook shows the value of the last line, and keeps it as ``_``.
 SHOWN = "# shown"
 
-#: Of the texts, how many the judge has to find false in the program close by. What becomes of a gradient on its way,
-#: for one, he takes on trust.
+#: The number of texts that the judge must find false in the similar program. It trusts some texts unchecked, such
+#: as those about a gradient on its way.
 FEWEST_FALSE = 110
 
-#: Said of programs of PyTorch or Paddle only: the tests with these say them.
+#: Texts for programs of PyTorch or Paddle only; the tests with these frameworks produce them.
 OF_FRAMEWORKS = {
     "backward: {} itself, writes {} into it and answers nothing: {} goes on with it.",
     "backward: {} takes {} and sends nothing on: what it was made of has no part in it.",
@@ -43,10 +43,10 @@ OF_FRAMEWORKS = {
 
 @dataclass
 class Pair:
-    """A program of which a text is said, and one with another line of which it would be false.
+    """A program that produces a text, and one with another line for which the text would be false.
 
     Attributes:
-        texts: as ``templates.texts`` has them.
+        texts: in the form of ``templates.texts``.
     """
 
     texts: list[str]
@@ -55,7 +55,7 @@ class Pair:
 
 
 def pairs() -> list[Pair]:
-    """Those of ``near.diff``: texts, then a program as a difference; a blank line ends it."""
+    """Read the pairs of ``near.diff``: texts, then a program as a difference; a blank line ends a pair."""
     found = []
     for block in Path(__file__).with_name("near.diff").read_text(encoding="utf-8").strip("\n").split("\n\n"):
         lines = block.splitlines()
@@ -66,7 +66,7 @@ def pairs() -> list[Pair]:
 
 
 def told(program: str) -> list[truth.Said]:
-    """What is said of the part of a program that stands after ``STAGE``, or of all of it, and what was there."""
+    """Return the sentences on the part of a program after ``STAGE`` (or all of it), and the earlier state."""
     namespace = {"__name__": "__main__", "mt": mt}
     earlier, _, program = program.rpartition(STAGE)
     exec(compile(earlier, "<earlier>", "exec"), namespace)
@@ -79,13 +79,13 @@ def told(program: str) -> list[truth.Said]:
         mt.set_device("cpu")
 
 
-def said_of(program: str) -> list[str]:
+def sentences_on(program: str) -> list[str]:
     return [each.text for each in told(program)]
 
 
 @dataclass
-class Told:
-    """What is said of both programs of a pair, with marks."""
+class Sentences:
+    """The sentences on both programs of a pair, with marks."""
 
     pair: Pair
     true: list[truth.Said]
@@ -99,23 +99,23 @@ def _quick_to_begin() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def all_told() -> list[Told]:
+def all_sentences() -> list[Sentences]:
     with templates.marked(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [Told(pair, told(pair.true), told(pair.near)) for pair in pairs()]
+        return [Sentences(pair, told(pair.true), told(pair.near)) for pair in pairs()]
 
 
 def has(text: str, told: list[truth.Said]) -> bool:
     return any(text in templates.said_in(said.text) for said in told)
 
 
-def test_every_text_has_a_program_of_which_it_is_said_and_one_close_by_of_which_it_is_not(all_told):
+def test_every_text_has_a_program_that_produces_it_and_a_similar_one_that_does_not(all_sentences):
     """A new text needs a pair in ``near.diff``."""
-    texts = [text for each in all_told for text in each.pair.texts]
+    texts = [text for each in all_sentences for text in each.pair.texts]
     assert sorted([*texts, *OF_FRAMEWORKS]) == sorted(templates.texts())
     assert len(texts) > 150
-    unsaid = [text for each in all_told for text in each.pair.texts if not has(text, each.true)]
-    still_said = [text for each in all_told for text in each.pair.texts if has(text, each.near)]
+    unsaid = [text for each in all_sentences for text in each.pair.texts if not has(text, each.true)]
+    still_said = [text for each in all_sentences for text in each.pair.texts if has(text, each.near)]
     assert (unsaid, still_said) == ([], [])
 
 
@@ -126,8 +126,8 @@ def test_the_two_programs_of_a_pair_differ_in_one_line():
         assert sum(differ) == 1, pair
 
 
-def test_what_is_said_of_these_programs_is_true(all_told):
-    steps = [said for each in all_told for said in (*each.true, *each.near)]
+def test_the_sentences_on_these_programs_are_true(all_sentences):
+    steps = [said for each in all_sentences for said in (*each.true, *each.near)]
     wrong = []
     for said in steps:
         plain = replace(said, text=templates.plain(said.text))
@@ -135,13 +135,13 @@ def test_what_is_said_of_these_programs_is_true(all_told):
     assert wrong == [] and len(steps) > 1000
 
 
-def test_most_of_the_sentences_would_be_false_close_by(all_told):
-    """Judged as if they were said of the same line there."""
-    false = [text for each in all_told for text in each.pair.texts if is_false_close_by(text, each)]
+def test_most_of_the_sentences_would_be_false_of_the_similar_program(all_sentences):
+    """Judge each sentence as if it described the same line of the similar program."""
+    false = [text for each in all_sentences for text in each.pair.texts if is_false_close_by(text, each)]
     assert len(false) >= FEWEST_FALSE
 
 
-def is_false_close_by(text: str, told: Told) -> bool:
+def is_false_close_by(text: str, told: Sentences) -> bool:
     tried = 0
     for said in told.true:
         for clause in truth.clauses(said.text):
@@ -155,36 +155,36 @@ def is_false_close_by(text: str, told: Told) -> bool:
     return tried > 0
 
 
-def test_every_sentence_begins_like_one(all_told):
-    for each in all_told:
+def test_every_sentence_begins_with_a_capital_a_number_or_code(all_sentences):
+    for each in all_sentences:
         for said in (*each.true, *each.near):
             for sentence in re.split(r"(?<=\.) ", templates.plain(said.text)):
                 assert re.match("[A-Z`0-9]", sentence), said.text
 
 
-def test_the_texts_are_those_of_the_source(all_told):
-    said = {templates.plain(said.text) for each in all_told for said in each.true}
+def test_the_texts_are_those_of_the_source(all_sentences):
+    said = {templates.plain(said.text) for each in all_sentences for said in each.true}
     assert any(re.search("takes away a name and its tensor. ", each) for each in said)
     assert "naming: {} takes away a name and its {}. {}" in templates.texts()
 
 
-def test_a_sentence_without_marks_is_what_is_said_without_them():
+def test_a_sentence_without_marks_equals_the_plain_sentence():
     programs = [pair.true for pair in pairs()[::15]]
-    plain = [said_of(program) for program in programs]
+    plain = [sentences_on(program) for program in programs]
     with templates.marked():
-        marked = [[templates.plain(sentence) for sentence in said_of(program)] for program in programs]
-    assert marked == plain == [said_of(program) for program in programs]
+        marked = [[templates.plain(sentence) for sentence in sentences_on(program)] for program in programs]
+    assert marked == plain == [sentences_on(program) for program in programs]
 
 
 def test_an_operation_recorded_before_the_first_line_has_no_line():
-    told = said_of(LEAF + "y = a * a\n" + STAGE + "y.backward()")
+    told = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
     assert (
         told[1] == "`multiply` (earlier) takes [1, 1, 1, 1] and sends [1, 2, 3, 4] and [1, 2, 3, 4] to earlier values."
     )
 
 
-def test_a_view_recorded_before_the_first_line_is_no_layers_call():
-    told = said_of(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
+def test_a_view_recorded_before_the_first_line_is_not_a_call_of_a_layer():
+    told = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
     assert not any("its call" in sentence for sentence in told)
     assert "`getitem` (earlier) takes [1, 1] and sends [1, 1, 0, 0] to `v@0`, which has [1, 1, 1, 1] now." in told
 
@@ -197,13 +197,14 @@ def test_a_view_recorded_before_the_first_line_is_no_layers_call():
         ("w.add_(1)", "asks to write the leaf `w` while"),
     ],
 )
-def test_a_refusal_names_what_was_asked_for_and_nothing_else(last, asked):
-    assert asked in said_of(LEAF + "x = mt.ones([4])\n" + last)[-1]
+def test_a_refusal_names_only_the_requested_operation(last, asked):
+    assert asked in sentences_on(LEAF + "x = mt.ones([4])\n" + last)[-1]
 
 
-def test_what_a_line_made_is_not_what_it_assigns():
-    assert said_of(TORCH + "x = torch.ones(2)\nx.clone().numpy()[0] = 5")[-1].startswith("`clone` copies 2 numbers")
+def test_an_assignment_to_a_new_copy_begins_with_the_copy():
+    sentence = sentences_on(TORCH + "x = torch.ones(2)\nx.clone().numpy()[0] = 5")[-1]
+    assert sentence.startswith("`clone` copies 2 numbers")
 
 
-def test_what_the_claims_mean_is_known():
+def test_the_meaning_of_every_claim_is_defined():
     assert claims_rarer.rule is truth.rule and len(truth.RULES) > 100

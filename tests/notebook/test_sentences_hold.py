@@ -1,4 +1,4 @@
-"""A sentence is said of a program where it is true, and not of one close to it where it would be false."""
+"""Test that a sentence appears for a program where it is true, and not for a similar one where it is false."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Near:
     """Two programs that differ little.
 
     Attributes:
-        says: by the line of its step in ``true``, what a sentence on it says.
-        never: what no sentence on ``near`` says.
-        instead: by the line of its step in ``near``, what a sentence says there.
+        says: by the line of its step in ``true``, words of its sentence.
+        never: words that no sentence on ``near`` contains.
+        instead: by the line of its step in ``near``, words of its sentence.
     """
 
     true: str
@@ -211,7 +211,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
-def test_a_sentence_is_said_where_it_is_true_and_not_close_by(pair: Near) -> None:
+def test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program(pair: Near) -> None:
     for line, text in pair.says.items():
         assert says(pair.true, line, text), said(pair.true)
     assert not any(pair.never in sentence for _, sentence in said(pair.near)), said(pair.near)
@@ -237,7 +237,7 @@ def test_a_function_of_a_cell_that_awaited_is_stepped_through() -> None:
 
 
 def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The sentence on the last line of a cell, whose value a notebook keeps as ``_``."""
+    """Return the sentence on the last line of a cell, whose value a notebook keeps as ``_``."""
     namespace = {"__name__": "__main__", "mt": mt}
     monkeypatch.setattr(sys, "displayhook", lambda value: namespace.__setitem__("_", value))
     recording = record.run(program, namespace, file="<program>", show_last=True)
@@ -246,7 +246,7 @@ def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("last", ["a.add_(1)", "(a.add_(1))", "a[0:1].add_(1)"])
-def test_what_a_last_line_makes_stale_is_told_though_the_notebook_keeps_its_value(last, monkeypatch) -> None:
+def test_a_last_line_that_makes_a_tensor_stale_says_so_though_the_notebook_keeps_its_value(last, monkeypatch) -> None:
     said = last_of_cell(f"w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a * a\n{last}", monkeypatch)
     assert "`multiply` (line 4) saved" in said and "gone: `backward` through it will be refused." in said, said
 
@@ -265,14 +265,14 @@ def test_a_last_line_that_writes_says_that_the_notebook_keeps_its_value(monkeypa
         ("def rows():\n    yield [mt.ones([2])]\ng = rows()\nx = [next(g)]\nx = frozenset(x[0])", ""),
     ],
 )
-def test_who_holds_what_has_no_name_is_in_the_trace_as_in_the_sentence(program: str, holder: str) -> None:
+def test_the_holders_of_an_unnamed_tensor_are_the_same_in_the_trace_and_the_sentence(program: str, holder: str) -> None:
     told = [event["holder"] for step in steps(program) for event in step["events"] if "holder" in event]
     assert told == ([holder] if holder else []), told
 
 
 @pytest.mark.parametrize("body", ["f(n - 1)", "h(n); f(n - 1)", "x = n\n        f(n - 1)\n        x = 0"])
-def test_a_deep_recursion_takes_work_in_proportion_to_its_depth(body: str) -> None:
-    """Counted in lines of the recorder that run, not in seconds."""
+def test_a_deep_recursion_costs_work_in_proportion_to_its_depth(body: str) -> None:
+    """The work is counted in executed lines of the recorder, not in seconds."""
     program = f"def h(x):\n    pass\ndef f(n):\n    if n:\n        {body}\nf(DEPTH)"
 
     def lines(depth: int) -> int:
@@ -300,7 +300,7 @@ def test_a_deep_recursion_takes_work_in_proportion_to_its_depth(body: str) -> No
 
 @pytest.fixture
 def notebook_on_a_gpu():
-    """A simulated GPU on which the notebook holds tensors that no stage shows."""
+    """Return a simulated GPU on which the notebook holds tensors that no stage shows."""
     mt.set_device("gpu:sim", capacity="64 MiB")
     yield [mt.ones([100_000])]
     mt.set_device("cpu")
@@ -310,12 +310,12 @@ def meter(program: str, **names) -> list[tuple[int, int, int]]:
     return [(step["line"], step["allocated"], step["peak"]) for step in steps(program, {"__name__": "m", **names})]
 
 
-def test_a_stage_on_a_gpu_counts_what_it_shows(notebook_on_a_gpu) -> None:
+def test_a_stage_on_a_gpu_counts_the_bytes_that_it_shows(notebook_on_a_gpu) -> None:
     told = meter("x = mt.ones([10])\ny = x + 1\ndel x", rest=notebook_on_a_gpu)
     assert told == [(1, 512, 512), (2, 1024, 1024), (3, 512, 1024)]
 
 
-def test_a_stage_on_a_gpu_counts_what_was_there_and_is_shown_and_not_what_else_goes(notebook_on_a_gpu) -> None:
+def test_a_stage_on_a_gpu_counts_earlier_shown_tensors_and_ignores_other_frees(notebook_on_a_gpu) -> None:
     old, unseen = mt.ones([1000]), [mt.ones([2000])]
     names = {"old": old, "f": unseen.clear}
     del old
@@ -331,7 +331,7 @@ def test_a_name_that_held_a_gpu_tensor_adds_nothing_to_the_computers_memory(note
     assert meter(program, x=x) == meter(program) == [(1, 40, 40), (2, 60, 60)]
 
 
-def test_what_is_freed_on_a_gpu_is_told_as_its_meter_counts_it(notebook_on_a_gpu) -> None:
+def test_a_free_on_a_gpu_is_reported_in_the_bytes_of_its_meter(notebook_on_a_gpu) -> None:
     on_gpu, on_host = said("x = mt.ones([10])\ndel x"), None
     mt.set_device("cpu")
     on_host = said("x = mt.ones([10])\ndel x")

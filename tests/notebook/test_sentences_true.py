@@ -1,7 +1,7 @@
-"""In programs of every kind, each claim of each sentence of the stage is true of what was really there.
+"""Test that each claim of each sentence is true of the observed memory, in programs of every kind.
 
-``kinds`` writes the programs, ``truth`` looks at the engine after each step, ``claims`` says what a claim means. A
-sentence that ``claims`` does not know fails, too.
+``kinds`` generates the programs, ``truth`` observes the engine after each step, ``claims`` defines the claims. The test
+also fails if a sentence contains an unknown claim.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import pytest
 
 import minitensor as mt
 from memory_stage.recorder import record
-from tests.notebook import claims, claims_rarer, kinds, truth  # claims fill the rules
+from tests.notebook import claims, claims_rarer, kinds, truth  # importing the claims registers them
 
 SEEDS = 20  # programs of each kind: 220 in all
 
-#: Programs of learners, and of what went wrong before.
+#: Programs of learners, and programs whose sentences were once wrong.
 BY_HAND = {
     "a GAN's step": """
 import minitensor.torch as torch
@@ -115,7 +115,7 @@ def _strict(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", kinds.KINDS)
-def test_what_a_stage_says_of_programs_of_a_kind_is_true(kind: str) -> None:
+def test_the_sentences_on_programs_of_a_kind_are_true(kind: str) -> None:
     steps = 0
     for seed in range(SEEDS):
         program = kinds.program(kind, seed)
@@ -127,12 +127,12 @@ def test_what_a_stage_says_of_programs_of_a_kind_is_true(kind: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BY_HAND)
-def test_what_a_stage_says_of_a_learners_program_is_true(name: str) -> None:
+def test_the_sentences_on_a_learners_program_are_true(name: str) -> None:
     steps, wrong = truth.false_sentences(BY_HAND[name].strip("\n"))
     assert steps > 1 and not wrong, "\n".join(wrong)
 
 
-def test_the_programs_are_of_every_kind_and_no_two_alike() -> None:
+def test_every_kind_has_programs_and_no_two_are_the_same() -> None:
     programs = [kinds.program(kind, seed) for kind in kinds.KINDS for seed in range(SEEDS)]
     assert len(programs) >= 200 and len(set(programs)) > 0.8 * len(programs)
 
@@ -157,7 +157,7 @@ w = 0
 
 
 def altered(sentence: str) -> Iterator[str]:
-    """The sentence with one of its numbers another one, and with one of its names another one."""
+    """Return the sentence with one number changed, and the sentence with one name changed."""
     for found in re.finditer(r"(?<![\w.])\d+(?![\w.]*\d)", sentence):
         if sentence[: found.start()].count("`") % 2:
             continue  # in code
@@ -178,12 +178,12 @@ def test_a_sentence_with_another_number_or_name_is_found_false() -> None:
             said = truth.Said(step["line"], text, witness.moments[k], witness.moments[k + 1], source, None)
             if not list(truth.judged(said)):
                 missed.append(text)
-    # The line of a sentence, and the number of another operation's line that has none, are not judged.
+    # These are not judged: the line of a sentence, and the number of another operation that has no line.
     missed = [text for text in missed if text.partition(" ")[0] != "Line"]
     assert tried > 40 and len(missed) < 0.1 * tried, missed
 
 
-def test_what_nobody_can_judge_fails() -> None:
+def test_a_sentence_that_cannot_be_judged_fails() -> None:
     now = truth.Moment()
     assert list(truth.judged(truth.Said(1, "`x` is beautiful.", now, now, [], None))) == ["unknown: `x` is beautiful"]
     assert claims.rule is claims_rarer.rule is truth.rule
