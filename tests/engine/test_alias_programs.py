@@ -1,6 +1,6 @@
-"""Programs that write through aliases, each as nasty as a person could make it: right, or refused.
+"""Hard programs that write through aliases have the right gradient or are refused.
 
-Programs with `detach` or `no_grad` have gradients worked out by hand, because there a difference means something else.
+Programs with `detach` or `no_grad` have gradients worked out by hand, because central differences do not apply to them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def test_a_write_through_a_detached_alias_changes_values_and_not_history():
     x.detach().fill_(10.0)
     assert x.tolist() == [10, 10]
     (x * x).sum().backward()
-    assert w.grad.tolist() == [60, 60]  # 2x * 3, with the x that is there now
+    assert w.grad.tolist() == [60, 60]  # 2x * 3, with the present x
 
 
 def test_a_detached_alias_that_stores_a_leaf_has_its_own_history():

@@ -1,4 +1,4 @@
-"""All or nothing: an in-place operation that raises has changed nothing that can be seen.
+"""An in-place operation that raises changes nothing visible.
 
 Every in-place operation, on targets of every kind, refused for its target, its shapes or its operands. Numbers, dtypes,
 indices and backward: test_all_or_nothing_values.py.

@@ -1,4 +1,4 @@
-"""All or nothing, continued: what is refused for a dtype, a number, an index, a shape; and errors in backward."""
+"""Operations refused for a dtype, a number, an index or a shape, and errors in backward, change nothing visible."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_float_that_is_no_integer_number_is_not_stored_as_one(attempt, number)
 
 
 def test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone():
-    # numpy finds the negative power only when it comes to it.
+    # numpy raises when it reaches the negative power.
     expect_no_trace(
         lambda: Scene(mt.to_tensor([2, 3, 4])), lambda x: x.pow_(mt.to_tensor([2, 2, -1])), ValueError, "pow_"
     )
@@ -162,7 +162,7 @@ def test_an_argument_that_is_no_number_is_named(attempt: Attempt, match: str, ta
 )
 @pytest.mark.parametrize("switch", ["errstate", "warnings"])
 def test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise(attempt: Attempt, target: str, switch: str):
-    """Numbers may never change at an old version: what was saved would be wrong without a word."""
+    """Numbers may never change at an old version: saved values would be silently wrong."""
     scene = TARGETS[target]()
     x = scene.target
     values, version = x.numpy(), x.inplace_version

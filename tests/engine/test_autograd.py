@@ -1,4 +1,4 @@
-"""backward: what it gives to whom, in which dtype, and what it says when it cannot."""
+"""Gradients and dtypes that backward gives each leaf, and its errors."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ def test_a_leaf_that_keeps_its_shape_under_no_grad_keeps_its_gradient():
 @pytest.mark.parametrize("make", [lambda: leaf([1.0] * 100), lambda: torch.ones(100, requires_grad=True)])
 @pytest.mark.parametrize("lacks", ["freed", "overwritten"])
 def test_an_error_about_freed_values_keeps_no_tensor(make, lacks):
-    """Whoever keeps the error, without the frames that it went through, keeps no bytes."""
+    """The error, without its frames, keeps no bytes alive."""
     before, kept = mt.device.cpu.memory_allocated(), []
     x = make()
     y = x * 2.0

@@ -1,4 +1,4 @@
-"""Backward changes what it is asked to change: gradients of leaves, and what it frees; nothing on its way."""
+"""Backward changes only gradients of leaves and the values that it frees."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_gradient_to_begin_with_is_not_written():
     w = leaf([1.0, 2.0])
     y = w * 3.0
     given = mt.to_tensor([10.0, 20.0], "float64")
-    (found,) = mt.grad([y, y * 2.0], [w], [given, None])  # at y, two gradients meet
+    (found,) = mt.grad([y, y * 2.0], [w], [given, None])  # at y, two gradients are added
     assert found.tolist() == [36.0, 66.0]
     assert given.tolist() == [10.0, 20.0] and given.inplace_version == 0
 
@@ -101,7 +101,7 @@ def test_hooks_see_and_change_the_gradient_under_create_graph():
 
 
 def third(function, values: list[float]) -> np.ndarray:
-    """The third derivative of each element of ``function``, which handles each element for itself, summed."""
+    """Return the sum of the third derivatives of an elementwise ``function``."""
     w = leaf(values)
     found = function(w)
     for _ in range(3):

@@ -1,6 +1,6 @@
 """Bad input, operands and indices: an error names the operation and what was given.
 
-It never speaks in numpy's or Python's own inner voice. What an error must leave alone: test_all_or_nothing.py.
+It is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FLAGS = mt.to_tensor([True, False])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tensors above were made before there was a device to make them on."""
+    """Move an argument to the device of the test: the tensors above are made at import."""
     for name in ("X", "FLAGS"):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 

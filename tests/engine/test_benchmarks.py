@@ -1,6 +1,6 @@
 """The benchmarks: every program runs, all libraries compute the same, and the arithmetic of the table is right.
 
-Nothing here asks how long anything takes.
+No test here measures time.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def rows_of(subject: str) -> list:
 def test_every_row_names_a_figure_that_is_measured(quick, subject):
     for row in rows_of(subject):
         if isinstance(row, Ratio) and row.over in PEERS:
-            # Stands in for the peer, which need not be here.
+            # A substitute for the peer, which need not be installed.
             assert (row.ours or row.name) in quick[subject]["minitensor"], row
         else:
             assert row.line(quick[subject]) is not None, row
@@ -150,7 +150,7 @@ def test_a_straight_line_is_fitted_exactly_for_points_of_any_spacing():
 def test_a_line_does_not_begin_below_0_and_the_farthest_point_is_reported():
     figures = {"minitensor": {f"t @ {x}": [2 * y, y] for x, y in ((1, 1.0), (10, 20.0), (100, 200.0))}}
     curve = Curve("t", "s", "byte").line(figures)
-    assert curve.points == ((1, 1.0), (10, 20.0), (100, 200.0))  # the least of the rounds
+    assert curve.points == ((1, 1.0), (10, 20.0), (100, 200.0))  # the smallest of the rounds
     # Without a begin, the slope is the geometric mean of 1, 2 and 2.
     assert curve.fixed == pytest.approx(0, abs=1e-6)
     assert curve.slope == pytest.approx(4 ** (1 / 3))
@@ -192,7 +192,7 @@ def test_the_summary_counts_targets_and_names_those_that_are_missed():
 
 @pytest.fixture
 def answers(monkeypatch):
-    """Figures, or failures, in place of processes; gives the calls."""
+    """Replace processes by given figures or failures, and yield the calls."""
     calls = []
 
     def answer(figures: dict) -> list:

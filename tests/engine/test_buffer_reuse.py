@@ -1,4 +1,4 @@
-"""Big buffers are used again when the last array that shows any of them is gone, no sooner; nobody sees old numbers."""
+"""Big buffers are reused once the last array on them is freed, and never show old numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def limits() -> Iterator[None]:
 
 
 def made(seed: int = 0) -> mt.Tensor:
-    """A tensor on a buffer that will be kept."""
+    """Return a tensor on a buffer that will be kept."""
     return mt.to_tensor(numbers(seed)) * 1.0
 
 
@@ -54,7 +54,7 @@ def test_the_next_result_of_that_size_gets_the_address_of_the_last_one():
 
 
 def test_only_its_own_size_serves_a_request():
-    mt.ones([8, SIDE, SIDE])  # so much was needed at one time: what is kept below need not go
+    mt.ones([8, SIDE, SIDE])  # sets the peak, so that the buffers kept below are not freed
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
     wide = mt.to_tensor(np.ones((SIDE, SIDE)))
     y = x + 1.0
@@ -133,7 +133,7 @@ def _cycle(x: mt.Tensor) -> _Node:
 
 
 def _shown(holder: Any) -> bytes | None:
-    """The bytes that a holder shows; None for one that is not looked through."""
+    """Return the bytes that a holder shows; None for one that is not read."""
     if isinstance(holder, mt.Tensor):
         return holder.numpy().tobytes()
     if isinstance(holder, (np.ndarray, memoryview)):
@@ -154,7 +154,7 @@ def test_a_buffer_that_something_still_shows_is_not_reused(what: str):
     assert all(address(other) != was for other in others)
     assert _shown(holder) == shown
     if isinstance(holder, np.ndarray) and holder.flags.writeable:
-        holder.reshape(-1)[...] = 0  # a write through it reaches nobody else
+        holder.reshape(-1)[...] = 0  # a write through it changes no other tensor
         assert [other.numpy().tobytes() for other in others] == [made(i).numpy().tobytes() for i in range(4)]
     del holder, others
     gc.collect()
@@ -203,7 +203,7 @@ def test_saved_buffers_are_not_reused_before_backward():
 
 
 def test_a_reused_buffer_never_shows_old_numbers():
-    """What is kept is nan from end to end; no result of numbers is."""
+    """Kept buffers are filled with nan, and no result of numbers contains one."""
     x, y = mt.to_tensor(np.full((SIDE, SIDE), 0.5, np.float32)), mt.to_tensor(np.full((SIDE,), 0.25, np.float32))
     makers = [lambda: x + y, lambda: mt.sigmoid(x), lambda: mt.sin(x), lambda: x > y, lambda: mt.clip(x, 0.0, 0.4)]
     makers += [lambda: mt.zeros([SIDE, SIDE]), lambda: mt.full([SIDE, SIDE], 2.0), lambda: mt.empty_like(x) * 0.0]
@@ -250,7 +250,7 @@ def test_a_new_size_does_not_raise_the_program_above_its_peak():
     results = [x + 1.0 for x in wide]
     del results
     assert kept_bytes() == 8 * NBYTES
-    cpu.reset_peak_memory_stats()  # what the program once needed is remembered all the same
+    cpu.reset_peak_memory_stats()  # the peak of the program is remembered all the same
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
     ever = max(host_buffer_cache.cpu_peaks.ever, cpu.max_memory_allocated())
     some = []
@@ -285,7 +285,7 @@ def test_kept_buffers_are_reserved_and_not_allocated(base: int):
 
 @pytest.mark.parametrize("limit", [0, 1 << 20])
 def test_allocated_bytes_and_peak_are_the_same_with_and_without_reuse(limit: int, base: int):
-    """Training steps on big tensors: the counts after each line, with reuse, in chunks only, and by numpy alone."""
+    """The counts after each line of training steps are equal with reuse, in chunks only, and by numpy alone."""
     cpu = mt.device.cpu
 
     def counts() -> list[tuple[int, int]]:
@@ -341,7 +341,7 @@ def test_events_are_the_same_with_and_without_reuse(base: int):
 
 
 def test_a_buffer_freed_during_the_search_for_one_does_no_harm(monkeypatch: pytest.MonkeyPatch):
-    """The garbage collector may end a loan at any moment, even inside the search for a buffer."""
+    """The garbage collector may free a buffer at any moment, even inside the search for one."""
     coming = [made(i) for i in range(8)]
     held = {address(x) for x in coming}
     while coming:

@@ -1,9 +1,9 @@
-"""Programs that let big buffers come and go all the time: no byte that anybody sees is ever other than it should be.
+"""Programs that allocate and free big buffers all the time never see a wrong byte.
 
 A random program computes, writes in place, takes views, exports memory to numpy, by DLPack and as buffers, keeps
-graphs and their gradients for a while, and drops all of these in any order. Beside each memory goes a shadow, on which
-plain numpy does the same. After every step whatever is kept for reuse is overwritten from end to end; then everything
-that is still seen must show what its shadow shows.
+graphs and their gradients for a while, and drops all of these in any order. Each memory has a shadow, on which plain
+numpy does the same. After every step the kept buffers are overwritten; then everything that is still alive must equal
+its shadow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHAPES = [(SIDE, SIDE), (SIDE, SIDE), (4, 16, SIDE), (SIDE * SIDE,), (SIDE, 2 * 
 
 
 class Look:
-    """Somebody who sees memory (a tensor, an array, a buffer, a capsule), and the same part of its shadow."""
+    """View of memory (a tensor, an array, a buffer, a capsule), and the same part of its shadow."""
 
     def __init__(self, shown: Any, shadow: np.ndarray) -> None:
         self.shown, self.shadow = shown, shadow
@@ -36,12 +36,12 @@ class Look:
     def differs(self) -> bool:
         if isinstance(self.shown, mt.Tensor):
             return self.shown.numpy().tobytes() != self.shadow.tobytes()
-        # What is in a capsule shows when it is opened.
+        # The contents of a capsule are compared when it is opened.
         return hasattr(self.shown, "tobytes") and self.shown.tobytes() != self.shadow.tobytes()
 
 
 class Graph:
-    """A recorded computation whose backward comes later, and the gradient that it will give."""
+    """Recorded computation whose backward runs later, and its expected gradient."""
 
     def __init__(self, random: np.random.Generator, dtype: str) -> None:
         numbers, factor = (random.standard_normal((SIDE, SIDE)).astype(dtype) for _ in range(2))
@@ -76,7 +76,7 @@ def dtype_of(number: float, dtype: str) -> Any:
 
 
 class Program:
-    """Looks at many memories, at most ``most`` at a time."""
+    """Random program on many memories, at most ``most`` at a time."""
 
     def __init__(self, seed: int, most: int = 14) -> None:
         self.random = np.random.default_rng(seed)
@@ -85,7 +85,7 @@ class Program:
         self.most = most
 
     def step(self) -> str:
-        """Do one thing, and say what."""
+        """Do one random action, and return its name."""
         doing: Callable[[], None] = self.random.choice(
             [self.begin, self.compute, self.compute, self.compute, self.write, self.write, self.view, self.export]
             + [self.record, self.differentiate, self.open, self.drop, self.drop, self.drop, self.collect, self.limit]
@@ -110,7 +110,7 @@ class Program:
         self.looks.append(Look(mt.to_tensor(numbers) * 1.0, numbers))
 
     def compute(self) -> None:
-        """A new tensor from one or two."""
+        """Compute a new tensor from one or two."""
         look, other = self.any(mt.Tensor), self.any(mt.Tensor)
         if look is None or other is None or look.shadow.dtype == np.bool_:
             return
@@ -130,7 +130,7 @@ class Program:
             self.looks.append(Look(x.clone(), a.copy(order="C")))
 
     def write(self) -> None:
-        """In place, through a tensor or through memory that was exported."""
+        """Write in place, through a tensor or through exported memory."""
         look, other = self.any((mt.Tensor, np.ndarray)), self.any(mt.Tensor)
         if look is None or look.shadow.dtype == np.bool_:
             return
@@ -174,7 +174,7 @@ class Program:
             self.looks.append(Look(mt.from_numpy(x.numpy(share=True)), look.shadow))
 
     def open(self) -> None:
-        """What a capsule holds, as a tensor."""
+        """Open a capsule as a tensor."""
         for look in self.looks:
             if type(look.shown).__name__ == "PyCapsule":
                 look.shown = mt.from_dlpack(look.shown)
@@ -194,13 +194,13 @@ class Program:
         elif self.looks:
             look = self.looks.pop(self.random.integers(len(self.looks)))
             if self.random.random() < 0.2:
-                look.itself = look  # only the garbage collector ends it
+                look.itself = look  # only the garbage collector frees it
 
     def collect(self) -> None:
         gc.collect()
 
     def limit(self) -> None:
-        """Keep more, or less, or nothing."""
+        """Change the limit of kept buffers, or empty the cache."""
         mt.device.cpu.set_reuse_limit(int(self.random.choice([0, 40 << 10, 200 << 10, 1 << 20, 1 << 20])))
 
 

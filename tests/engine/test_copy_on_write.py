@@ -1,4 +1,4 @@
-"""Under "copy_on_write", just the bytes that a living saved tensor needs are preserved, just before a write takes them.
+"""Under "copy_on_write", a write first preserves just the bytes that a living saved tensor needs.
 
 Bytes are those that the device's meter counts; float32, so a cell is 4 bytes.
 """
@@ -14,7 +14,7 @@ import minitensor as mt
 from tests.engine.memory import KIB, SHAPE, allocated
 
 N = 16
-WRITE = 7.5  # what the tests write; no saved tensor holds it
+WRITE = 7.5  # value of the tests' writes; no saved tensor contains it
 
 
 @pytest.fixture(autouse=True)
@@ -24,25 +24,25 @@ def copy_on_write(no_collector: None) -> Iterator[None]:
 
 
 def numbers() -> tuple[mt.Tensor, mt.Tensor]:
-    """A leaf of 1 KiB, and a tensor of the numbers 0, 1, 2, ... that can be written and whose gradient it wants."""
+    """Return a leaf of 1 KiB, and a tensor computed from it with the numbers 0, 1, 2, ... that can be written."""
     w = mt.to_tensor(np.arange(N * N, dtype=np.float32).reshape(SHAPE), stop_gradient=False)
     return w, w * 1.0
 
 
 def held(action: Callable[[], object]) -> int:
-    """How many bytes more are allocated after ``action`` than before."""
+    """Return how many bytes more are allocated after ``action`` than before."""
     before = allocated()
     action()
     return allocated() - before
 
 
 def squares(w: mt.Tensor, x: mt.Tensor) -> mt.Tensor:
-    """A result that has saved ``x``. Its gradient for ``w`` is twice what ``x`` holds now."""
+    """Return a result that has saved ``x``. Its gradient for ``w`` is twice the present ``x``."""
     return x * x
 
 
 def expect_twice(result: mt.Tensor, w: mt.Tensor, saved: np.ndarray) -> None:
-    """The gradient of ``result``, the square of some of ``w``, is twice what was ``saved`` of it, and 0 elsewhere."""
+    """Assert that the gradient of ``result``, the square of part of ``w``, is twice ``saved`` there and 0 elsewhere."""
     (gradient,) = mt.grad([result], [w], retain_graph=True)
     np.testing.assert_array_equal(gradient.numpy(), 2 * saved)
 
@@ -55,7 +55,7 @@ MANY = np.random.default_rng(1).random(SHAPE) < 0.5
 MANY[0, 0] = MANY[-1, -1] = True
 FEW = np.array([0, 1, 2, 3, 5, 6, 9, 11, 13, 15])
 
-#: A write into a whole that is saved: the cells it takes, and bytes of notes that tell which they are (none for grids).
+#: A write into a saved tensor: the overwritten cells, and the bytes of notes that name them (none for grids).
 WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
     "a row": (lambda x: x.__setitem__(3, WRITE), N, 0),
     "two rows": (lambda x: x.__setitem__(slice(2, 4), WRITE), 2 * N, 0),
@@ -93,7 +93,7 @@ def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
         assert held(lambda: write(x)) == 4 * cells + notes
     assert (x.numpy() == WRITE).sum() == cells
     expect_twice(result, w, w.numpy())
-    expect_twice(result, w, w.numpy())  # what is preserved can be asked for again
+    expect_twice(result, w, w.numpy())  # backward can read the preserved bytes again
 
 
 @pytest.mark.parametrize("name", WRITES)
@@ -208,7 +208,7 @@ def test_two_savers_of_the_same_cells_share_one_copy():
     results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
     with mt.no_grad():
         assert held(lambda: x.__setitem__(3, WRITE)) == 4 * N
-        # One cell of the column is preserved already. To say which would cost more than to keep it again.
+        # One cell of the column is preserved already. A note about it would be larger than a second copy.
         assert held(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * N
     for result in results:
         expect_twice(result, w, w.numpy())
@@ -242,7 +242,7 @@ def test_bytes_preserved_for_one_saver_are_freed_with_it():
         x.fill_(WRITE)
     assert allocated() - before == KIB
     del whole
-    assert allocated() - before == 4 * N - KIB  # the result itself had 1 KiB, too
+    assert allocated() - before == 4 * N - KIB  # the result had 1 KiB, too
     want = np.zeros(SHAPE, np.float32)
     want[2] = w.numpy()[2]
     expect_twice(row, w, want)
@@ -271,7 +271,7 @@ def test_a_saver_that_backward_has_freed_costs_nothing():
 def test_a_tensor_saved_a_million_times_keeps_a_short_list_of_savers():
     x = mt.ones([1])
     x.stop_gradient = False
-    alive = [x * x for _ in range(63)]  # a number that stands just before a doubling
+    alive = [x * x for _ in range(63)]  # just below a size at which the list doubles
     longest = 0
     for _ in range(1_000_000):
         x * x
@@ -292,7 +292,7 @@ def test_preserved_bytes_are_freed_with_their_node(end: str):
     assert allocated() - before == 4 * 3 * N - KIB
     if end == "backward":
         results[0].backward()
-        assert allocated() - before == 0  # a result less, a gradient more
+        assert allocated() - before == 0  # one result fewer, one gradient more
         w.grad = None
     results.pop()
     assert allocated() - before == -2 * KIB

@@ -1,4 +1,4 @@
-"""The policy in force when a write happens decides what becomes of what others saved, whatever the write is."""
+"""The policy in force at a write decides whether saved bytes are preserved or become stale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNHARMED = "None of the saved bytes were overwritten"
 
 
 def line() -> int:
-    """The line of the caller."""
+    """Return the line of the caller."""
     return sys._getframe(1).f_lineno
 
 
@@ -57,7 +57,7 @@ def test_a_write_beside_saved_cells_moves_only_the_version(save: str, write: str
 
 
 def test_chains_of_writes_under_changing_policies():
-    """Every chain of three writes, each to the front, the back or all of what the saver half sees, under any policy."""
+    """Try every chain of three writes under any policy, each to the front, the back or all of a half-saved tensor."""
     parts = {"front": slice(0, 2), "back": slice(2, 4), "all": slice(0, 4)}
     steps = list(itertools.product(POLICIES, parts))
     for chain in itertools.product(steps, repeat=3):
@@ -91,7 +91,7 @@ def test_a_partly_preserved_tensor_is_stale_after_a_write_that_preserves_nothing
         x[0] = 7.0
     before = allocated()
     x[3] = 7.0
-    assert allocated() == before - 8  # what was preserved is of no use any more
+    assert allocated() == before - 8  # the preserved bytes are no longer needed
     with mt.set_inplace_policy("copy_on_write"):
         x[1] = 7.0
     assert allocated() == before - 8
@@ -145,7 +145,7 @@ def test_an_index_that_misses_the_saved_cells_moves_only_the_version(policy: str
 
 @pytest.mark.parametrize("careful", [0, 1, 2])
 def test_an_error_names_the_write_that_preserved_nothing(careful):
-    """Writes under "copy_on_write" harm nobody: the one after them, under "2.6", is told with its version."""
+    """Writes under "copy_on_write" preserve everything; the error names the later one under "2.6" and its version."""
     b = mt.to_tensor([1.0, 2.0, 3.0, 4.0], stop_gradient=False) * 1.0
     y = b[0:2] * mt.to_tensor([2.0, 3.0], stop_gradient=False)
     with mt.set_inplace_policy("copy_on_write"):

@@ -1,4 +1,4 @@
-"""Random programs of views, saves, writes and deaths, against a model that keeps a full copy of everything saved.
+"""Random programs of views, saves, writes and deletions agree with a model that copies everything saved.
 
 MINITENSOR_SEED chooses other programs than those of every run.
 """
@@ -22,18 +22,18 @@ UNHARMED = "None of the saved bytes were overwritten"
 
 @dataclass
 class Save:
-    """A living saver: its result, and in the model the cells, the numbers, and what became of them."""
+    """Living saver: its result, and the model's cells, numbers and state of them."""
 
     result: mt.Tensor
     cells: np.ndarray
     numbers: np.ndarray
     preserved: set[int]
-    careless: bool = False  # a write under another policy came, before all of it was preserved
-    lost: bool = False  # and since then, one that took some of these cells
+    careless: bool = False  # a write under another policy happened before all of it was preserved
+    lost: bool = False  # and a later write overwrote some of these cells
 
 
 class Program:
-    """One storage, written through every kind of alias; ``cells`` numbers its elements."""
+    """Storage written through every kind of alias; ``cells`` numbers its elements."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
@@ -46,7 +46,7 @@ class Program:
         self.written = 1000.0
 
     def index(self, ndim: int, shape: tuple[int, ...]) -> tuple[object, ...]:
-        """A basic index."""
+        """Return a basic index."""
         found: list[object] = []
         for n in shape[: self.rng.integers(ndim + 1)]:
             if n == 0 or self.rng.random() < 0.3:
@@ -60,7 +60,7 @@ class Program:
         return tuple(found)
 
     def view(self) -> tuple[mt.Tensor, np.ndarray]:
-        """A view of a view, and the cells that it sees."""
+        """Return a view of a view, and its cells."""
         x, cells = self.x, self.cells
         for _ in range(self.rng.integers(4)):
             kind = self.rng.integers(4)
@@ -82,7 +82,7 @@ class Program:
         self.saves.append(Save(x * x, cells, x.numpy(), set()))
 
     def write(self, policy: str) -> tuple[int, bool]:
-        """Write somewhere; return how many cells, and whether an advanced index named them."""
+        """Write to random cells; return their number, and whether an advanced index named them."""
         x, cells = self.view()
         self.written += 1
         kind = self.rng.integers(4)
@@ -110,7 +110,7 @@ class Program:
         return len(taken), kind < 2
 
     def needed(self) -> int:
-        """Cells that must be preserved now: a value of a cell, told apart by when it was saved, is needed once."""
+        """Return the cells that must be preserved now: each value of a cell is needed once."""
         return len({(cell, float(v)) for save in self.saves if not save.careless for cell, v in self._values(save)})
 
     @staticmethod
@@ -133,7 +133,7 @@ class Program:
                     with pytest.raises(RuntimeError) as raised:
                         recovered(node, what, saved)
                     assert (UNHARMED in str(raised.value)) == (not save.lost)
-                    del raised  # its frames hold arrays
+                    del raised  # its frames keep arrays alive
 
     def run(self, steps: int, policies: list[str]) -> None:
         start = allocated()
@@ -152,7 +152,7 @@ class Program:
                 covered, by_index = self.write(policy)
                 more, held = 8 * self.needed() - needed, allocated() - before
                 if policy == "copy_on_write":
-                    # To tell a scattered cell takes at most 2 bytes in storages as small as these.
+                    # A note about a scattered cell has at most 2 bytes in storages as small as these.
                     assert held <= more + 2 * self.needed()
                     assert by_index or held <= 8 * covered
                 else:

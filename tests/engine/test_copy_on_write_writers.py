@@ -1,4 +1,4 @@
-"""Whatever writes under "copy_on_write" preserves; a failed write does nothing; backward finds what was saved."""
+"""Every kind of write under "copy_on_write" preserves saved values, and a failed write changes nothing."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_operation_and_other_savers_share_one_copy(no_collector: None):
     assert allocated() == before + KIB
     assert mt.grad([one.sum() + row.sum() + x.sum()], [w], retain_graph=True)[0].shape == w.shape
     del x
-    assert allocated() == before  # the tensor gone, the copy still there
+    assert allocated() == before  # the tensor is freed, the copy is not
     del one
     assert allocated() == before - KIB  # a result; the row is still seen in the copy, as a view sees a storage
     del row

@@ -1,4 +1,4 @@
-"""Making tensors: from data, from constants, at random."""
+"""Tensors made from data, from constants and at random."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_random_numbers_are_distributed_as_promised():
 
 
 class Own(mt.Tensor):
-    """As a program may write one."""
+    """Tensor class that a program may define."""
 
 
 @pytest.mark.parametrize("kind", [mt.Tensor, mt.nn.Parameter, Own])

@@ -97,9 +97,9 @@ for names in programs:
 
 @pytest.fixture(scope="module")
 def complaints_of_a_small_stack() -> dict[str, str]:
-    """What is wrong with each graph on a small stack, where anything is.
+    """Return the failures of graphs on a small stack.
 
-    One process runs them one after the other. It ends with the first that goes wrong; another one takes the rest.
+    One process runs them in turn. It ends with the first that fails, and another process runs the rest.
     """
     found: dict[str, str] = {}
     while left := [graph for graph in DEEP if graph not in found]:

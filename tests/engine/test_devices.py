@@ -1,6 +1,6 @@
-"""What a device means to the engine: tensors stay on theirs, moves are operations, and a full GPU changes nothing.
+"""Tensors stay on their device, moves are operations, and an operation on a full GPU changes nothing.
 
-These tests name the devices they are about.
+These tests choose their devices themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def gpus_as_before() -> Iterator[None]:
 
 @pytest.fixture
 def no_gpu_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a program that has just begun, on a computer without a CUDA device."""
+    """Restore the devices of a new program on a computer without a CUDA device."""
     monkeypatch.setattr(current, "simulated", None)
     monkeypatch.setattr(current, "announced", False)
     monkeypatch.setattr(current, "cuda", None)
@@ -47,7 +47,7 @@ def tensor(place: str, wanting: bool = False) -> mt.Tensor:
 
 # ---------- an operation works on one device ----------
 
-#: Every row of several operands, once: a name, the operands, and what calls it.
+#: Every row of several operands, once: a name, the operands, and a function that calls it.
 MIXED = {
     **{s.name: (s.arrays, s.run) for s in samples.SAMPLES if len(s.arrays) > 1 and s.row.normal},
     **{s.name + "_": (s.arrays, s.run_in_place) for s in samples.IN_PLACE_ONCE if len(s.arrays) > 1},
@@ -76,7 +76,7 @@ def test_operands_on_two_devices_are_refused_before_anything_is_written(name: st
 
 
 class Stray(PyLayer):
-    """Its backward answers on another device."""
+    """Layer whose backward returns a gradient on another device."""
 
     @staticmethod
     def forward(ctx, x):
@@ -93,7 +93,7 @@ def with_hook(w: mt.Tensor, y: mt.Tensor) -> mt.Tensor:
     return product.sum()
 
 
-#: What else takes two tensors: of a leaf ``w`` and a tensor ``x`` on one device and ``y`` on the other.
+#: Other operations on two tensors: a leaf ``w`` and a tensor ``x`` on one device, and ``y`` on the other.
 ELSEWHERE: dict[str, Callable[[mt.Tensor, mt.Tensor, mt.Tensor], object]] = {
     "concat": lambda w, x, y: mt.concat([x, y]),
     "stack": lambda w, x, y: mt.stack([x, y]),
@@ -162,7 +162,7 @@ def test_a_move_is_a_copy_that_a_gradient_passes():
     w = tensor("cpu", wanting=True)
     there = w.cuda(SIM)
     assert there.place == SIM and there.tolist() == w.tolist() and not there.is_leaf and there.cuda(SIM) is there
-    there.multiply_(there)  # writes there and not here
+    there.multiply_(there)  # writes to that device and not to this one
     (there.cpu() * 3).sum().backward()
     assert w.tolist() == [[1, 2], [3, 4]] and w.grad.place == "cpu" and w.grad.tolist() == [[6, 12], [18, 24]]
 
@@ -356,7 +356,7 @@ def test_the_two_peaks_of_a_gpu_are_reset_one_by_one():
 
 
 class Full:
-    """A GPU that has no memory left after ``served`` more requests."""
+    """GPU that has no memory left after ``served`` more requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, served: int) -> None:
         gpu = current.gpu
@@ -380,7 +380,7 @@ WRITES = {
 
 
 def fails_cleanly(name: str, served: int) -> bool:
-    """Whether the operation finds no memory after ``served`` requests; then nothing has changed."""
+    """True if the operation finds no memory after ``served`` requests; asserts that nothing changed."""
     arrays, target, call = WRITES[name]
     operands = [mt.to_tensor(a) for a in arrays]
     x = operands[target]

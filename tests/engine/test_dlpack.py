@@ -1,4 +1,4 @@
-"""DLPack: memory shared with numpy and, where they are installed, with torch, CuPy and Paddle, by address."""
+"""DLPack shares memory by address with numpy and, if they are installed, with torch, CuPy and Paddle."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_copy_false_shares_memory():
 
 
 class Producer:
-    """What another library might hand over."""
+    """Exporter of memory as another library might define it."""
 
     def __init__(self, array: np.ndarray, version: tuple[int, int] | None = None, device: int = 1) -> None:
         self.array, self.device, self.version = array, device, version
@@ -266,7 +266,7 @@ def test_a_tensor_on_the_host_is_for_one_device():
 
 
 def test_an_array_on_a_cuda_device_is_recognized_by_its_interface():
-    """A stand-in for the array of a CUDA device: what is tested is what the tensor passes on, and what it keeps."""
+    """A substitute for the array of a CUDA device shows the address that is passed on, and the owner that is kept."""
     x = mt.ones([2])
     assert not hasattr(x, "__cuda_array_interface__")
     told = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}

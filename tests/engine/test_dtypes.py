@@ -1,4 +1,4 @@
-"""How dtypes are promoted (contract: a table), what each operation gives for each, and that nothing widens silently."""
+"""Dtypes are promoted as in a table, every operation has the expected dtype, and nothing widens silently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
 
-#: What two tensors are promoted to. Rows: the left one; columns: the right one, in the order of ALL.
+#: Promotion of two tensors. Rows: the left one; columns: the right one, in the order of ALL.
 MEET = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -20,7 +20,7 @@ MEET = {
     "int64": ("float32", "float64", "int64", "int64", "int64"),
     "bool": ("float32", "float64", "int32", "int64", "bool"),
 }
-#: A tensor meets a Python number: True, 3, 2.5. It is never widened.
+#: Promotion of a tensor with a Python number: True, 3, 2.5. It is never widened.
 WITH_NUMBER = {
     "float32": ("float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64"),
@@ -28,7 +28,7 @@ WITH_NUMBER = {
     "int64": ("int64", "int64", "float32"),
     "bool": ("bool", "int64", "float32"),
 }
-#: A quotient is floating.
+#: Quotients are floating.
 QUOTIENT = {
     "float32": ("float32", "float64", "float32", "float32", "float32"),
     "float64": ("float64", "float64", "float64", "float64", "float64"),
@@ -112,7 +112,7 @@ ONCE = {s.name: s for s in reversed(NORMAL)}
 
 
 def in_dtype(given: Sample, dtype: str) -> list[mt.Tensor]:
-    """The operands of a sample: ones of ``dtype`` in place of what is floating."""
+    """Return the operands of a sample, with ones of ``dtype`` in place of floating ones."""
     return [mt.to_tensor(np.ones(a.shape, dtype)) if a.dtype.kind == "f" else mt.to_tensor(a) for a in given.arrays]
 
 
@@ -123,7 +123,7 @@ def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
     assert given.run(in_dtype(given, dtype)).dtype == want
 
 
-#: Where numpy has no answer for bools, or none that a tensor can hold, the error must say so.
+#: If numpy has no result for bools, or none that a tensor can hold, the error must say so.
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
 def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given: Sample, dtype: str):
@@ -147,7 +147,7 @@ def test_sums_and_products_of_integers_are_int64_and_means_keep_their_dtype(dtyp
 
 
 def test_the_mean_of_whole_numbers_is_cut_towards_zero_as_in_paddle():
-    """What Paddle 2.6.2 gives for the same tensors."""
+    """The values are those of Paddle 2.6.2 for the same tensors."""
     for numbers, mean in (([1, 2], 1), ([-1, -2], -1), ([1, 2, -8], -1), ([True, False, False], True)):
         x = mt.to_tensor(numbers)
         assert x.mean().item() == mean and x.mean().dtype == x.dtype

@@ -1,4 +1,4 @@
-"""`explain` tells each in-place operation as it happened, and the program runs as if nobody had asked."""
+"""`explain` reports each in-place operation, and does not change the program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POLICIES = ("2.5", "2.6", "copy_on_write")
 
 
 def rows_of(program: Callable[[], Any]) -> list[Row]:
-    """The rows of a program that may end with an error."""
+    """Return the rows of a program that may end with an error."""
     report = mt.explain(program, catch=True)
     assert report.cut_short == ""
     return report.rows
@@ -133,7 +133,7 @@ def test_the_predicted_copies_are_those_that_copy_on_write_makes():
     (stale,) = rows_of(program)
     with mt.set_inplace_policy("copy_on_write"):
         (preserving,) = rows_of(program)
-    cells = 16 + 3 + 16  # row 0, the column below it in rows 1 to 3, row 3 of the block; they share one cell
+    cells = 16 + 3 + 16  # row 0, the column below it in rows 1 to 3, row 3 of the block, which share one cell
     elements = (cells - 1) * 4
     assert f"would preserve {elements} bytes" in stale.instead
     assert preserving.preserved >= elements
@@ -551,7 +551,7 @@ def test_the_text_of_a_report_is_the_expected_one():
 
 
 def _renumbered(report: Report, before: str, after: str) -> Report:
-    """The report with the lines counted from the function's own, as if it had been typed in."""
+    """Return the report with lines counted from the function's first, as if it had been typed in."""
     for row in report.rows:
         row.happened = row.happened.replace(f"test_explain.py, {before}:", f"{after}:")
         if f"line {row.where.line}" == before and row.where.file is not None:

@@ -1,4 +1,4 @@
-"""`explain` names first what makes a gradient wrong, and the program's own lines; and where PyTorch would refuse."""
+"""`explain` names first the write that makes a gradient wrong, the program's lines, and the refusals of PyTorch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def words(report: Report) -> str:
 
 
 def squared(write, power=2):
-    """A program that writes between the forward and the backward; its gradient is put into ``found``."""
+    """Return a program that writes between forward and backward and stores its gradient in ``found``."""
     found = []
 
     def program():

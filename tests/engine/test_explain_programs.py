@@ -1,4 +1,4 @@
-"""What a report calls stale is what backward refuses: random programs, whose policy changes on the way."""
+"""Backward refuses exactly the values that a report calls stale, in random programs with changing policies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST = int(os.environ.get("MINITENSOR_SEED", "0"))
 
 
 class Program:
-    """Views of one storage, written and saved from at random. ``raised`` and ``refused`` count what went wrong."""
+    """Write and save views of one storage at random. ``raised`` and ``refused`` count the errors."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""check_foreign_writes: backward raises where it would use what was written from outside, and only there."""
+"""Under check_foreign_writes, backward raises exactly if it would use bytes written from outside."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_bytes_are_counted_in_the_storage_and_not_in_the_view():
 @pytest.mark.parametrize("policy", ["2.5", "2.6", "copy_on_write"])
 @pytest.mark.parametrize("given", {s.name: s for s in reversed(DIFFERENTIABLE)}.values(), ids=lambda s: s.name)
 def test_no_operation_uses_values_written_from_outside(given, policy: str):
-    """Right or refused: with every operand written after the operation, backward gives what it gave, or raises."""
+    """After a write to any operand, backward gives the same gradient as before or raises."""
     mt.set_inplace_policy(policy)
 
     def result(arrays) -> tuple[mt.Tensor, list[mt.Tensor]]:
@@ -102,7 +102,7 @@ def test_memory_that_is_lent_again_is_checked_against_its_new_contents():
     w = leaf([3])
     with mt.check_foreign_writes():
         y = w.exp()
-        y.detach().numpy(share=True)  # and gone
+        y.detach().numpy(share=True)  # and freed
         z = y * 2
         array = y.detach().numpy(share=True)
         array[0] = 5.0
@@ -111,7 +111,7 @@ def test_memory_that_is_lent_again_is_checked_against_its_new_contents():
         v = w.exp()
         first = v.detach().numpy(share=True)
         del first
-        u = v.square()  # saved while nobody shares
+        u = v.square()  # saved while the memory is not shared
         array = v.detach().numpy(share=True)
         array[1] = 5.0
         with pytest.raises(RuntimeError, match="square saved its input"):
@@ -255,7 +255,7 @@ def test_values_that_backward_does_not_need_may_be_written():
         y = (w + x) * 2.0
         array[...] = 7.0
         y.sum().backward()
-        z = w * x  # x is read now, with the new numbers
+        z = w * x  # x is read with the new numbers
         z.sum().backward()
         array[...] = 8.0
     assert w.grad.tolist() == [9, 9, 9]

@@ -25,7 +25,7 @@ INF, NAN = math.inf, math.nan
 
 
 def gradient(function, values, incoming=1.0, recorded=False) -> list[float]:
-    """What arrives at a leaf when ``incoming`` comes in for every element of the result."""
+    """Return the gradient of a leaf if ``incoming`` is that of every element of the result."""
     x = leaf(values)
     result = function(x)
     start = mt.full(result.shape, incoming, "float64")
@@ -35,7 +35,7 @@ def gradient(function, values, incoming=1.0, recorded=False) -> list[float]:
 
 # ---------- kinks, and what is masked ----------
 
-#: function, inputs, the slopes that the documentation promises
+#: function, inputs, documented slopes
 KINKS = [
     (F.relu6, [-1.0, 0.0, 3.0, 6.0, 7.0], [0, 0, 1, 0, 0]),
     (F.hardtanh, [-2.0, -1.0, 0.5, 1.0, 2.0], [0, 0, 1, 0, 0]),
@@ -167,7 +167,7 @@ def test_every_replacement_may_be_chosen_even_nan():
     assert mt.to_tensor([1, 2]).nan_to_num_().tolist() == [1, 2]
 
 
-#: Every function of one number of these files that scipy has no part in.
+#: Every function of one number in these files that does not need scipy.
 PLAIN = [
     *("expm1", "log2", "log10", "log1p", "logit", "tan", "asin", "acos", "atan"),
     *("sinh", "cosh", "asinh", "acosh", "atanh", "sinc"),

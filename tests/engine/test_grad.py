@@ -79,7 +79,7 @@ def test_grad_names_the_input_that_the_outputs_do_not_depend_on():
 
 
 def test_grad_for_an_overwritten_value_reports_that_it_is_not_reached():
-    # Recorded: torch raises too. The name now stands for another value.
+    # Recorded: torch raises too. The name now refers to another value.
     w = leaf([1.0, 2.0])
     x = w * 1
     y = x + 3
@@ -134,7 +134,7 @@ def test_grad_calls_hooks_and_uses_their_results():
 
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_gradients_are_sent_only_to_the_inputs(create_graph):
-    """On other branches no hook is called, and what they saved is neither needed nor freed."""
+    """On other branches no hook is called, and saved values are neither needed nor freed."""
     x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0])
     seen, spoiled = [], w * 3
     product = spoiled * spoiled
@@ -154,7 +154,7 @@ def test_backward_ends_at_an_intermediate_input_if_nothing_before_it_is_needed()
     z = (y * y).sum()
     (g,) = mt.grad(z, y, retain_graph=False)
     assert g.numpy() == pytest.approx(2 * np.exp([1.0, 2.0]))
-    y.sum().backward()  # what made y has not been asked, and has what it saved
+    y.sum().backward()  # the operation that made y did not run, and keeps its saved values
     assert x.grad.numpy() == pytest.approx(np.exp([1.0, 2.0]))
     both = mt.grad((x.square() * x).sum(), [x], retain_graph=False)
     assert both[0].tolist() == [3.0, 12.0]

@@ -14,7 +14,7 @@ from tests.engine.differences import leaf
 
 
 def layer(forward, backward) -> type[PyLayer]:
-    """A layer of one input, which it saves; ``backward(x, g)``."""
+    """Return a layer of one input, which it saves, with the given ``backward(x, g)``."""
 
     def run(ctx, x):
         ctx.save_for_backward(x)
@@ -82,7 +82,7 @@ def test_an_input_that_is_a_transposed_view_is_given_in_its_layout():
 
 
 def shown(function, inputs, **settings) -> str:
-    """The text of the error; ``raise_exception=False`` must agree."""
+    """Return the text of the error; ``raise_exception=False`` must agree."""
     assert gradcheck(function, inputs, raise_exception=False, **settings) is False
     with pytest.raises(RuntimeError) as raised:
         gradcheck(function, inputs, **settings)

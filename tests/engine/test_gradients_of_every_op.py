@@ -1,6 +1,6 @@
-"""The gradient of every operation of the table, normal and in place, of the first and the second order.
+"""Gradients of every operation of the table, normal and in place, are right in the first and second order.
 
-The first order is held against differences of the reference in plain numpy; the second against differences of the
+The first order is compared with differences of the reference in plain numpy; the second with differences of the
 first, for the inputs and for the weights of the result. ``pytest -s`` prints the largest errors, a line per operation.
 """
 
@@ -20,7 +20,7 @@ from tests.engine import samples_functions, samples_indexed
 from tests.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.engine.samples import ANY, SAMPLES, Sample
 
-#: Rows that no function of the old elements could stand for, with the arguments that they must be given.
+#: Rows that are no function of the old elements, with the arguments that they need.
 RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.engine.kernels.random"}
 RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
 assert samples_functions  # imported for its samples
@@ -37,7 +37,7 @@ FORMS = [
 
 @pytest.fixture(scope="module")
 def lines() -> Iterator[dict[str, str]]:
-    """One line per operation, printed at the end."""
+    """Collect one line per operation, and print them at the end."""
     found: dict[str, str] = {}
     yield found
     print(f"\n{'operation':24} {'samples':>7} {'elements':>8}  {'first order':>11}  {'second order':>12}")
@@ -48,19 +48,19 @@ def lines() -> Iterator[dict[str, str]]:
 
 
 class Case(Protocol):
-    """One way to call one operation, as a function of the arrays that want a gradient."""
+    """Call of an operation, as a function of the arrays that want a gradient."""
 
     arrays: list[np.ndarray]
 
     def run(self, leaves: list[mt.Tensor]) -> mt.Tensor:
-        """The result for these leaves; in place, a copy of the target is overwritten."""
+        """Return the result for these leaves; in place, a copy of the target is overwritten."""
 
     def reference(self, *moved: np.ndarray) -> np.ndarray:
-        """What it should give, in plain numpy."""
+        """Return the expected result, by plain numpy."""
 
 
 class RowCase:
-    """A case made of a sample, whose arrays are the row's operands."""
+    """Case made from a sample, whose arrays are the row's operands."""
 
     def __init__(self, row: Row, in_place: bool, given: Sample) -> None:
         self.row, self.in_place, self.given = row, in_place, given
@@ -93,17 +93,17 @@ class RowCase:
         return np.asarray(self.given.reference(*arrays), np.float64)
 
     def writes_a_float(self) -> bool:
-        """Whether the target may want a gradient, or would if it had one that is known."""
+        """True if the target may want a gradient, or would if it had a known one."""
         refused = self.row.rules.get(self.row.target, "").startswith("no_slope")
         return self.target in self.places or (refused and self.given.arrays[self.target].dtype.kind == "f")
 
     def fits(self) -> bool:
-        """Whether the result has the shape of the target, as it must in place."""
+        """True if the result has the shape of the target, as it must in place."""
         return self.reference(*self.arrays).shape == self.given.arrays[self.target].shape
 
 
 class IndexedCase:
-    """A case with its own way to call the operation; the first array is what in place overwrites."""
+    """Case with a call of its operation; in place overwrites the first array."""
 
     def __init__(self, given: samples_indexed.Case, in_place: bool) -> None:
         self.given, self.in_place, self.arrays = given, in_place, list(given.arrays)
@@ -120,7 +120,7 @@ class IndexedCase:
 
 
 def cases(name: str, form: str) -> list[Case]:
-    """Every way to call the operation for which there is a sample."""
+    """Return every case of the operation."""
     row, in_place = ROWS[name], form == "in place"
     samples = [given for given in SAMPLES if given.name == name]
     if name in RANDOM:
@@ -135,14 +135,14 @@ def cases(name: str, form: str) -> list[Case]:
 
 
 def gradients(case: Case, arrays: list[np.ndarray], start: np.ndarray) -> list[np.ndarray]:
-    """What backward says, from the gradient ``start``."""
+    """Return the gradients of backward from ``start``."""
     leaves = [leaf_like(array) for array in arrays]
     found = mt.grad(case.run(leaves), leaves, mt.to_tensor(start), allow_unused=True)
     return [np.zeros(a.shape) if g is None else g.numpy() for a, g in zip(arrays, found, strict=True)]
 
 
 def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> list[np.ndarray]:
-    """The gradient of the gradients' sum weighted by ``inner``, for the inputs and for ``start``."""
+    """Return the gradient of the gradients' sum weighted by ``inner``, for the inputs and for ``start``."""
     leaves, begin = [leaf_like(array) for array in case.arrays], leaf_like(start)
     first = mt.grad(case.run(leaves), leaves, begin, allow_unused=True, create_graph=True)
     wanted = [(g, mt.to_tensor(w)) for g, w in zip(first, inner, strict=True) if g is not None and not g.stop_gradient]
@@ -154,7 +154,7 @@ def second_gradients(case: Case, start: np.ndarray, inner: list[np.ndarray]) -> 
 
 
 def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
-    """The largest relative error where differences say something (at an infinity they do not), and of how many."""
+    """Return the largest relative error where differences are finite, and their number."""
     largest, count = 0.0, 0
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
@@ -167,7 +167,7 @@ def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
 
 @cache
 def expected(name: str, form: str, number: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """The first and the second order of a case, by differences: found once, on the host, for all devices."""
+    """Return both orders of a case by differences, computed once on the host for all devices."""
     with on_the_host():
         case = cases(name, form)[number]
         start, inner = starts(case)
@@ -183,7 +183,7 @@ def expected(name: str, form: str, number: int) -> tuple[list[np.ndarray], list[
 
 
 def starts(case: Case) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The gradient that backward starts from, and the weights of the gradients that it gives."""
+    """Return the gradient that backward starts from, and weights for its results."""
     start = np.asarray(weights(case.reference(*case.arrays).shape))
     return start, [np.asarray(weights(a.shape) * 0.5 + 0.2) for a in case.arrays]
 
@@ -214,7 +214,7 @@ def test_gradients(name: str, form: str, lines: dict[str, str]) -> None:
 
 
 def test_a_wrong_rule_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second derivative of a rule that is right on arrays and takes its input for a constant on tensors."""
+    """The second derivative is wrong if a rule, though right on arrays, treats its input as a constant."""
     case = cases("sin", "normal")[0]
     start = weights(case.reference(*case.arrays).shape)
     right = second_gradients(case, start, [np.ones(a.shape) for a in case.arrays])

@@ -54,7 +54,7 @@ def test_a_hook_on_a_view_belongs_to_the_views_own_value():
     view = x[0:1]
     x.register_hook(noting(whole))
     view.register_hook(noting(part))
-    x.scale_(3.0)  # the view's old value leads nowhere now
+    x.scale_(3.0)  # the view's old value is not part of the result
     (x * 2).sum().backward()
     assert whole == [[6, 6]] and part == []
 
@@ -273,7 +273,7 @@ def test_a_leaf_that_a_hook_changes_does_not_silently_lose_a_gradient(first, cha
             change(x)
 
     u.register_hook(hook)
-    # The operand that is named last is gone through first.
+    # Backward visits the last operand first.
     loss = (x * 2 + u).sum() if first else (u + x * 2).sum()
     with pytest.raises(
         RuntimeError, match="changed the shape or dtype of a leaf while its gradient was being computed"

@@ -1,7 +1,7 @@
-"""What the counters say of the host is what the process really uses, and a long training holds no more and more of it.
+"""The counters of the host equal the memory of the process, and a long training does not leak.
 
-Each program runs in a process of its own (``tests/engine/experiments.py``). Ours count tensors and the big buffers that
-are kept for the next; the others count all that there is, so a little more.
+Each program runs in a new process (``tests/engine/experiments.py``). Our counters include tensors and the big buffers
+kept for reuse; the others count all memory, so a little more.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.cpu_only
 
 MIB = 1 << 20
 
-#: So that the C library asks the system for each large piece and gives it back at once, as it would by default for the
-#: largest; that the system counts in small pages; and that BLAS has the buffers of one thread.
+#: The C library requests and releases each large piece at once, as it does by default for the largest; the system
+#: counts in small pages; and BLAS has the buffers of one thread.
 FIXED = {
     "MALLOC_MMAP_THRESHOLD_": "131072",
     "MALLOC_TRIM_THRESHOLD_": "131072",
@@ -33,7 +33,7 @@ FIXED = {
 
 @functools.cache
 def printed(*arguments: str) -> list[list]:
-    """What the program prints in a fresh process."""
+    """Return the output of the program in a fresh process."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.engine.experiments", *arguments],
         cwd=Path(__file__).parents[2],
@@ -47,7 +47,7 @@ def printed(*arguments: str) -> list[list]:
 
 
 def expect_close(ours: int, theirs: int, most: int, what: str) -> None:
-    """The two differ by 2 % at most; where little is left, by 2 % of the most that there was."""
+    """Assert that two counts differ by at most 2 %, or by 2 % of the peak if little is left."""
     assert abs(theirs - ours) <= 0.02 * (ours if ours > MIB else most), f"{what}: {ours} counted, {theirs} used"
 
 

@@ -1,4 +1,4 @@
-"""Data that no tensor can be made of, and views that are larger than any memory: refused or made at once."""
+"""Invalid data is refused at once, and views larger than any memory take none."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_view_larger_than_any_memory_takes_none():
 
 
 def test_scale_gives_no_negative_zero():
-    """Paddle adds the bias also where it is 0."""
+    """Paddle adds the bias even if it is 0."""
     for x in (mt.to_tensor([0.0, 2.0]), mt.to_tensor(0.0), mt.to_tensor([0.0], dtype="float64")):
         assert str(mt.scale(x, -1.0).numpy().reshape(-1)[0]) == "0.0"
         assert str(x.scale_(-1.0).numpy().reshape(-1)[0]) == "0.0"
