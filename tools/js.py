@@ -40,7 +40,7 @@ def commands(job: str) -> dict[str, list[str]]:
             "eslint": [tool["eslint"], "--max-warnings=0", *scripts],
             "prettier": [tool["prettier"], "--check", "--log-level=warn", *files],
             "tsc": [tool["tsc"], "--project", "."],
-            "unit tests": ["--no-warnings", "--test", *tests],
+            "unit tests": ["--no-warnings", "--test", "--test-timeout=60000", *tests],
             "bundles": ["tools/bundle.js", "--check"],
         },
         "format": {

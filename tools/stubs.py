@@ -34,10 +34,10 @@ MODULES = (
     "minitensor.torch.nn",
     "minitensor.torch.nn.functional",
 )
-#: The names that annotations in a stub may use; an annotation with another name becomes Any.
 FROM_TYPING = "from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence\nfrom typing import Any"
 #: Methods differ from those that the class of the engine declares, and functions of Paddle have names of builtins.
 FOR_MYPY = ('# mypy: disable-error-code="override,misc,assignment,no-redef,valid-type"', "")
+#: The names that annotations in a stub may use; an annotation with another name becomes Any.
 KNOWN = {
     *("Any", "Callable", "Iterable", "Iterator", "Mapping", "Sequence", "Tensor", "np", "ndarray"),
     *(name for name, value in vars(builtins).items() if isinstance(value, type)),
@@ -107,21 +107,18 @@ def _defines(file: Path, name: str) -> bool:
 def _members(tensor: type) -> Iterator[str]:
     """Yield the declarations of the methods and properties of ``Tensor``."""
     names = {name for each in tensor.__mro__[:-1] for name in vars(each)}
-    properties = {name for name in names if isinstance(inspect.getattr_static(tensor, name), property)}
-    for name in sorted(names):
-        if name.startswith("_") and not (name.startswith("__") and callable(getattr(tensor, name))):
+    for name in sorted(names - set(vars(object))):
+        if name.startswith("_") and not name.startswith("__"):
             continue
-        value = inspect.getattr_static(tensor, name)
-        if not callable(value) and name not in properties:
-            value = getattr(tensor, name, None)  # compiled at the first access
-        if name in properties:
+        declared = inspect.getattr_static(tensor, name)
+        value = getattr(tensor, name, None)  # compiles the method of an operation; None for a name that is left out
+        if isinstance(declared, property):
             yield f"@property\n    def {name}(self) -> Any: ..."
-            if value.fset is not None:
+            if declared.fset is not None:
                 yield f"@{name}.setter\n    def {name}(self, value: Any) -> None: ..."
-        elif isinstance(value, (staticmethod, classmethod)):
-            kind = type(value).__name__
-            yield f"@{kind}\n    {_function(name, value.__func__, names)}"
-        elif not isinstance(getattr(object, name, None), type(object.__init__)) and callable(value):
+        elif isinstance(declared, (staticmethod, classmethod)):
+            yield f"@{type(declared).__name__}\n    {_function(name, declared.__func__, names)}"
+        elif callable(value):
             yield _function(name, value, names)
 
 
@@ -133,7 +130,7 @@ def _signature(value: Any) -> inspect.Signature | None:
 
 
 def _function(name: str, value: Any, shadowed: set[str]) -> str:
-    """Return the declaration of a function; annotations that use other than known names become Any."""
+    """Return the declaration of a function. A result without an annotation is a tensor, as those of operations are."""
     signature = _signature(value)
     if signature is None:
         return f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."
@@ -143,9 +140,9 @@ def _function(name: str, value: Any, shadowed: set[str]) -> str:
     ]
     if parameters and parameters[0].name in ("self", "cls"):
         parameters[0] = parameters[0].replace(annotation=inspect.Parameter.empty)
-    answer = signature.return_annotation
-    answer = _annotation("Tensor" if answer is inspect.Signature.empty else answer, shadowed)  # an operation's has none
-    text = str(signature.replace(parameters=parameters, return_annotation=answer))
+    result = signature.return_annotation
+    result = _annotation("Tensor" if result is inspect.Signature.empty else result, shadowed)
+    text = str(signature.replace(parameters=parameters, return_annotation=result))
     return f"def {name}{text}: ..."
 
 
@@ -167,7 +164,7 @@ def _default(value: Any) -> Any:
 
 
 def _annotation(written: Any, shadowed: set[str], *, given: bool = False) -> Any:
-    """Return an annotation of a stub; the object may be a tensor of the engine, without the methods of the stub."""
+    """Return an annotation for a stub, or Any if it uses an unknown name. An argument may be an engine tensor."""
     if written is inspect.Parameter.empty:
         return _Source("Any")
     text = written if isinstance(written, str) else getattr(written, "__name__", str(written))
@@ -187,7 +184,7 @@ def path_of(name: str) -> Path:
 
 
 def stale() -> list[str]:
-    """Return the modules whose stub is missing or differs from the names that they have."""
+    """Return the modules whose stub is missing or out of date."""
     there = {name: path_of(name).read_text("utf-8") if path_of(name).exists() else "" for name in MODULES}
     return [name for name, text in there.items() if text != formatted(name)]
 
