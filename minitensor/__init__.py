@@ -79,7 +79,7 @@ globals().update(
 
 
 _OPERATIONS = frozenset(operations.found_in("m"))
-_LATER = frozenset({*_OPERATIONS, *paddle.NAMES, *paddle.MODULES, "explain"})
+_LATER = frozenset({*_OPERATIONS, *paddle.NAMES, *paddle.MODULES})
 
 
 def __getattr__(name: str) -> object:
@@ -90,8 +90,6 @@ def __getattr__(name: str) -> object:
         raise missing(__name__, name, __dir__())
     if name in _OPERATIONS:
         found: object = operations.FUNCTIONS[name]
-    elif name == "explain":
-        found = paddle.explain()
     else:
         found = paddle.found(name)
     globals()[name] = found

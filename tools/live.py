@@ -37,14 +37,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import npm  # noqa: E402
+from tools import environment, npm  # noqa: E402
 from tools.npm import MissingError, cache  # noqa: E402
 
 EDITOR = ROOT / "book" / "live" / "editor.js"
 DISTRIBUTION = "https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 PATIENCE = 60  # seconds without an answer after which a host counts as unreachable
 INTERPRETER = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-PACKAGES = ("minitensor", "memory_stage", "book_kit")
 # Parts of them that a page does without: frameworks that it does not have, scripts that it has already, and modules
 # that only a notebook or a build of the book calls.
 NOT_IN_A_PAGE = ("memory_stage/engines/torch", "memory_stage/engines/paddle", "memory_stage/web/js")
@@ -195,7 +194,7 @@ def make_wheel(folder: Path) -> Path:
 
 def page_sources() -> list[Path]:
     """Return the files of the packages that a page needs, without schemas."""
-    found = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*"))]
+    found = [path for package in environment.PACKAGES for path in sorted((ROOT / package).rglob("*"))]
     found = [path for path in found if path.suffix in (".py", ".json") and not path.name.endswith(".schema.json")]
     left_out = [ROOT / folder for folder in NOT_IN_A_PAGE]
     return [path for path in found if not any(path.is_relative_to(folder) for folder in left_out)]

@@ -1,3 +1,10 @@
 """The libraries that the book compares, and how their names are written."""
 
-NAMES = {"torch": "PyTorch", "paddle": "Paddle", "numpy": "NumPy", "cupy": "CuPy", "minitensor": "minitensor"}
+NAMES = {
+    "minitensor": "minitensor",
+    "paddle": "Paddle",
+    "torch": "PyTorch",
+    "numpy": "NumPy",
+    "jax": "JAX",
+    "cupy": "CuPy",
+}

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import minitensor as mt
+from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS, STARTS, NameRow
 
 #: In place of an answer, if the cell raised an error before it had one.
 NOTHING = "nothing"
-TITLES = {"minitensor": "minitensor", "paddle": "Paddle", "torch": "PyTorch", "numpy": "NumPy", "jax": "JAX"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def recorded(facts: Path) -> dict[str, dict[str, CellAnswer]]:
     """
     record = json.loads((facts / "names.json").read_text(encoding="utf-8"))
     found: dict[str, dict[str, CellAnswer]] = {}
-    for title, library in ((f"{TITLES[each['library']]} {each['version']}", each) for each in record.values()):
+    for title, library in ((f"{NAMES[each['library']]} {each['version']}", each) for each in record.values()):
         name, answers = library["library"], library["answers"]
         if answers["the start"]["program"] != STARTS[name]:
             raise ValueError(f"facts/names.json: what runs before the cells of {title} has changed; record it again")
@@ -89,7 +89,7 @@ def key(row: NameRow) -> str:
 def answers(row: NameRow, records: dict[str, dict[str, CellAnswer]]) -> dict[str, CellAnswer]:
     """Return the answers of each library that has a name for the row, minitensor first."""
     found = {"minitensor": run(row)} if "minitensor" in row.cells else {}
-    for name in list(TITLES.values())[1:]:
+    for name in list(NAMES.values())[1:]:
         for title in sorted(records):
             if title.startswith(f"{name} ") and key(row) in records[title]:
                 found[title] = records[title][key(row)]
@@ -132,7 +132,7 @@ def names_table(section: str) -> str:
     rows = [row for row in ROWS if row.section == section]
     others = [name for name in ("torch", "numpy", "jax") if any(name in row.cells for row in rows)]
     lines = ((row.what + _number(row), _both(row), *(_code(row.shown(name)) for name in others)) for row in rows)
-    return markdown(("", "minitensor and Paddle", *(TITLES[name] for name in others)), lines)
+    return markdown(("", "minitensor and Paddle", *(NAMES[name] for name in others)), lines)
 
 
 def _both(row: NameRow) -> str:

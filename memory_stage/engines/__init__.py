@@ -7,7 +7,4 @@
 
 An engine more is a module more beside them: nothing in :mod:`~memory_stage.model`,
 :mod:`~memory_stage.sentences` or :mod:`~memory_stage.recorder` knows which of them answers.
-
-May import: all that stands below ``stage``, and ``stage.cells``; a framework, once the program has. The engines of two
-frameworks know nothing of each other.
 """

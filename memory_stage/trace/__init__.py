@@ -1,4 +1,1 @@
-"""The recorded trace: its schema, the check of it, and the numbers and texts it consists of.
-
-May import: nothing above it in the package.
-"""
+"""The recorded trace: its schema, the check of it, and the numbers and texts it consists of."""

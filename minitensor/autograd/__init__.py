@@ -3,8 +3,6 @@
 * :func:`grad` and :func:`backward`: gradients as results, and from several tensors at once.
 * :class:`PyLayer`: an operation with hand-written forward and backward functions, also in place.
 * :func:`gradcheck`: compares backward with finite differences, in the first and the second order.
-
-May import: ``engine``.
 """
 
 from minitensor.engine.autograd import PyLayer, PyLayerContext, backward, grad, gradcheck

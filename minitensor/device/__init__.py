@@ -1,7 +1,4 @@
-"""Choose a device and count its memory, under Paddle's names.
-
-May import: ``engine``.
-"""
+"""Choose a device and count its memory, under Paddle's names."""
 
 from minitensor.device import cpu, cuda
 from minitensor.engine.device.memory_error import OutOfMemoryError

@@ -8,7 +8,6 @@ A program starts it with :func:`init_parallel_env`. Before that, this package do
 * :func:`average_gradients` makes the ranks train one network; :func:`check_equal` checks that they do.
 
 Every wait for another rank has a timeout; then an error names the ranks that are missing.
-May import: all that stands below ``networks``.
 """
 
 from minitensor.distributed import fleet

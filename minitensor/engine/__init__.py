@@ -2,6 +2,4 @@
 
 Other packages add Paddle's names (:mod:`minitensor.paddle`), PyTorch's names (:mod:`minitensor.torch`), layers,
 optimizers and tools.
-
-May import: nothing outside this package.
 """

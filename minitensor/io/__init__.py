@@ -1,7 +1,6 @@
 """Data sets and loaders under Paddle's names: ``from minitensor.io import DataLoader, TensorDataset``.
 
 The engine's generator draws all random numbers; ``minitensor.seed`` seeds it.
-May import: all that stands below ``io``.
 """
 
 from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset

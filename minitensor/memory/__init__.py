@@ -16,8 +16,6 @@
 
 Observing changes nothing: values, versions, lifetimes, allocated bytes and peak are the same as without it, and the
 counters of :mod:`minitensor.device` are not touched. It has no cost while nothing observes.
-
-May import: all that stands below ``memory``.
 """
 
 from minitensor.engine.device.memory_log import MemoryEvent

@@ -25,7 +25,7 @@ _VIEW_PROPERTIES = ("T",)
 def is_engines(frame: FrameType) -> bool:
     """True if ``frame`` runs code of the engine's packages or of numpy."""
     package = frame.f_globals.get("__package__")
-    return isinstance(package, str) and package.partition(".")[0] in {*of_engine.own, "numpy"}
+    return isinstance(package, str) and (of_engine[package] or package.partition(".")[0] == "numpy")
 
 
 #: Packages that call operations for a line of the program, and the names of such callers.

@@ -1,7 +1,6 @@
 """Neural networks under Paddle's names: layers, functions, initializers. Each is loaded when it is first looked up.
 
 A layer is parameters and a call; operations compute, save and count.
-May import: all that stands below ``nn``.
 """
 
 import importlib

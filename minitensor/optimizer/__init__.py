@@ -1,7 +1,4 @@
-"""Optimizers under Paddle's names. They write parameters in place, and each write is counted.
-
-May import: the ground files, ``device``, ``core``, ``kernels``, ``saving``.
-"""
+"""Optimizers under Paddle's names. They write parameters in place, and each write is counted."""
 
 from minitensor.optimizer import lr
 from minitensor.optimizer.adam import Adam, AdamW

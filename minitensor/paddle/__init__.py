@@ -2,8 +2,6 @@
 
 With them ``import minitensor as paddle`` runs programs written for Paddle's dynamic graph. Names with another meaning
 in other libraries are listed in :mod:`minitensor.paddle.names`, the source of appendix C.
-
-May import: all that stands below ``autograd``.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import importlib
 
 #: The modules of the names that ``minitensor`` loads at the first access.
 _DEFINED = {
+    "memory_stage.explanation.minitensor": ("explain",),
     "minitensor.engine.sharing.foreign_writes": ("check_foreign_writes",),
     "minitensor.nn.parameter": ("ParamAttr", "create_parameter"),
     "minitensor.paddle.files": ("load", "save"),
@@ -24,21 +23,17 @@ MODULES = ("autograd", "distributed", "io", "memory", "optimizer", "vision")
 
 
 def found(name: str) -> object:
-    """Return the object for a name in :data:`NAMES` or :data:`MODULES`."""
-    if name in MODULES:
-        return importlib.import_module(f"minitensor.{name}")
-    return getattr(importlib.import_module(NAMES[name]), name)
-
-
-def explain() -> object:
-    """Return the function ``explain`` of the package memory-stage, which reports the in-place operations of a program.
+    """Return the object for a name in :data:`NAMES` or :data:`MODULES`.
 
     Raises:
-        ImportError: if that package is not installed.
+        ImportError: if the name is defined in the package memory-stage, which is not installed.
     """
+    if name in MODULES:
+        return importlib.import_module(f"minitensor.{name}")
     try:
-        return importlib.import_module("memory_stage.explanation.minitensor").explain
+        module = importlib.import_module(NAMES[name])
     except ModuleNotFoundError as error:
         if error.name != "memory_stage":
             raise
-        raise ImportError("minitensor.explain needs the package memory-stage: pip install memory-stage") from None
+        raise ImportError(f"minitensor.{name} needs the package memory-stage: pip install memory-stage") from None
+    return getattr(module, name)

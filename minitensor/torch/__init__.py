@@ -5,8 +5,6 @@ Names, meanings, errors and texts are PyTorch's: ``+=`` writes in place, ``split
 vocabulary is one of the engine's under other names. If an operator gets both kinds, the left operand's kind wins. A
 method returns tensors of its tensor's kind, a function those of its vocabulary. A missing name raises an AttributeError
 that suggests the nearest name.
-
-May import: all that stands below ``torch``.
 """
 
 import math as _math

@@ -1,7 +1,6 @@
 """Transforms of pictures as tensors, like ``paddle.vision.transforms`` and ``torchvision.transforms``, also in place.
 
 There are no downloads and no pretrained models.
-May import: all that stands below ``vision``.
 """
 
 import importlib

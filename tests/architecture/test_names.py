@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tools.build import ROOT
+from tools.environment import PACKAGES
 
-PACKAGES = ("minitensor", "memory_stage", "book_kit", "tools", "_ext", "benchmarks")
+FOLDERS = (*PACKAGES, "tools", "_ext", "benchmarks")
 
 #: Classes that Paddle and PyTorch name alike: one for each framework.
 OF_BOTH_FRAMEWORKS = {
@@ -149,7 +150,7 @@ Classes = list[tuple[str, list[str]]]
 @cache
 def sources() -> dict[str, Classes]:
     """Return the classes of each file of the packages, by its path."""
-    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    paths = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): classes(path.read_text("utf-8")) for path in paths}
 
 

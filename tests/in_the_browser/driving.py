@@ -16,7 +16,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from tools import live, serve
+from tools import environment, live, serve
 
 ROOT = live.ROOT
 #: What tests ask of pytest is the same there; these have no compiled part.
@@ -87,7 +87,7 @@ def pack(folder: Path) -> None:
         for file in sorted({file for pattern in NEEDED for file in ROOT.glob(pattern)}):
             if file.is_file() and "__pycache__" not in file.parts:
                 packed.write(file, file.relative_to(ROOT))
-        every = {file for package in live.PACKAGES for file in (ROOT / package).rglob("*.*")}
+        every = {file for package in environment.PACKAGES for file in (ROOT / package).rglob("*.*")}
         for file in sorted(every - {*live.page_sources()}):
             if "__pycache__" not in file.parts:
                 packed.write(file, Path("rest") / file.relative_to(ROOT))

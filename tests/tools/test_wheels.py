@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from tools.build import ROOT
+from tools.environment import PACKAGES
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-PACKAGES = ("minitensor", "memory_stage", "book_kit")
 
 #: numpy and further libraries. Without `site`, the editable installs in there are not found.
 LIBRARIES = sysconfig.get_paths()["purelib"]

@@ -1,7 +1,4 @@
-"""Answer the questions of the recorder for minitensor.
-
-May import: ``minitensor``, and the protocol in ``engines``.
-"""
+"""Answer the questions of the recorder for minitensor."""
 
 from minitensor.engine.core.storage import of_engine
 

@@ -22,7 +22,7 @@ from memory_stage.engines.protocol import Block, Copied, Fate, Layout, Look, Rol
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
 from minitensor.engine.core.regions import address
-from minitensor.engine.core.storage import Storage, of_engine, write_that_made
+from minitensor.engine.core.storage import Storage, write_that_made
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array, restrided
 from minitensor.engine.device.counters import cpu_meter
@@ -36,6 +36,7 @@ from minitensor.engine.saved.patches import Patch
 from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right, version_saved
 from minitensor.engine.sharing import numpy_memory
 from minitensor.engine.table import ROWS
+from minitensor.memory.source_lines import is_engines
 from minitensor.optimizer.optimizer import Optimizer
 
 _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
@@ -187,7 +188,7 @@ class MinitensorEngine:
 
     def is_inside(self, frame: FrameType) -> bool:
         """This package's, or numpy's."""
-        return str(frame.f_globals.get("__package__")).partition(".")[0] in {*of_engine.own, "numpy"}
+        return is_engines(frame)
 
     def array(self, x: Tensor) -> np.ndarray:
         """As it lies."""

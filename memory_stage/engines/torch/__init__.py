@@ -1,4 +1,4 @@
 """Answer the questions of the recorder for PyTorch, from its function calls, its graph nodes and its allocator.
 
-May import: ``trace``, and the protocol in ``engines``. PyTorch is imported only after the program has imported it.
+PyTorch is imported only after the program has imported it.
 """

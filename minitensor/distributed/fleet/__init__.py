@@ -1,7 +1,4 @@
-"""``paddle.distributed.fleet``: only :mod:`~minitensor.distributed.fleet.utils`, which needs no other process.
-
-May import: all that stands below ``distributed``.
-"""
+"""``paddle.distributed.fleet``: only :mod:`~minitensor.distributed.fleet.utils`, which needs no other process."""
 
 from minitensor.distributed.fleet import utils
 

@@ -5,7 +5,6 @@
 * :func:`gradcheck`: compares backward with finite differences, in the first and the second order.
 
 This package also registers the gradient rules on tensors, so that second derivatives are made of operations.
-May import: all that stands below ``autograd``.
 """
 
 from minitensor.engine.autograd.context import PyLayerContext

@@ -1,4 +1,1 @@
-"""New tensors: from data, from constants, at random, or moved to another device. Each is on a new storage.
-
-May import: the ground files, ``device``, ``core``, ``kernels``.
-"""
+"""New tensors: from data, from constants, at random, or moved to another device. Each is on a new storage."""

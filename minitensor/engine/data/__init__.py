@@ -2,5 +2,4 @@
 
 A batch is a copy of its samples unless views are requested. Loaders record nothing and change no mode, so leaving a
 loop over a loader early does not change grad mode.
-May import: the ground files, ``core``, ``views``.
 """

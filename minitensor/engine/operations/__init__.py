@@ -1,7 +1,4 @@
-"""Functions generated from the derivative table: normal, in place and backward, each compiled on first use.
-
-May import: the ground files, ``device``, ``core``, ``kernels``, ``table``, ``creation``, ``saving``.
-"""
+"""Functions generated from the derivative table: normal, in place and backward, each compiled on first use."""
 
 from minitensor.engine.operations.compiling import FUNCTIONS, source
 from minitensor.engine.operations.methods import Method, found_in

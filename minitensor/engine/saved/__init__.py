@@ -1,4 +1,1 @@
-"""Saved tensors: the memory that backward needs, and how writes preserve its bytes or report them lost.
-
-May import: the ground files, ``device``, ``core``, ``kernels``.
-"""
+"""Saved tensors: the memory that backward needs, and how writes preserve its bytes or report them lost."""

@@ -1,4 +1,1 @@
-"""Memory shared with numpy and, by DLPack, with other libraries, and detection of writes from outside the engine.
-
-May import: the ground files, ``device``, ``core``, ``saving``.
-"""
+"""Memory shared with numpy and, by DLPack, with other libraries, and detection of writes from outside the engine."""

@@ -13,8 +13,6 @@ if a later write makes the saved value stale. Nothing about safety is written an
 
 Rules ignore broadcasting: after a rule, the engine sums the gradient to the shape of its input. The names of functions
 in a rule are operations of the table, or helpers: see :mod:`minitensor.engine.operations.rules`.
-
-May import: ``kernels``.
 """
 
 from minitensor.engine.table import (

@@ -1,4 +1,1 @@
-"""Views: tensors that share a storage by part, shape or index, and in-place changes that write no elements.
-
-May import: all that stands below ``views``.
-"""
+"""Views: tensors that share a storage by part, shape or index, and in-place changes that write no elements."""

@@ -1,7 +1,6 @@
 """``torch.autograd``: backward, ``grad``, grad modes and the search for the operation that caused an error.
 
 Backward itself is the engine's; this package adds PyTorch's arguments, errors and words.
-May import: all that stands below ``torch``, and its tensors.
 """
 
 from minitensor.torch.autograd import function, functional

@@ -1,7 +1,6 @@
 """``torch.nn``: modules, losses and their functions.
 
 Layers compute with the functions of :mod:`minitensor.engine.layers`; their parameters start with PyTorch's numbers.
-May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 
 from minitensor.torch.errors import missing_in

@@ -1,7 +1,6 @@
 """``torch.optim``: optimizers that write the parameters in place, and schedules of their learning rates.
 
 Every step is one versioned write of each parameter, as an operation's is.
-May import: all that stands below ``torch``, its tensors, ``torch.nn`` and ``torch.autograd``.
 """
 
 from minitensor.torch.errors import missing_in

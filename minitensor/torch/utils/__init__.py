@@ -1,7 +1,6 @@
 """``torch.utils``: gradient checkpointing, and data in batches.
 
 A seed gives PyTorch's order of samples; a batch is a copy of its samples unless views are requested.
-May import: all that stands below ``torch``, its tensors, and ``torch.autograd``.
 """
 
 from minitensor.torch.errors import missing_in

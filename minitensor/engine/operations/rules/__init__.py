@@ -4,6 +4,4 @@ A rule is one line, such as ``g * cos(x)``. ``backward()`` runs it on arrays, an
 tensors, which records the operations in it. So every name in a rule has two meanings: an operation of the table is its
 function on arrays or the operation itself; the few helpers are written twice, in
 :mod:`minitensor.engine.operations.rules.on_arrays` and :mod:`minitensor.engine.autograd.rules.on_tensors`.
-
-May import: ``device``, ``kernels``, ``table``.
 """
