@@ -1,10 +1,10 @@
-"""What the recorder asks of an engine, and who answers.
+"""Engines: answers to the recorder's questions about tensors of minitensor, PyTorch and Paddle.
 
-* :mod:`~memory_stage.engines.protocol` is the protocol: every question, and nothing else is asked.
-* :mod:`~memory_stage.engines.minitensor.engine` answers for this package's own tensors, in both vocabularies.
-* :mod:`~memory_stage.engines.router` is what the recorder asks: it passes each question on to the engine of what
-  is asked about, and takes in the engine of a framework once the program has imported it.
+* :mod:`~memory_stage.engines.protocol` declares every question. The recorder asks no other.
+* :mod:`~memory_stage.engines.minitensor.engine` answers for minitensor's tensors, in both vocabularies.
+* :mod:`~memory_stage.engines.router` passes each question to the engine of the tensor, storage or node in it, and adds
+  the engine of a framework once the program has imported the framework.
 
-An engine more is a module more beside them: nothing in :mod:`~memory_stage.model`,
-:mod:`~memory_stage.sentences` or :mod:`~memory_stage.recorder` knows which of them answers.
+To add an engine, add a module beside them: :mod:`~memory_stage.model`, :mod:`~memory_stage.sentences` and
+:mod:`~memory_stage.recorder` do not depend on a single engine.
 """
