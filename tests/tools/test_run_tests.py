@@ -23,9 +23,7 @@ BARE = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 @pytest.fixture
 def project(tmp_path):
     """Return a function that writes files of tests to a separate project with the same tools, and runs them."""
-    (tmp_path / "tools").mkdir()
-    for name in ("run_tests", "taking_turns", "build", "live", "npm"):
-        shutil.copyfile(ROOT / "tools" / f"{name}.py", tmp_path / "tools" / f"{name}.py")
+    shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\n')
     (tmp_path / "tests").mkdir()
 
