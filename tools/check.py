@@ -66,7 +66,7 @@ def end(looking: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
     """Wait for steps, print the output of those that failed, and return their names."""
     failed = []
     for step, process in looking.items():
-        output, _ = process.communicate()
+        output = output_of(process, step, began)
         outcome = "failed" if process.returncode else "well"
         if output.startswith("skipped: "):
             outcome = output.strip()
@@ -75,6 +75,15 @@ def end(looking: dict[str, subprocess.Popen[str]], began: float) -> list[str]:
             print(output, flush=True)
             failed.append(step)
     return failed
+
+
+def output_of(process: subprocess.Popen[str], step: str, began: float) -> str:
+    """Wait for a step and return its output; print a line every half minute while it runs."""
+    while True:
+        try:
+            return process.communicate(timeout=run_tests.EVERY)[0]
+        except subprocess.TimeoutExpired:
+            print(f"after {time.perf_counter() - began:.0f} s: {step} is running", flush=True)
 
 
 def command(name: str, *arguments: str) -> list[str]:

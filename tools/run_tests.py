@@ -1,11 +1,12 @@
 """Run the tests on several processes, the longest first: the last step of `make test`.
 
-    python tools/run_tests.py [-j PROCESSES] [--record] [path ...] [-- options of pytest]
+    python tools/run_tests.py [-j PROCESSES] [--every SECONDS] [--record] [path ...] [-- options of pytest]
 
 Each process is a pytest that receives one file after another (or a share of a long one) and collects only that. With
 pytest-xdist, each process would collect all tests and, because they are many and short, spend as long on messages as
 on the tests. A process starts a browser once and keeps it. The book is built at the start, while the tests that do
 not need it run. There is one process more than cores, because a test of a page sometimes waits for the page.
+Every half minute a line lists the files that are running and for how long.
 
 `tests/longest.txt` lists the files that take long; `--record` writes it again.
 """
@@ -35,6 +36,8 @@ from tools import build  # noqa: E402
 from tools.taking_turns import CONNECTION, NOW, SHARED, Unit  # noqa: E402
 
 LONGEST = ROOT / "tests" / "longest.txt"
+EVERY = 30  # seconds between two lines that list the running files
+POLL = 0.2  # seconds between two looks at the process that builds the book
 SHARE = 30  # seconds: a file that takes longer is divided into shares
 RECORDED = 3  # seconds: a file that takes less is not listed
 NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # they run after the book is built
@@ -51,6 +54,7 @@ class Process:
     output: Path | None = None
     now: Path | None = None
     unit: Unit | None = None  # the one that it runs
+    since: float = field(default_factory=time.perf_counter)  # when it started, or received its unit
     done: bool = False
     waiting: bool = False
 
@@ -62,6 +66,7 @@ class Run:
     folder: Path
     units: list[Unit]
     options: Sequence[str]
+    every: float = EVERY
     processes: list[Process] = field(default_factory=list)
     builder: Process | None = None
     counts: Counter[str] = field(default_factory=Counter)
@@ -109,13 +114,18 @@ class Run:
         (self.folder / "building").write_text(outcome)
 
     def distribute(self) -> None:
-        """Assign units until all are done or no process is left."""
+        """Assign units until all are done or no process is left; regularly print what is running."""
+        began = last = time.perf_counter()
         while any(not process.done for process in self.processes) or self.builder:
+            left = max(0.0, last + self.every - time.perf_counter())
             open_ones = [process.connection for process in self.processes if not process.done]
-            if not open_ones and self.builder:
-                self.builder.popen.wait()
-            for ready in wait(open_ones, timeout=0.2 if self.builder else None):
+            if not open_ones:
+                time.sleep(min(POLL, left))
+            for ready in wait(open_ones, timeout=min(POLL, left) if self.builder else left):
                 self.receive(next(process for process in self.processes if process.connection is ready))
+            if time.perf_counter() >= last + self.every:
+                last = time.perf_counter()
+                log(f"after {last - began:.0f} s: {self.running(last)}")
             if self.builder and self.builder.popen.poll() is not None:
                 self.note_book("failed" if self.builder.popen.returncode else "done")
                 log(f"the book is {'not ' if self.builder.popen.returncode else ''}built")
@@ -125,6 +135,13 @@ class Run:
                 if process.waiting:
                     self.assign(process)
         self.lost += [f"{path} was not run: no process was left." for path, _, _ in self.units]
+
+    def running(self, now: float) -> str:
+        """Return the units that are running and for how long, the longest first, and the number of the others."""
+        busy = [each for each in (*self.processes, self.builder) if each and not each.done and not each.waiting]
+        ordered = sorted(busy, key=lambda each: each.since)
+        lines = [f"{title(each.unit) if each.unit else each.name} for {now - each.since:.0f} s" for each in ordered]
+        return f"{', '.join(lines) or 'nothing runs'}; {len(self.units)} to come"
 
     def receive(self, process: Process) -> None:
         try:
@@ -137,12 +154,11 @@ class Run:
         elif kind == "failed":
             log(f"FAILED {details[0]}")
         elif kind == "ran":
-            (path, share, shares), counts, seconds = details
+            unit, counts, seconds = details
             process.unit = None
             self.counts += counts
-            self.seconds[path] += seconds
-            part = f" ({share + 1} of {shares})" if shares > 1 else ""
-            log(f"{path}{part}: {summary(counts)} in {seconds:.1f} s")
+            self.seconds[unit[0]] += seconds
+            log(f"{title(unit)}: {summary(counts)} in {seconds:.1f} s")
         elif kind == "done":
             process.done = True
             process.popen.wait()
@@ -154,7 +170,7 @@ class Run:
         if not process.waiting:
             if ready:
                 self.units.remove(ready[0])
-                process.unit = ready[0]
+                process.unit, process.since = ready[0], time.perf_counter()
             try:
                 process.connection.send(ready[0] if ready else None)
             except OSError:
@@ -183,6 +199,12 @@ class Run:
 
 def needs_the_book(path: str) -> bool:
     return path.startswith(NEED_THE_BOOK) and path not in DO_WITHOUT
+
+
+def title(unit: Unit) -> str:
+    """Return the file of a unit, with the number of the share if there are several."""
+    path, share, shares = unit
+    return f"{path} ({share + 1} of {shares})" if shares > 1 else path
 
 
 def log(line: str) -> None:
@@ -240,11 +262,12 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("paths", nargs="*", default=["tests"], help="files or folders (tests)")
     parser.add_argument("-j", "--jobs", type=int, default=cores() + 1, help="processes (one more than cores)")
+    parser.add_argument("--every", type=float, default=EVERY, help="seconds between lines on what is running (30)")
     parser.add_argument("--record", action="store_true", help="write tests/longest.txt again")
     chosen = parser.parse_args(own)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="minitensor-tests-") as folder:
-        run = Run(Path(folder), units(chosen.paths), options)
+        run = Run(Path(folder), units(chosen.paths), options, chosen.every)
         try:
             run.start(max(1, chosen.jobs))
             run.distribute()

@@ -12,6 +12,8 @@ import yaml
 from tools import changed, check
 from tools.build import ROOT
 
+print_line = print  # the real one, where a test replaces it
+
 
 def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "tools/check.py", *arguments], cwd=ROOT, capture_output=True, text=True)
@@ -35,6 +37,17 @@ def test_types_are_looked_at_beside_the_tests_and_count_with_them(monkeypatch, c
     told = capfd.readouterr().out
     assert told.index("good: well") < told.index("the tests run") < told.index("types: failed")
     assert told.splitlines()[-1] == ("failed: types, tests" if status else "failed: types")
+
+
+def test_a_step_that_takes_long_is_named_while_it_runs(monkeypatch, capfd, tmp_path):
+    """The step runs until the line about it is printed."""
+    seen = tmp_path / "seen"
+    waits = f"import pathlib, select\nwhile not pathlib.Path({str(seen)!r}).exists(): select.select([], [], [], 0.01)"
+    monkeypatch.setattr(check, "STEPS", {"long": ["python", "-c", waits]})
+    monkeypatch.setattr(check.run_tests, "EVERY", 0.05)
+    monkeypatch.setattr("builtins.print", lambda *args, **more: (seen.touch(), print_line(*args, **more)))
+    assert check.main(["long"]) == 0
+    assert re.search(r"^after \d+ s: long is running$", capfd.readouterr().out, re.MULTILINE)
 
 
 def test_tests_that_fail_fail_the_check(monkeypatch, capfd):

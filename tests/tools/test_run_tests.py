@@ -140,6 +140,22 @@ def test_a_test_that_hangs_is_ended_and_shown_where_it_is(project, tmp_path):
     assert "7 passed" in done.stdout.splitlines()[-1]
 
 
+def test_a_line_says_regularly_which_files_are_running_and_for_how_long(project, tmp_path):
+    """Two files run until the line is there, and a third one waits for a process."""
+    waiting = "import pathlib, select\ndef test_it():\n    while not pathlib.Path('seen').exists():\n"
+    waiting += "        select.select([], [], [], 0.01)\n"
+    files = {"test_a.py": waiting, "test_b.py": waiting, "test_c.py": "def test_it(): pass\n"}
+    for name, text in files.items():
+        (tmp_path / "tests" / name).write_text(text)
+    command = [sys.executable, "tools/run_tests.py", "-j2", "--every", "0.2"]
+    with subprocess.Popen(command, cwd=tmp_path, env=BARE, stdout=subprocess.PIPE, text=True) as run:
+        both = r"after \d+ s: tests/test_[ab]\.py for \d+ s, tests/test_[ab]\.py for \d+ s; 1 to come\n"
+        assert any(re.fullmatch(both, line) for line in iter(run.stdout.readline, ""))
+        (tmp_path / "seen").touch()
+        told, _ = run.communicate(timeout=300)
+    assert run.returncode == 0 and "3 passed" in told.splitlines()[-1]
+
+
 def test_what_no_process_is_left_to_run_is_named(project):
     dying = "import os\ndef test_last(): os._exit(3)\n"
     done = project({f"test_{name}.py": dying for name in "abcd"})
