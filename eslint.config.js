@@ -25,10 +25,10 @@ export default [
   },
   { files: ['tools/**'], languageOptions: { globals: globals.node } },
   // tables of cases
-  { files: ['tests/js/**'], languageOptions: { globals: globals.node }, rules: { 'max-len': 'off' } },
+  { files: ['tests/memory_stage/js/**'], languageOptions: { globals: globals.node }, rules: { 'max-len': 'off' } },
   {
     // functions that tests call in a page, loaded as classic scripts
-    files: ['tests/stage/*.js'],
+    files: ['tests/support/web/*.js'],
     languageOptions: {
       sourceType: 'script',
       globals: { memoryFigures: 'readonly', memoryStage: 'readonly', faultsOf: 'writable', noted: 'readonly' },

@@ -1,4 +1,4 @@
-"""Record in alias-programs.json.gz the results of the random programs of tests/vocabulary/aliases in PyTorch.
+"""Record in alias-programs.json.gz the results of the random programs of tests/support/vocabulary/aliases in PyTorch.
 
 python facts/alias_programs.py      in an environment that has torch
 
@@ -16,8 +16,8 @@ from pathlib import Path
 FILE = Path(__file__).with_name("alias-programs.json.gz")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.vocabulary.aliases.generator import COUNT, SEED, program  # noqa: E402
-from tests.vocabulary.aliases.running import run  # noqa: E402
+from tests.support.vocabulary.aliases.generator import COUNT, SEED, program  # noqa: E402
+from tests.support.vocabulary.aliases.running import run  # noqa: E402
 
 
 def digest() -> str:

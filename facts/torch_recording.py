@@ -25,8 +25,8 @@ if __name__ == "__main__":
     import torch
 
     from benchmarks.rows import recording
-    from tests.peers import both_engines, predicting, undisturbed
-    from tests.vocabulary.aliases.generator import program
+    from tests.support.peers import both_engines, predicting, undisturbed
+    from tests.support.vocabulary.aliases.generator import program
 
     torch.set_num_threads(1)
     counts, wrong = predicting.run(0, STALE)

@@ -26,7 +26,10 @@ PATIENCE = 120_000  # milliseconds for what a page has to do: a busy machine is 
 #: Folders and files of tests whose parameters are operations.
 NOTHING = SimpleNamespace(params={})
 PARAM = type(pytest.param())
-OF_OPERATIONS = ("tests/engine", "tests/vocabulary", "tests/conformance/test_goldens.py")
+OF_OPERATIONS = (
+    *("tests/minitensor/engine", "tests/minitensor/vocabulary"),
+    "tests/minitensor/conformance/test_goldens.py",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

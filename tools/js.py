@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools import npm  # noqa: E402
 
-UNIT_TESTS = "tests/js"
+UNIT_TESTS = "tests/memory_stage/js"
 MOST_LINES = 60  # of what a tool prints
 
 

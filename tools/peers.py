@@ -47,7 +47,7 @@ class Peer:
     @property
     def tests(self) -> list[str]:
         """Return its files of tests."""
-        return sorted(glob.glob(str(ROOT / "tests" / "peers" / f"test_{self.of or self.name}_*.py")))
+        return sorted(glob.glob(str(ROOT / "tests" / "memory_stage" / "peers" / f"test_{self.of or self.name}_*.py")))
 
 
 PEERS = {

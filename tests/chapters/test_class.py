@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from tests.chapters.chapter import ROOT, Chapter
+from tests.support.chapters.chapter import ROOT, Chapter
 
 PARTS = json.loads((ROOT / "book" / "class.json").read_text(encoding="utf-8"))["parts"]
 SHOWN = [(part["page"].split("/")[-1], *shown) for part in PARTS for each in part["show"] for shown in each.items()]

@@ -10,7 +10,7 @@ import pytest
 
 from _ext.book_pages.exercise_cells import Exercise, exercises, lacking
 from book_kit.in_page import page_kernel
-from tests.chapters.chapter import Chapter, in_order
+from tests.support.chapters.chapter import Chapter, in_order
 from tools import live
 from tools.build import ROOT
 

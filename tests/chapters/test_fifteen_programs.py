@@ -17,8 +17,8 @@ from book_kit.questions.quiz import Prediction
 from memory_stage.api import Stage
 from memory_stage.recorder import record
 from minitensor.engine.device.places import current
-from tests.chapters.chapter import FOLDER, Chapter
-from tests.notebook.replay import Memory
+from tests.support.chapters.chapter import FOLDER, Chapter
+from tests.support.stage.replay import Memory
 
 PAGE = Chapter.read("fifteen_confusions")
 ONE_MORE = "One more: a step between forward and backward"

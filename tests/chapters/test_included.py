@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
+from tests.support.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
 
 sys.path.insert(0, str(ROOT / "_ext"))
 from book_pages.included import INCLUDE, lines_of, with_lines

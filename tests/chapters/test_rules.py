@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from book_kit.tables import glossary_table
-from tests.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
+from tests.support.chapters.chapter import FENCE, FOLDER, HEADER, ROOT, WORD, Chapter, appendices, guides, in_order
 
 FEWEST_WORDS, MOST_WORDS = 800, 1800
 FIRST_OF_PRACTICE = 12  # the chapters of part IV

@@ -17,7 +17,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
-from tests.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
+from tests.support.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
 from tools.build import seconds_of_pages
 from tools.taking_turns import SHARED
 

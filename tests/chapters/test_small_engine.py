@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from chapters.small_engine import judge, workshop
-from tests.chapters.chapter import FOLDER, ROOT, Chapter
+from tests.support.chapters.chapter import FOLDER, ROOT, Chapter
 
 CHAPTER = "16_an_engine_in_an_afternoon"
 CELLS = workshop.read(Chapter.read(CHAPTER).text)

@@ -15,7 +15,7 @@ from memory_stage.__main__ import _options as _command
 from memory_stage.api import Stage
 from memory_stage.recorder.record import LIMIT
 from memory_stage.web.picture import script_source
-from tests.chapters.chapter import FOLDER, Chapter
+from tests.support.chapters.chapter import FOLDER, Chapter
 
 PAGE = Chapter.read("how_to_read_the_stage")
 TRACE = re.compile(r'<memory-stage[^>]*>\s*<script type="application/json">(.*?)</script>', re.DOTALL)

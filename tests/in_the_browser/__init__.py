@@ -1,7 +1,7 @@
 """The engine's own tests, and random programs against exact derivatives, under Python in a real browser.
 
     python -m tests.in_the_browser                       all files of tests of `files.py`, and 20,000 programs; an hour
-    python -m tests.in_the_browser tests/engine/test_views.py --programs 500
+    python -m tests.in_the_browser tests/minitensor/engine/test_views.py --programs 500
 
 Python in a page is CPython compiled to WebAssembly: its addresses and numpy's `intp` have 32 bits, there are no threads
 and no processes. What runs there are the very wheels that `tools/live.py` lays beside the pages, in a worker, in

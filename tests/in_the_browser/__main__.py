@@ -19,7 +19,7 @@ from tools import chromium, live
 
 RECORD = live.ROOT / "facts" / "in-the-browser.json"
 SEED = "in the browser"
-#: (policy, least and most statements, share of all programs), as in `tests/conformance/test_programs.py`.
+#: (policy, least and most statements, share of all programs), as in `tests/minitensor/conformance/test_programs.py`.
 PLANS = [
     ("2.6", (2, 9), 0.35),
     ("2.5", (2, 9), 0.15),

@@ -4,41 +4,45 @@ from __future__ import annotations
 
 from tools.build import ROOT
 
-FOLDERS = ("tests/engine", "tests/conformance", "tests/vocabulary", "tests/notebook")
+FOLDERS = (
+    *("tests/minitensor/engine", "tests/minitensor/conformance", "tests/minitensor/vocabulary"),
+    *("tests/memory_stage/api", "tests/memory_stage/figures", "tests/memory_stage/recorder"),
+    *("tests/memory_stage/sentences", "tests/book_kit"),
+)
 
 PROCESSES = "runs programs in processes of its own"
 SHELL = "about notebooks: IPython, its magics and widgets"
 CHECKOUT = "about files of the checkout, the book or the benchmarks"
 LEFT_OUT = {
-    "tests/conformance/test_an_operation_is_a_row.py": PROCESSES,
-    "tests/conformance/test_mutations.py": PROCESSES,
-    "tests/conformance/test_programs.py": "random programs: run by number instead, so that they are counted",
-    "tests/engine/device/test_command_line_viewer.py": PROCESSES,
-    "tests/engine/device/test_cupy_device.py": "about CuPy",
-    "tests/engine/device/test_cupy_functions.py": "about CuPy",
-    "tests/engine/test_benchmarks.py": CHECKOUT,
-    "tests/engine/test_host_memory.py": PROCESSES,
-    "tests/engine/test_interrupts.py": "interrupts by signals, which a browser does not send",
-    "tests/engine/test_memory_costs.py": CHECKOUT,
-    "tests/engine/test_own_to_a_thread.py": "about threads",
-    "tests/engine/test_threads_shared_out.py": "about threads",
-    "tests/notebook/test_awaiting.py": "about the loops of a notebook; those of a page are in test_fresh.py",
-    "tests/notebook/test_claim_tables.py": CHECKOUT,
-    "tests/notebook/test_controls.py": SHELL,
-    "tests/notebook/test_digits.py": SHELL,
-    "tests/notebook/test_error_tables.py": CHECKOUT,
-    "tests/notebook/test_expect.py": SHELL,
-    "tests/notebook/test_explain.py": SHELL,
-    "tests/notebook/test_quiz.py": SHELL,
-    "tests/notebook/test_ranks.py": "about several processes",
-    "tests/notebook/test_ranks_figure.py": "about several processes",
-    "tests/notebook/test_reference_tables.py": CHECKOUT,
-    "tests/notebook/test_stage.py": SHELL,
-    "tests/notebook/test_stage_command.py": PROCESSES,
-    "tests/notebook/test_stage_elsewhere.py": PROCESSES,
-    "tests/notebook/test_stage_still.py": "draws, which the page does itself",
-    "tests/vocabulary/test_names_tables.py": CHECKOUT,
-    "tests/vocabulary/test_refusals_table.py": CHECKOUT,
+    "tests/minitensor/conformance/test_an_operation_is_a_row.py": PROCESSES,
+    "tests/minitensor/conformance/test_mutations.py": PROCESSES,
+    "tests/minitensor/conformance/test_programs.py": "random programs: run by number instead, so that they are counted",
+    "tests/minitensor/engine/device/test_command_line_viewer.py": PROCESSES,
+    "tests/minitensor/engine/device/test_cupy_device.py": "about CuPy",
+    "tests/minitensor/engine/device/test_cupy_functions.py": "about CuPy",
+    "tests/minitensor/engine/test_benchmarks.py": CHECKOUT,
+    "tests/minitensor/engine/test_host_memory.py": PROCESSES,
+    "tests/minitensor/engine/test_interrupts.py": "interrupts by signals, which a browser does not send",
+    "tests/minitensor/engine/test_memory_costs.py": CHECKOUT,
+    "tests/minitensor/engine/test_own_to_a_thread.py": "about threads",
+    "tests/minitensor/engine/test_threads_shared_out.py": "about threads",
+    "tests/memory_stage/recorder/test_awaiting.py": "about a notebook's loops; test_fresh.py tests those of a page",
+    "tests/book_kit/test_claim_tables.py": CHECKOUT,
+    "tests/book_kit/test_controls.py": SHELL,
+    "tests/book_kit/test_digits.py": SHELL,
+    "tests/book_kit/test_error_tables.py": CHECKOUT,
+    "tests/book_kit/test_expect.py": SHELL,
+    "tests/book_kit/test_explain.py": SHELL,
+    "tests/book_kit/test_quiz.py": SHELL,
+    "tests/book_kit/test_ranks.py": "about several processes",
+    "tests/memory_stage/figures/test_ranks_figure.py": "about several processes",
+    "tests/book_kit/test_reference_tables.py": CHECKOUT,
+    "tests/memory_stage/api/test_stage.py": SHELL,
+    "tests/memory_stage/api/test_stage_command.py": PROCESSES,
+    "tests/memory_stage/web/test_stage_elsewhere.py": PROCESSES,
+    "tests/memory_stage/web/test_stage_still.py": "draws, which the page does itself",
+    "tests/minitensor/vocabulary/test_names_tables.py": CHECKOUT,
+    "tests/minitensor/vocabulary/test_refusals_table.py": CHECKOUT,
 }
 
 

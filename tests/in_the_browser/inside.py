@@ -136,7 +136,7 @@ def modules(given: str) -> str:
 
 def programs(given: str) -> str:
     """Run random programs: verdicts, and those that are wrong."""
-    from tests.conformance.programs.batch import run_batch
+    from tests.support.conformance.programs.batch import run_batch
 
     asked = json.loads(given)
     began = time.monotonic()

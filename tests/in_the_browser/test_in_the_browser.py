@@ -11,8 +11,8 @@ from tests.in_the_browser.driving import Python, python_in
 from tools import live
 
 pytestmark = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
-SHARE = ["tests/engine/test_views.py", "tests/engine/test_dtypes.py", "tests/engine/test_sharing.py"]
-SHARE += ["tests/vocabulary/test_torch_gradients.py", "tests/engine/test_copy_on_write_policies.py"]
+SHARE = [f"tests/minitensor/engine/test_{name}.py" for name in ("views", "dtypes", "sharing", "copy_on_write_policies")]
+SHARE += ["tests/minitensor/vocabulary/test_torch_gradients.py"]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_random_programs_are_right_or_refused_in_the_browser(python, policy):
 
 
 def test_a_long_history_is_freed_on_the_small_stack(python):
-    found = python.tests(paths=["tests/engine/test_depth.py"], options=["-k", "stack_there_is"])
+    found = python.tests(paths=["tests/minitensor/engine/test_depth.py"], options=["-k", "stack_there_is"])
     assert found["counts"] == {"passed": 17}, found["failed"]
 
 

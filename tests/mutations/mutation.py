@@ -20,8 +20,8 @@ class Mutation:
         old: the text that is there, once.
         new: the text that takes its place.
         sentence: what is wrong with that.
-        tests: files of tests/engine (without test_) or paths, one of which is expected to notice; ``::`` may pick a
-            test.
+        tests: files of tests/minitensor/engine (without test_) or paths, one of which is expected to notice; ``::`` may
+            pick a test.
     """
 
     name: str

@@ -23,9 +23,8 @@ from .mutation import ROOT, Mutation
 PARTS = (
     "minitensor",
     "memory_stage",
-    "tests/engine",
-    "tests/conformance",
-    "tests/vocabulary",
+    "tests/minitensor",
+    "tests/support",
     "tests/mutations",
     "tests/conftest.py",
     "facts",
@@ -48,10 +47,10 @@ QUICK = (
     *("indexed_writes", "indexed_refusals", "infinite_views", "infinite", "depth", "explain", "printing"),
 )
 CONFORMANCE = (
-    "tests/conformance/test_exhaustive.py::test_short_programs_are_right_or_refused_with_the_right_reason",
-    "tests/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.6-2to9-0]",
-    "tests/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.5-2to9-0]",
-    "tests/conformance/test_goldens.py",
+    "tests/minitensor/conformance/test_exhaustive.py::test_short_programs_are_right_or_refused_with_the_right_reason",
+    "tests/minitensor/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.6-2to9-0]",
+    "tests/minitensor/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.5-2to9-0]",
+    "tests/minitensor/conformance/test_goldens.py",
 )
 
 
@@ -124,8 +123,9 @@ class Tree:
         expected = [path(name) for name in mutation.tests]
         turns = [(tests, devices) for devices in (HOST, GPU) for tests in expected]
         if anywhere:
-            files = [f"tests/engine/test_{name}.py" for name in QUICK]
-            files += sorted(str(f.relative_to(self.folder)) for f in (self.folder / "tests/engine").rglob("test_*.py"))
+            files = [f"tests/minitensor/engine/test_{name}.py" for name in QUICK]
+            folder = self.folder / "tests/minitensor/engine"
+            files += sorted(str(file.relative_to(self.folder)) for file in folder.rglob("test_*.py"))
             others = [f for f in (*dict.fromkeys(files), *CONFORMANCE) if f not in expected]
             turns += [(tests, devices) for devices in (HOST, GPU) for tests in others]
         return [turn for turn in turns if (self.folder / turn[0].partition("::")[0]).exists()]
@@ -188,7 +188,7 @@ def write(file: Path, source: str) -> None:
 def path(tests: str) -> str:
     """``in_place::test_x`` as pytest takes it."""
     name, colons, test = tests.partition("::")
-    return tests if "/" in name else f"tests/engine/test_{name}.py{colons}{test}"
+    return tests if "/" in name else f"tests/minitensor/engine/test_{name}.py{colons}{test}"
 
 
 def _limit_memory() -> None:

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.conftest import PATIENCE
-from tests.site.editing import Stage
-from tests.site.visit import REPORT_REFUSED, Visit
+from tests.support.site.editing import Stage
+from tests.support.site.visit import REPORT_REFUSED, Visit
 from tools import build, serve
 
 ROOT = build.ROOT

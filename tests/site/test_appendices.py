@@ -12,7 +12,7 @@ import pytest
 from bs4 import BeautifulSoup, NavigableString
 from pybtex.database import parse_file
 
-from tests.chapters.chapter import appendices, guides, in_order, pages
+from tests.support.chapters.chapter import appendices, guides, in_order, pages
 from tools.build import ROOT
 
 GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))

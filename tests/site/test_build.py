@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.chapters.chapter import HEADER
+from tests.support.chapters.chapter import HEADER
 from tools import build, live
 
 ROOT = build.ROOT

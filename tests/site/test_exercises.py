@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chapters.chapter import in_order
+from tests.support.chapters.chapter import in_order
 from tools import live
 
 # How the line begins, by what the page has.

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.chapters.chapter import pages
+from tests.support.chapters.chapter import pages
 from tools import live
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, asked_for_python, needs_python
+from tests.support.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, asked_for_python, needs_python
 
 pytestmark = needs_python
 

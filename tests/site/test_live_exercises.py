@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.chapters.chapter import Chapter
 from tests.conftest import PATIENCE
-from tests.site.editing import needs_python
+from tests.support.chapters.chapter import Chapter
+from tests.support.site.editing import needs_python
 
 expect.set_options(timeout=PATIENCE)
 

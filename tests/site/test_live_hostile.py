@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.site.editing import ALIASES, Stage, needs_python
+from tests.support.site.editing import ALIASES, Stage, needs_python
 
 pytestmark = needs_python
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 
 from tests.conftest import PATIENCE
-from tests.site.editing import ALIASES, THREE, Stage, needs_python
+from tests.support.site.editing import ALIASES, THREE, Stage, needs_python
 
 pytestmark = needs_python
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.site.editing import needs_python
-from tests.site.playground import Playground
+from tests.support.site.editing import needs_python
+from tests.support.site.playground import Playground
 from tools import live
 
 PLAYGROUND = "chapters/playground.html"

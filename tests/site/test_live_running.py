@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.site.editing import ALIASES, Stage, needs_python
+from tests.support.site.editing import ALIASES, Stage, needs_python
 
 pytestmark = needs_python
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.visit import Visit
+from tests.support.site.visit import Visit
 from tools import live, serve
 
 pytestmark = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")

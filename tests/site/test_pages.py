@@ -13,8 +13,8 @@ from statistics import median
 
 import pytest
 
-from tests.chapters.chapter import pages
-from tests.site.measures import (
+from tests.support.chapters.chapter import pages
+from tests.support.site.measures import (
     FOLLOWING,
     HEIGHTS,
     LINES,
@@ -25,8 +25,8 @@ from tests.site.measures import (
     VOIDS,
     WIDTHS,
 )
-from tests.site.stage import step_to_the_end
-from tests.site.visit import Visit
+from tests.support.site.stage import step_to_the_end
+from tests.support.site.visit import Visit
 from tools.build import ROOT
 
 READ = pages()

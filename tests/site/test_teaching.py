@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from _ext.book_pages.teaching import PLAN, BuiltPage, write_class
-from tests.chapters.chapter import Chapter, in_order, pages
+from tests.support.chapters.chapter import Chapter, in_order, pages
 from tools import pack
 from tools.build import ROOT
 

@@ -83,20 +83,20 @@ def test_every_file_of_the_cross_section_and_of_the_rules_is_there():
 
 
 def test_a_test_that_has_changed_is_run_before_all_others():
-    found = changed.tests(["minitensor/engine/core/storage.py", "tests/engine/test_printing.py"])
-    assert found.chosen[0] == "tests/engine/test_printing.py"
+    found = changed.tests(["minitensor/engine/core/storage.py", "tests/minitensor/engine/test_printing.py"])
+    assert found.chosen[0] == "tests/minitensor/engine/test_printing.py"
 
 
 def test_a_file_of_the_package_brings_what_imports_it_and_what_notices_faults_in_it():
     found = changed.tests(["minitensor/engine/device/host_buffer_cache.py"])
-    assert "tests/engine/test_buffer_reuse.py" in found.chosen
+    assert "tests/minitensor/engine/test_buffer_reuse.py" in found.chosen
     assert changed.tests(["minitensor/engine/modes.py"]).chosen != ()
 
 
 def test_what_tests_share_brings_the_tests_that_share_it():
-    found = changed.tests(["tests/stage/drawing.py"])
-    shares = re.compile(r"^from tests\.stage(\.drawing import | import .*\bdrawing\b)", re.MULTILINE)
-    direct = {path for path in ROOT.glob("tests/*/test_*.py") if shares.search(path.read_text(encoding="utf-8"))}
+    found = changed.tests(["tests/support/web/drawing.py"])
+    shares = re.compile(r"^from tests\.support\.web(\.drawing import | import .*\bdrawing\b)", re.MULTILINE)
+    direct = {path for path in ROOT.glob("tests/**/test_*.py") if shares.search(path.read_text(encoding="utf-8"))}
     direct = {path.relative_to(ROOT).as_posix() for path in direct}
     assert direct and direct <= {*found.chosen, *found.left}
 
@@ -111,7 +111,7 @@ def test_what_there_is_no_time_for_is_named():
 
 
 def test_a_file_that_is_gone_or_that_no_test_is_about_brings_nothing():
-    assert changed.tests(["tests/engine/test_gone.py", "LICENSE"]) == changed.Found((), ())
+    assert changed.tests(["tests/minitensor/engine/test_gone.py", "LICENSE"]) == changed.Found((), ())
 
 
 def test_the_cross_section_is_small():

@@ -208,7 +208,8 @@ def test_files_that_are_said_to_take_long_are_there():
 
 def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
     def collected(*more: str) -> set[str]:
-        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/engine/test_in_place.py", *more]
+        file = "tests/minitensor/engine/test_in_place.py"
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", file, *more]
         told = subprocess.check_output(command, cwd=ROOT, env=BARE, text=True)
         return set(re.findall(r"^tests\S+$", told, re.MULTILINE))
 
@@ -217,6 +218,6 @@ def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
 
 
 def test_an_operation_that_there_is_not_is_refused():
-    command = [sys.executable, "-m", "pytest", "--operation", "sine", "tests/engine"]
+    command = [sys.executable, "-m", "pytest", "--operation", "sine", "tests/minitensor/engine"]
     done = subprocess.run(command, cwd=ROOT, env=BARE, capture_output=True, text=True)
     assert done.returncode == 4 and "no operation of that name" in done.stderr

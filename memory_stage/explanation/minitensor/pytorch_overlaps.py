@@ -2,7 +2,8 @@
 
 PyTorch compares the first and last addresses of two tensors, and only if the elements of both have no gaps. It accepts
 two tensors with the same cells in the same order, except in a write by index and in a scatter.
-``tests/vocabulary/test_refusals_table.py`` compares these rules with ``facts/learners.json``, group "a part of itself".
+``tests/minitensor/vocabulary/test_refusals_table.py`` compares these rules with ``facts/learners.json``, group "a part
+of itself".
 """
 
 from __future__ import annotations

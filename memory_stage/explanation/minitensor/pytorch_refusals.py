@@ -1,7 +1,7 @@
 """Find the writes that minitensor accepts and PyTorch refuses, or after which PyTorch's backward raises.
 
 PyTorch's functions save some tensors that minitensor's do not, and PyTorch refuses some overlaps. Both were recorded
-from PyTorch 2.13.0 in ``facts/learners.json``; ``tests/vocabulary/test_overwritten.py`` compares.
+from PyTorch 2.13.0 in ``facts/learners.json``; ``tests/minitensor/vocabulary/test_overwritten.py`` compares.
 """
 
 from __future__ import annotations

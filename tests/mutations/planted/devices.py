@@ -21,7 +21,7 @@ simulated(
     "The address of a view on the simulated GPU is that of its owner.",
     "return owner._block.address + _host_address(self.host) - _host_address(owner.host)",
     "return owner._block.address",
-    "tests/engine/device/test_cupy_device.py::test_memory_is_compared_by_address_on_a_device",
+    "tests/minitensor/engine/device/test_cupy_device.py::test_memory_is_compared_by_address_on_a_device",
 )  # fmt: skip
 simulated(
     "two-simulated-gpus-mix",
@@ -35,21 +35,21 @@ simulated(
     "The copy that a device makes of an operand which overlaps the output takes no device memory.",
     "        return None\n    return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory",
     "        return None\n    return None if np.may_share_memory",
-    "tests/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory",
+    "tests/minitensor/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory",
 )  # fmt: skip
 simulated(
     "mask-assigned-without-a-wait",
     "An assignment by a mask is not counted as waiting for the device.",
     "        self.gpu.transfers.waits += masks_in(at)\n        if type(value)",
     "        if type(value)",
-    "tests/engine/device/test_transfers.py::test_transfers_are_counted",
+    "tests/minitensor/engine/device/test_transfers.py::test_transfers_are_counted",
 )  # fmt: skip
 simulated(
     "overlapping-assignment-not-refused",
     "An array is assigned to a part of itself that overlaps it, which a device leaves undefined.",
     "            refuse_overlap(self.host[at], numbers)\n",
     "            pass\n",
-    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 places(
     "list-stays-on-the-operands-device",
@@ -184,19 +184,19 @@ mutation(
     "Of two values for one place, a GPU keeps whichever it likes.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
-    "tests/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_place_stays_on_every_device",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_place_stays_on_every_device",
 )  # fmt: skip
 simulated(
     "listed-places-take-what-overlaps",
     "Places that are listed by number are assigned from memory that overlaps, which a device leaves undefined.",
     "            if lists_positions(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
     "",
-    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 simulated(
     "scattered-values-may-overlap",
     "Values are added at places of the memory that they lie in, which a device leaves undefined.",
     "    refuse_overlap(array.host, np.asarray(numbers))\n",
     "",
-    "tests/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip

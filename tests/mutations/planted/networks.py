@@ -7,8 +7,8 @@ from ..mutation import mutation
 cross_entropy = partial(mutation, "minitensor/engine/layers/cross_entropy.py")
 optimizer = partial(mutation, "minitensor/optimizer/optimizer.py")
 LARGE = "large_arrays"
-FUNCTIONS = "tests/vocabulary/test_paddle_functions.py"
-OPTIMIZERS = "tests/vocabulary/test_paddle_optimizers.py"
+FUNCTIONS = "tests/minitensor/vocabulary/test_paddle_functions.py"
+OPTIMIZERS = "tests/minitensor/vocabulary/test_paddle_optimizers.py"
 
 cross_entropy(
     "right-class-gets-the-probability",

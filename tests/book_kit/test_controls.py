@@ -1,0 +1,100 @@
+"""Test the controls of a measurement: in a kernel they run it again; a page shows the recorded result."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import minitensor as mt
+from book_kit import timeline
+from book_kit.widgets import controls
+from minitensor import memory
+from tests.chapters.test_run import ThisInterpreter
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+CHOICES = {"numbers": [1024, 2048], "operation": ["add", "add_", "matmul"]}
+
+
+def measured(numbers, operation):
+    """A timeline of one addition."""
+    with memory.record() as recording:
+        x = mt.ones([numbers])
+        getattr(x, operation)(mt.ones([3]) if operation == "matmul" else x)
+    return timeline.show(recording, title=f"{operation} of {numbers} numbers")
+
+
+def peak(figure) -> str:
+    return figure.tables[0].rows[0][1]
+
+
+def test_another_choice_runs_the_measurement_again():
+    shown = controls.show(measured, CHOICES)
+    assert (shown.chosen, peak(shown.figure)) == ({"numbers": 1024, "operation": "add"}, "8.0 KiB")
+    assert peak(shown.choose(operation="add_")) == "4.0 KiB"
+    assert peak(shown.choose(numbers=2048)) == "8.0 KiB"
+
+
+def test_an_error_of_the_measurement_is_shown_in_its_place_and_the_next_choice_works():
+    shown = controls.show(measured, CHOICES)
+    assert shown.choose(operation="matmul") is None
+    assert "ValueError" in shown._repr_mimebundle_()[0]["text/plain"]
+    assert peak(shown.choose(operation="add")) == "8.0 KiB"
+
+
+@pytest.mark.parametrize("wrong", [{"colour": "red"}, {"numbers": 7}])
+def test_a_value_that_is_not_offered_is_refused_by_name(wrong):
+    shown = controls.show(measured, CHOICES)
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        shown.choose(**wrong)
+    assert shown.chosen == {"numbers": 1024, "operation": "add"}
+
+
+@pytest.mark.parametrize("nothing", [{}, {"numbers": []}])
+def test_an_empty_list_of_choices_is_refused(nothing):
+    with pytest.raises(ValueError, match="at least one value"):
+        controls.show(measured, nothing)
+
+
+def test_a_page_has_the_figure_and_the_choice_but_no_control(monkeypatch):
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    bundle = controls.show(measured, CHOICES)._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert "<memory-figure" in bundle["text/html"]
+    assert "Measured with numbers 1024, operation add." in bundle["text/html"]
+    assert not any(tag in bundle["text/html"] for tag in ("<select", "<input", "<button"))
+
+
+def test_without_ipywidgets_a_notebook_shows_the_same_as_a_page(monkeypatch):
+    monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    bundle = controls.show(measured, CHOICES)._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html"}
+
+
+def test_in_a_kernel_a_changed_list_measures_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+    cells = [
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})",
+        "from tests.book_kit.test_controls import CHOICES, controls, measured\n"
+        "shown = controls.show(measured, CHOICES)\nshown",
+        # The front end sends the new index when a reader chooses.
+        "shown.widgets['operation'].set_state({'index': 1})",
+        "print(shown.figure.data['title'], '|', shown._box.children[1].data['title'])",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    from jupyter_client.manager import AsyncKernelManager
+
+    manager = AsyncKernelManager(kernel_spec_manager=ThisInterpreter())
+    NotebookClient(notebook, km=manager, timeout=120, store_widget_state=True).execute()
+    view = notebook.cells[1].outputs[0].data[WIDGET]
+    models = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    lists = [model["state"] for model in models.values() if model["model_name"] == "DropdownModel"]
+    assert view["model_id"] in models
+    assert [list_["description"] for list_ in lists] == ["numbers", "operation"]
+    assert [list_["index"] for list_ in lists] == [0, 1]
+    assert notebook.cells[3].outputs[0].text == "add_ of 1024 numbers | add_ of 1024 numbers\n"

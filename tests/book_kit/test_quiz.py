@@ -1,0 +1,341 @@
+"""Test predictions in a browser and as text, and the assets that they need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from book_kit import predict
+from memory_stage.web import embed
+from memory_stage.web.embed import page_assets, prose
+from tests.support.accessibility import violations
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOK = "book_kit.web"
+QUESTION = dict(
+    question="`y = x`, then `y.add_(1)`. Is $5 < $6 <b>bold</b>?",
+    options={
+        "`[1.0, 1.0]`": "That takes a copy, and `=` makes none.",
+        "`[2.0, 2.0]`": "One tensor, two names: `x` & `y`.",
+        "two lines\n<script>document.title = 'run'</script>": "Nobody <b>said</b> so.",
+    },
+    answer="[2.0, 2.0]",
+)
+PAIR = {"a": "it is", "b": "it is not"}
+
+
+@pytest.fixture(autouse=True)
+def new_session(monkeypatch):
+    """Start a separate kernel session outside the book."""
+    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+
+
+# ---------- a wrong book does not build ----------
+
+
+def test_an_answer_that_is_no_option_is_refused_and_both_are_named():
+    with pytest.raises(ValueError) as refusal:
+        predict("q", {"`[1.0]`": "no", "`[2.0]`": "yes"}, answer=str([3.0]))
+    assert "'[3.0]'" in str(refusal.value) and "`[1.0]`" in str(refusal.value)
+
+
+def test_an_index_is_refused_as_an_answer():
+    with pytest.raises(TypeError, match="not 1 \\(int\\)"):
+        predict("q", PAIR, answer=1)
+
+
+def test_an_answer_equals_an_option_word_for_word():
+    options = {"1.0": "a float", "`1`": "an integer"}
+    assert predict("q", options, answer="1").right == 1
+    assert predict("q", options, answer="`1`").right == 1
+    with pytest.raises(ValueError):
+        predict("q", options, answer=" 1")
+
+
+@pytest.mark.parametrize("options", [{"a": "w"}, {"a": "w", "`a`": "w"}, {"a": "w", " ": "w"}])
+def test_options_that_repeat_or_are_missing_are_refused(options):
+    with pytest.raises(ValueError):
+        predict("q", options, answer="a")
+
+
+@pytest.mark.parametrize("options", ["ab", ["a", "b"], {1: "w", 2: "w"}, {"a": None, "b": "w"}])
+def test_options_that_are_not_mapped_to_texts_are_refused(options):
+    with pytest.raises(TypeError, match="map each option to what is said of it"):
+        predict("q", options, answer="a")
+
+
+def test_an_option_without_an_explanation_is_refused_by_name():
+    with pytest.raises(ValueError, match="nothing is said of the option 'b'"):
+        predict("q", {"a": "it is", "b": " "}, answer="a")
+
+
+def test_a_stage_without_a_line_is_refused():
+    with pytest.raises(ValueError, match=r"the line is missing.*'A stage'"):
+        predict("q", PAIR, answer="a", stage="A stage")
+
+
+# ---------- text ----------
+
+
+def test_only_backticks_are_markup():
+    assert prose("a `b < c` <i>`") == "a <code>b &lt; c</code> &lt;i&gt;`"
+
+
+def test_as_text_it_has_the_question_the_options_the_answer_and_the_reason():
+    text = predict(**QUESTION)._repr_mimebundle_()["text/plain"]
+    for part in (QUESTION["question"], "`[1.0, 1.0]`", "Answer: `[2.0, 2.0]`", *QUESTION["options"].values()):
+        assert part in text
+
+
+def test_as_text_it_says_where_a_stage_shows_it():
+    text = predict(**QUESTION, stage="Two names", variant="y = x", line=2)._repr_mimebundle_()["text/plain"]
+    assert text.endswith("See line 2 of the stage “Two names”, y = x.")
+    assert predict(**QUESTION, line=2)._repr_mimebundle_()["text/plain"].endswith("See line 2 of the next stage.")
+
+
+def test_a_kept_answer_does_not_apply_to_a_changed_question():
+    asked = [predict("q", PAIR, "a"), predict("Q", PAIR, "a"), predict("q", {**PAIR, "c": "no"}, "a")]
+    assert len({one.name for one in asked}) == 3
+    assert predict("q", {"a": "said otherwise", "b": "no"}, "a").name == asked[0].name
+
+
+# ---------- assets ----------
+
+
+def test_the_first_output_of_a_session_carries_the_assets_and_the_next_does_not():
+    first, second = (predict(**QUESTION)._repr_mimebundle_()["text/html"] for _ in range(2))
+    assert "<style>" in first and "customElements.define" in first
+    assert "<style>" not in second and "customElements.define" not in second
+
+
+def test_a_cell_that_carried_the_assets_carries_them_when_it_runs_again(monkeypatch):
+    runs = iter([("cell a", 1), ("cell a", 1), ("cell b", 2), ("cell a", 3), ("cell b", 4)])
+    monkeypatch.setattr(embed, "_current_run", lambda: next(runs))
+    assert [bool(page_assets("quiz.css", package=NOTEBOOK)) for _ in range(5)] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_inside_the_book_no_output_carries_the_assets(monkeypatch):
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    assert page_assets("quiz.css", "quiz.js", package=NOTEBOOK) == ""
+
+
+def test_in_colab_every_output_carries_the_assets(monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+    assert page_assets("quiz.js", package=NOTEBOOK) and page_assets("quiz.js", package=NOTEBOOK)
+
+
+def test_an_import_needs_no_ipython_and_the_engine_no_notebook():
+    def modules_after(statement: str) -> str:
+        program = f"import sys; {statement}; print(*sys.modules)"
+        return subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert "IPython" not in modules_after("import book_kit").split()
+    assert "book_kit" not in modules_after("import minitensor").split()
+
+
+# ---------- in the browser ----------
+
+
+@pytest.fixture
+def show(open_page, tmp_path):
+    """Open a page that holds two questions as a notebook would hold them; return the page."""
+    listening = []
+
+    def show(theme: str = "", body: str = "", *, width: int = 1280, **look):
+        outputs = "".join(predict(**QUESTION)._repr_mimebundle_()["text/html"] for _ in range(2))
+        page_file = tmp_path / "page.html"
+        page_file.write_text(
+            f'<!doctype html><html lang="en" {theme}><meta charset="utf-8"><title>t</title>'
+            f'<meta name="viewport" content="width=device-width">'
+            f"<body {body}><main><h1>t</h1>{outputs}</main>",
+            encoding="utf-8",
+        )
+        page = open_page(width=width, **look)
+        page.requested = []
+
+        def note(request):
+            page.requested.append(request.url)
+
+        page.on("request", note)
+        listening.append((page, note))
+        page.goto(page_file.as_uri())
+        return page
+
+    yield show
+    for page, note in listening:
+        page.remove_listener("request", note)
+        if not page.evaluate("document.scripts.length === 0"):
+            page.evaluate("localStorage.clear()")  # tests share pages, which keep their storage
+
+
+def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
+    page = show()
+    first = page.locator("predict-first").first
+    page.keyboard.press("Tab")  # into the radio group
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    status = first.get_by_role("status")
+    heard = "Not this one. That takes a copy, and = makes none. Try again, or open the answer."
+    assert status.evaluate("status => status.textContent") == heard
+    assert first.locator(".mt-said", has_text="That takes a copy").is_visible()
+    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and label_of(first, 1) == "[2.0, 2.0]"
+    assert not first.get_by_text("One tensor, two names").is_visible()  # the answer waits for another try
+    page.keyboard.press("ArrowDown")
+    assert status.inner_text() == ""  # a new choice, no verdict yet
+    page.keyboard.press("Enter")
+    assert status.inner_text() == "Right."
+    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and label_of(first, 1) == "[2.0, 2.0]✓ right"
+    assert first.locator(".mt-why", has_text="One tensor, two names").is_visible()
+    first.locator("summary").focus()
+    page.keyboard.press("Enter")  # the summary folds the answer away again
+    assert not first.locator(".mt-why").is_visible()
+    assert page.locator("predict-first").nth(1).get_by_role("status").inner_text() == ""
+    assert [address for address in page.requested if "page.html" not in address] == []
+
+
+def label_of(question, index: int) -> str:
+    return question.get_by_role("radio").nth(index).evaluate("radio => radio.labels[0].textContent")
+
+
+def answer(question, index: int) -> None:
+    question.get_by_role("radio").nth(index).check()
+    question.get_by_role("button", name="Check").click()
+
+
+def test_the_answer_can_be_opened_without_the_right_guess_and_then_every_option_is_explained(show):
+    first = show().locator("predict-first").first
+    answer(first, 2)
+    assert not first.locator(".mt-said", has_text="That takes a copy").is_visible()
+    first.locator("summary").click()
+    first.locator(".mt-said", has_text="That takes a copy").wait_for()
+    assert first.locator(".mt-why").is_visible()
+    assert label_of(first, 1) == "[2.0, 2.0]✓ right"
+
+
+def test_an_answer_is_kept_in_the_browser_until_it_is_forgotten(show):
+    page = show()
+    answer(page.locator("predict-first").first, 0)
+    assert list(page.evaluate("Object.keys(localStorage)")) == ["in-place.answers"]
+    page.reload()
+    first = page.locator("predict-first").first
+    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and first.get_by_role("radio").first.is_checked()
+    assert not first.locator(".mt-why").is_visible()
+    first.get_by_role("button", name="Forget it").click()
+    assert first.locator(".mt-mark").count() == 0 and not first.get_by_text("kept in this browser").is_visible()
+    assert page.evaluate("localStorage.length") == 0
+    page.reload()
+    assert page.locator(".mt-mark").count() == 0
+
+
+def test_all_answers_are_forgotten_at_once(show):
+    page = show()
+    answer(page.locator("predict-first").first, 0)
+    page.evaluate("document.querySelectorAll('predict-first')[1].dataset.name = 'another'")
+    answer(page.locator("predict-first").nth(1), 1)
+    page.get_by_role("button", name="Forget all answers").first.click()
+    assert page.locator(".mt-mark").count() == 0 and page.evaluate("localStorage.length") == 0
+
+
+def test_without_storage_in_the_browser_a_question_works_and_does_not_mention_keeping(show):
+    page = show()
+    page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full') } }")
+    first = page.locator("predict-first").first
+    answer(first, 1)
+    assert first.get_by_role("status").inner_text() == "Right."
+    assert not first.get_by_text("kept in this browser").is_visible()
+
+
+def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
+    page = show()
+    first = page.locator("predict-first").first
+    first.get_by_role("button", name="Check").click()
+    assert first.get_by_role("status").inner_text() == "Choose an answer first."
+    assert not first.get_by_text("One tensor, two names").is_visible()
+
+
+def test_a_screen_reader_announces_a_group_with_the_question_and_its_radio_buttons(show):
+    tree = show().locator("predict-first").first.aria_snapshot()
+    assert 'group "y = x, then y.add_(1). Is $5 < $6 <b>bold</b>?"' in tree
+    assert tree.count("- radio ") == 3 and 'radio "[1.0, 1.0]"' in tree
+    assert 'button "Check"' in tree and "status" in tree
+
+
+def test_no_text_becomes_markup(show):
+    page = show()
+    answer(page.locator("predict-first").first, 2)
+    assert page.locator(".mt-said", has_text="Nobody <b>said</b> so.").first.is_visible()
+    assert page.title() == "t"
+    assert page.locator("predict-first :is(b, script)").count() == 0
+
+
+def test_without_javascript_everything_can_be_read(show):
+    page = show(js=False)
+    first = page.locator("predict-first").first
+    assert first.get_by_role("listitem").count() == 3
+    assert first.locator("form").count() == 0
+    first.locator("summary").click()
+    assert first.get_by_text("One tensor, two names").is_visible()
+    assert first.get_by_text("That takes a copy").is_visible()
+
+
+def test_in_print_the_options_and_the_answer_appear_without_controls(show):
+    page = show()
+    page.emulate_media(media="print")
+    first = page.locator("predict-first").first
+    assert not first.locator("form").is_visible()
+    said = first.locator(".mt-why"), first.locator("dd", has_text="That takes a copy")
+    for part in (first.locator(".mt-question"), first.locator("li").first, *said):
+        assert part.is_visible()
+
+
+def test_a_page_saved_with_its_form_works_again(show):
+    page = show()
+    page.evaluate("""() => {
+        const first = document.querySelector("predict-first");
+        first.outerHTML = first.outerHTML;  // what a saved page holds: the form, without its listeners
+    }""")
+    first = page.locator("predict-first").first
+    answer(first, 1)
+    assert first.get_by_role("status").inner_text() == "Right."
+
+
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
+
+
+@pytest.mark.parametrize(
+    ("system", "theme", "body", "ground"),
+    [
+        ("light", "", "", LIGHT),
+        ("dark", "", "", DARK),
+        ("dark", 'data-theme="light"', "", LIGHT),
+        ("light", 'data-theme="dark"', "", DARK),
+        ("dark", "", 'data-jp-theme-light="true"', LIGHT),
+        ("light", "", 'data-jp-theme-light="false"', DARK),
+    ],
+)
+def test_the_page_overrules_the_system_in_light_and_dark(show, system, theme, body, ground):
+    page = show(theme, body, scheme=system)
+    assert page.locator("predict-first").first.evaluate("e => getComputedStyle(e).backgroundColor") == ground
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("answered", [False, True])
+def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answered):
+    page = show(scheme=scheme, width=360, height=700)
+    if answered:
+        answer(page.locator("predict-first").first, 0)
+        page.locator("predict-first").nth(1).locator("summary").click()
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

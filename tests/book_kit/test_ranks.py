@@ -1,0 +1,268 @@
+"""Test several ranks under a notebook: the output of a cell, the replacement without MPI, and lost ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+
+import minitensor as mt
+from book_kit import ranks
+from book_kit.magics.ranks_magic import RanksMagic, joined
+from book_kit.ranks.cluster import _Ends
+from tests.support.chapters.chapter import FOLDER, ROOT, Chapter
+
+RECORD = ROOT / "facts" / "ranks.json"
+KILLED = "import os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    """Four ranks for all tests of this file."""
+    if missing := ranks.why_not():
+        pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
+    ranks.start(4)
+    yield ranks
+    ranks.stop()
+
+
+@pytest.fixture
+def shell():
+    shell = InteractiveShell.instance()
+    shell.register_magics(RanksMagic)
+    yield shell
+    shell.reset()
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A record of two programs, as `save` writes it."""
+    said = {
+        ranks.key_of("print(rank)", 2): {"said": [{"printed": f"{r}\n", "value": r, "error": None} for r in range(2)]},
+        ranks.key_of("leave()", 2): {"lost": [1], "text": "Rank 1 ended while the cell ran. All are ended."},
+    }
+    file = tmp_path / "ranks.json"
+    file.write_text(json.dumps({"with": "mpich 5", "date": "2026-01-02", "programs": said}))
+    return file
+
+
+@pytest.fixture
+def without_mpi(monkeypatch):
+    """Simulate a machine without mpi4py. The ranks of the other tests are set aside meanwhile."""
+    monkeypatch.setattr(ranks, "_state", ranks._State())
+    monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
+
+
+# ---- with ranks ------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_runs_on_as_many_ranks_as_it_asks_for(four):
+    source = "x = mt.ones([2]) * (rank + 1.0)\ndist.all_reduce(x)\nprint(rank, size)\nx.tolist()"
+    for count in (1, 2, 4):
+        answers = four.run(source, count)
+        assert [each.value for each in answers] == [[sum(range(1, count + 1))] * 2] * count
+        assert [each.printed for each in answers] == [f"{rank} {count}\n" for rank in range(count)]
+
+
+def test_names_stay_on_the_ranks(four):
+    four.run("mine = rank * 10")
+    assert [each.value for each in four.run("mine + 1")] == [1, 11, 21, 31]
+
+
+def test_an_error_says_on_which_rank(four, shell):
+    with pytest.raises(RuntimeError, match=r"failed on 1 of 2 ranks\n  rank 0: ZeroDivisionError"):
+        shell.run_cell_magic("ranks", "2", "1 / rank")
+    with pytest.raises(ValueError, match="1 to 4 ranks, not on 5"):
+        four.run("rank", 5)
+
+
+def test_values_come_into_the_notebook(four, shell):
+    shell.run_cell_magic("ranks", "3 --into squares", "rank ** 2")
+    assert shell.user_ns["squares"] == [0, 1, 4]
+
+
+def test_the_record_answers_if_there_is_no_mpi(four, tmp_path, monkeypatch):
+    before = four.run("print('rank', rank)\nsize", 2)
+    four.save(tmp_path / "ranks.json")
+    monkeypatch.setattr(ranks, "_state", ranks._State())
+    monkeypatch.setattr(ranks, "why_not", lambda: "mpi4py is not installed")
+    ranks.start(4, recorded=tmp_path / "ranks.json")
+    assert ranks.run("print('rank', rank)\nsize", 2) == before
+
+
+def without_checksums(printed: str) -> str:
+    """Replace each checksum by its first place, because the last bits of trained weights depend on the processor."""
+    seen: dict[str, str] = {}
+    return re.sub(r"checksum \w+", lambda found: seen.setdefault(found[0], f"checksum {len(seen)}"), printed)
+
+
+def test_the_chapters_record_matches_its_cells(four):
+    """Every cell that prints numbers prints the recorded ones; measured values may differ."""
+    programs = json.loads(RECORD.read_text(encoding="utf-8"))["programs"].values()
+    told_today = 0
+    for entry in programs:
+        if "said" in entry:
+            answers = four.run(entry["source"], entry["ranks"])
+            assert [each.error for each in answers] == [None] * entry["ranks"]
+            printed = [without_checksums(each.printed) for each in answers]
+            assert printed == [without_checksums(each["printed"]) for each in entry["said"]]
+            told_today += any(each.printed for each in answers)
+    assert told_today >= 3
+
+
+def test_a_killed_rank_is_named_and_no_process_remains(four):
+    """This is the last test with these ranks, because it ends them."""
+    pids = list(ranks._state.cluster.pids)
+    controller = ranks._state.cluster._cluster.controller.pid
+    with pytest.raises(ranks.RankLostError, match="Rank 1 ended while the cell ran") as lost:
+        four.run(KILLED)
+    assert lost.value.ranks == [1]
+    assert len(pids) == 4
+    assert not any(is_running(pid) for pid in (*pids, controller))
+    with pytest.raises(RuntimeError, match="have been ended"):
+        four.run("rank")
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="only Linux tells in which order processes end")
+def test_the_first_of_several_ended_processes_is_known_even_if_asked_late():
+    programs = [subprocess.Popen(["sleep", "60"]) for _ in range(4)]
+    ends = _Ends([each.pid for each in programs])
+    assert ends.first_of([]) == []
+    for which in (2, 0, 3):
+        programs[which].kill()
+        programs[which].wait()
+    assert ends.first_of([0, 2, 3]) == [2]
+    assert ends.first_of([0, 3]) == [0]
+    assert ends.first_of([1]) == [1]  # it is still running, so its end is unknown
+    programs[1].kill()
+    programs[1].wait()
+    ends.close()
+
+
+def is_running(pid: int) -> bool:
+    """True if the process exists and is not a zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+ONE_ALONE = """
+import json, os, signal, sys
+from book_kit import ranks
+from book_kit.ranks.cluster import _Ends
+ranks.start(1)
+try:
+    ranks.run("import time; time.sleep(60)", timeout=0.5)
+except ranks.RankLostError as error:
+    late = str(error)
+ranks.start(1)
+cluster = ranks._state.cluster
+print(json.dumps([late, *cluster.pids, cluster._cluster.controller.pid]), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
+    if missing := ranks.why_not():
+        pytest.skip(f"{missing}: pip install ipyparallel mpi4py mpich")
+    program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
+    late, *pids = json.loads(program.stdout)
+    assert late == "Rank 0 did not come to an end in 0.5 s. All are ended."
+    end = time.monotonic() + 60  # it checks for its notebook once a second; a busy machine is not a fault
+    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert left == []
+
+
+# ---- without -------------------------------------------------------------------------------------------------------
+
+
+def test_a_cell_shows_the_record_and_says_that_it_is_recorded(without_mpi, written, shell, capsys):
+    assert str(ranks.start(4, recorded=written)).startswith("Recorded: mpich 5, on 2026-01-02. Here mpi4py is not")
+    shell.run_cell_magic("ranks", "2 --into numbers", "print(rank)")
+    assert shell.user_ns["numbers"] == [0, 1]
+    shell.run_cell_magic("ranks", "2 --loses 1", "leave()")
+    printed = capsys.readouterr().out
+    assert "2 ranks, recorded with mpich 5, on 2026-01-02" in printed
+    assert "rank 0: 0\nrank 1: 1" in printed
+    assert "Rank 1 ended while the cell ran" in printed
+
+
+def test_a_program_without_a_record_is_not_invented(without_mpi, written):
+    ranks.start(4, recorded=written)
+    for source, count in (("print(rank + 1)", 2), ("print(rank)", 4)):
+        with pytest.raises(RuntimeError, match="nothing was recorded"):
+            ranks.run(source, count)
+
+
+def test_without_mpi_and_record_the_message_says_how_to_install_it(without_mpi):
+    with pytest.raises(ImportError, match=r"mpi4py is not installed.*pip install ipyparallel mpi4py mpich"):
+        ranks.start(2)
+    with pytest.raises(RuntimeError, match="no ranks have been started"):
+        ranks.run("rank")
+
+
+def test_the_missing_part_is_named(monkeypatch):
+    monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: None if name == "mpi4py" else object())
+    assert ranks.why_not() == "mpi4py is not installed"
+    monkeypatch.setattr(ranks.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(ranks.shutil, "which", lambda *args, **named: None)
+    assert ranks.why_not() == "there is no mpiexec"
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert "Windows" in ranks.why_not()
+
+
+@pytest.mark.parametrize(
+    "printed, right",
+    [
+        (["a\n", "a\n"], "all ranks: a"),
+        (["a\nb\n", "a\nb\n"], "all ranks:\n  a\n  b"),
+        (["a\n", "b\n", "a\n"], "ranks 0, 2: a\nrank 1: b"),
+        (["a\n", "", ""], "rank 0: a"),
+        (["a\n"], "a"),
+        (["", ""], ""),
+    ],
+)
+def test_ranks_that_print_the_same_are_grouped(printed, right):
+    assert joined(printed) == right
+
+
+def test_a_cell_that_expected_to_lose_a_rank_fails_if_it_loses_none(without_mpi, written, shell):
+    ranks.start(4, recorded=written)
+    with pytest.raises(AssertionError, match="has to lose rank 0, and all 2 ranks answered"):
+        shell.run_cell_magic("ranks", "2 --loses 0", "print(rank)")
+    with pytest.raises(AssertionError, match=r"has to lose rank 0; it lost \[1\]"):
+        shell.run_cell_magic("ranks", "2 --loses 0", "leave()")
+
+
+@pytest.mark.parametrize("line", ["many", "2 --out x", "2 'open"])
+def test_a_line_without_usable_arguments_is_refused(shell, line):
+    with pytest.raises(UsageError, match="%%ranks"):
+        shell.run_cell_magic("ranks", line, "rank")
+
+
+def test_the_chapter_runs_from_its_record(without_mpi, monkeypatch, capsys):
+    """Every program of the chapter is recorded word for word, and the page says that it is a record."""
+    monkeypatch.chdir(FOLDER)
+    shell = InteractiveShell()
+    try:
+        for cell in Chapter.read("14_many_ranks").code:
+            shell.run_cell(cell.source).raise_error()
+    finally:
+        mt.set_device("cpu")
+    said = capsys.readouterr().out
+    assert said.count("4 ranks, recorded with mpich") >= 5
+    assert "Expected error, recorded with mpich" in said
+    assert "Recorded: mpich" in said
+    assert "rank 2 differs" in said

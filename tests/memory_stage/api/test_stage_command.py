@@ -1,0 +1,151 @@
+"""`python -m memory_stage program.py`: the program runs as it would without, and leaves its stage."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_stage.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[3]
+
+STALE = """
+import minitensor.torch as torch
+import helper
+
+w = torch.tensor([1.0, 4.0], requires_grad=True)
+h = w * 1.0
+y = h.sin()
+helper.spoil(h)
+y.sum().backward()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "helper.py").write_text("def spoil(x):\n    x.mul_(2.0)\n")
+    monkeypatch.delitem(sys.modules, "helper", raising=False)
+    return tmp_path
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+
+
+def trace_in(page: Path) -> dict:
+    """The data of the stage in a file."""
+    (found,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
+    return json.loads(found)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import sys\nimport minitensor as mt\nprint(sys.argv, __name__, __file__)\nx = mt.ones([2])\nprint(x.add_(x))",
+        STALE,
+        "import sys\nimport minitensor as mt\nmt.ones([2])\nsys.exit(3)",
+        "raise KeyboardInterrupt",
+    ],
+    ids=["arguments", "a stale tensor", "a status", "interrupted"],
+)
+def test_output_error_and_status_are_those_of_the_program(folder, program):
+    (folder / "program.py").write_text(program)
+    plain = run("program.py", "one", "--two", "3")
+    watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
+    assert watched.stdout == plain.stdout
+    # A shell sees an interrupted program as 130, a parent as killed by the signal.
+    assert watched.returncode == (130 if plain.returncode < 0 else plain.returncode)
+    told = without_marks(watched.stderr)
+    assert told[: len(without_marks(plain.stderr))] == without_marks(plain.stderr)
+    assert told[-1].startswith("program.stage.html: ")
+
+
+def without_marks(text: str) -> list[str]:
+    """The lines of a traceback but for the marks under them, which versions of Python set otherwise."""
+    return [line for line in text.splitlines() if not re.fullmatch(r" +[~^]+", line)]
+
+
+def test_the_file_holds_the_stage_of_the_program(folder, capsys):
+    (folder / "program.py").write_text("import minitensor as mt\nx = mt.ones([3])\nx.add_(x)\nprint('<b>')\n")
+    assert main(["program.py"]) == 0
+    trace = trace_in(folder / "program.stage.html")
+    assert trace["title"] == "program.py"
+    assert [step["line"] for step in trace["variants"][0]["steps"]] == [2, 3, 4]
+    out, err = capsys.readouterr()
+    assert out == "<b>\n" and err == "program.stage.html: 3 steps\n"
+
+
+def test_explain_names_the_lines_and_what_to_write_instead(folder, capsys):
+    (folder / "program.py").write_text(STALE)
+    assert main(["--explain", "--output", "why.html", "--title", "A stale tensor", "program.py"]) == 1
+    told = capsys.readouterr().err
+    assert "helper.py, line 2: x.mul_(2.0)" in told and "instead  Run backward before this line" in told
+    assert told.count("program.py, line 7: y = h.sin()") >= 2
+    assert trace_in(folder / "why.html")["title"] == "A stale tensor"
+    assert "why.html: " in told
+
+
+def test_a_status_in_words_is_printed(folder, capsys):
+    (folder / "program.py").write_text("import sys\nsys.exit('it cannot go on')")
+    assert main(["program.py"]) == 1
+    assert capsys.readouterr().err.startswith("it cannot go on\n")
+
+
+def test_what_a_program_changes_of_this_process_is_put_back(folder):
+    before = sys.argv, list(sys.path), sys.modules["__main__"], sys.stdout
+    (folder / "program.py").write_text("import sys\nsys.argv.append('more')\nsys.path.append('/elsewhere')\n")
+    main(["program.py"])
+    assert (sys.argv, list(sys.path), sys.modules["__main__"], sys.stdout) == before
+
+
+def test_a_policy_and_a_number_of_steps_are_followed(folder, capsys):
+    (folder / "program.py").write_text(STALE + "print(w.grad.tolist())\n")
+    assert main(["--policy", "copy_on_write", "--steps", "3", "program.py"]) == 0
+    assert json.loads(capsys.readouterr().out) == pytest.approx([math.cos(1.0), math.cos(4.0)])
+    assert len(trace_in(folder / "program.stage.html")["variants"][0]["steps"]) == 3
+
+
+def test_a_program_without_tensors_is_told_so(folder, capsys):
+    (folder / "program.py").write_text("print(1)")
+    assert main(["program.py"]) == 0
+    assert (
+        "made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    "program, output, said",
+    [
+        (None, "a.html", "program.py cannot be read: "),
+        (b"x = (", "a.html", "program.py is no program: '(' was never closed"),
+        (b"\xff\xfe", "a.html", "program.py cannot be read: 'utf-8' codec"),
+        (b"x = 1", "nowhere/a.html", "nowhere/a.html cannot be written: "),
+    ],
+    ids=["no file", "no program", "no text", "nowhere to write"],
+)
+def test_what_cannot_be_done_is_said_and_leaves_status_2(folder, capsys, program, output, said):
+    if program is not None:
+        (folder / "program.py").write_bytes(program)
+    assert main(["--output", output, "program.py"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (folder / output).exists()
+
+
+@pytest.mark.parametrize("steps", ["0", "-1", "many"])
+def test_a_number_of_steps_that_is_none_is_refused(folder, capsys, steps):
+    (folder / "program.py").write_text("x = 1")
+    with pytest.raises(SystemExit) as caught:
+        main([f"--steps={steps}", "program.py"])
+    assert caught.value.code == 2
+    assert f"a whole number from 1, not '{steps}'" in capsys.readouterr().err

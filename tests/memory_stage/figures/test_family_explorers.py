@@ -1,0 +1,223 @@
+"""Test the stride explorer and the what-fits explorer against numpy, the engine and the simulated GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from memory_stage.figures import allocation_law, stride_explorer, what_fits
+from memory_stage.web import element
+from minitensor import memory
+from minitensor.engine.device.allocator import CachingAllocator
+from tests.support.web import family
+
+# ---------- the stride explorer ----------
+
+
+def views_of(x):
+    return {
+        "x": x,
+        "transposed": x.transpose([1, 0]),
+        "a column": x[:, 1:2],
+        "every second row": x[::2],
+        "backwards": x[:, ::-1],
+        "a row": x[2],
+        "an element": x[1, 1],
+    }
+
+
+def test_every_element_of_every_view_is_the_number_that_the_engine_reads():
+    x = mt.arange(12, dtype="float32").reshape([4, 3]) * 1.5
+    figure = stride_explorer.show(x, views=views_of(x))
+    for number, view in enumerate(views_of(x).values()):
+        chosen = {key: figure.data["views"][number][key] for key in ("shape", "strides", "offset")}
+        (table,) = element.ask_script("tables", figure.data, {**chosen, "index": [0] * view.ndim})
+        assert [float(row[3]) for row in table["rows"]] == np.ravel(view.numpy()).tolist()
+        addresses = [int(row[2]) + x.data_ptr() for row in table["rows"]]
+        array = view._array
+        begin = array.__array_interface__["data"][0]
+        assert addresses == [
+            begin + sum(i * s for i, s in zip(index, array.strides, strict=True)) for index in np.ndindex(array.shape)
+        ]
+
+
+def test_python_and_the_page_give_the_same_text():
+    x = mt.arange(12).reshape([4, 3])
+    for label, view in views_of(x).items():
+        figure = stride_explorer.show(x, views={label: view})
+        assert element.ask_script("sentence", figure.data) == figure.sentence
+        (table,) = element.ask_script("tables", figure.data)
+        assert [tuple(row) for row in table["rows"]] == list(figure.tables[1].rows)
+
+
+@pytest.mark.parametrize("make, said", [
+    (lambda x: {"tensor": mt.zeros([37])}, "1 to 36 elements, not of 37"),
+    (lambda x: {"tensor": mt.zeros([0])}, "1 to 36 elements, not of 0"),
+    (lambda x: {"tensor": x, "views": {"copy": x + 1}}, "'copy' has another storage"),
+    (lambda x: {"tensor": x, "index": [4, 0]}, "has no element of index .4, 0."),
+    (lambda x: {"tensor": x, "index": [1]}, "has no element of index .1."),
+])  # fmt: skip
+def test_data_that_cannot_be_drawn_are_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        given = make(mt.zeros([4, 3]))
+        stride_explorer.show(given.pop("tensor"), **given)
+
+
+# ---------- the what-fits explorer ----------
+
+
+def linear(batch, size):
+    """A layer with weights; its bytes have terms of every kind."""
+    w = mt.ones([size, size])
+    w.stop_gradient = False
+    x = mt.ones([batch, size])
+    mt.relu(x @ w).sum().backward()
+
+
+def test_peaks_at_larger_sizes_are_those_of_a_real_run():
+    figure = what_fits.show({"linear": linear}, batches=[5, 24], sizes=[30, 100])
+    for s, size in enumerate(figure.data["sizes"]):
+        for b, batch in enumerate(figure.data["batches"]):
+            law = allocation_law.learn("linear", linear, None, (4, 8, 12, 16))
+            with memory.measure("cpu") as measured:
+                linear(batch, size)
+            nbytes = law.sizes(batch, size)
+            now = peak = 0
+            for block, op in law.events:
+                now += nbytes[block] if op is not None else -nbytes[block]
+                peak = max(peak, now)
+            assert peak == measured.peak
+            assert figure.data["kinds"][0]["peaks"][s][b] >= peak  # rounded up by the allocator
+
+
+def forward(batch, size):
+    """Allocate and free blocks, with scratch memory inside operations."""
+    w = mt.ones([size, size])
+    x = mt.ones([batch, size])
+    h = mt.relu(x @ w) * 2.0
+    del x
+    h = mt.tanh(h @ w)
+    del w, h
+    mt.ones([2 * batch, size])
+
+
+@pytest.mark.parametrize("program", [forward, linear])
+def test_out_of_memory_is_predicted_where_the_simulated_gpu_runs_out(program):
+    """Learn on the device itself, so that the scratch memory inside operations counts."""
+    before = mt.device.get_device()
+    capacities = [150_000, 210_000, 240_000, 360_000, 500_000, 600_000]
+    batches, sizes = [16, 64, 100], [100, 160]
+    found = {}
+    try:
+        mt.device.set_device("gpu:sim", capacity="64 MiB", profile="paddle")
+        data = what_fits.show(
+            {"program": program}, batches=batches, sizes=sizes, capacities=capacities, profile="paddle"
+        ).data
+        for c, capacity in enumerate(capacities):
+            for s, size in enumerate(sizes):
+                for b, batch in enumerate(batches):
+                    mt.device.set_device("gpu:sim", capacity=capacity, profile="paddle")
+                    try:
+                        program(batch, size)
+                        fits = True
+                    except mt.device.OutOfMemoryError:
+                        fits = False
+                    found[fits] = found.get(fits, 0) + 1
+                    assert (data["kinds"][0]["ends"][c][s][b] < what_fits.STOPPED) is fits, (capacity, size, batch)
+    finally:
+        mt.device.set_device(before)
+    assert min(found[True], found[False]) > 5
+    released = [end for grid in data["kinds"][0]["ends"] for row in grid for end in row if end == what_fits.RELEASED]
+    assert released
+
+
+def test_segments_released_on_the_way_are_reported():
+    def program(batch, size):
+        x = mt.ones([batch, size, size])
+        del x
+        mt.ones([batch, 2 * size, size])
+
+    data = what_fits.show(
+        {"program": program}, batches=[1], sizes=[2048], capacities=["40 MiB", "24 MiB"], capacity="40 MiB"
+    ).data
+    # 16 MiB, freed, then 32 MiB: this reserves 48 MiB if there is room; if not, 40 MiB are enough because the first
+    # segment is released
+    assert data["kinds"][0]["reserved"] == [[48 << 20]]
+    assert [end[0][0] for end in data["kinds"][0]["ends"]] == [2, 1]
+
+
+def test_the_explorer_reproduces_the_articles_figures():
+    """[1, 64, 512, 512] float32: 134217728 bytes at the peak, in place 67108864; 10000 x 10000: 382 MiB."""
+
+    def normal(batch, size):
+        x = mt.zeros([batch, 64, size, size])
+        mt.relu(x)
+
+    def in_place(batch, size):
+        mt.relu_(mt.zeros([batch, 64, size, size]))
+
+    given = {"batches": [1], "sizes": [512], "profile": "paddle"}
+    data = what_fits.show({"normal": normal, "in place": in_place}, **given).data
+    assert [kind["peaks"] for kind in data["kinds"]] == [[[134_217_728]], [[67_108_864]]]
+    square = what_fits.show({"one": lambda batch, size: mt.zeros([size, size])}, batches=[1], sizes=[10_000])
+    assert square.data["kinds"][0]["peaks"] == [[382 << 20]]
+
+
+def test_a_refused_program_is_reported_as_refused():
+    def program(batch, size):
+        x = mt.ones([batch, size])
+        x.stop_gradient = False
+        (x * 1.0).sin_().sum().backward()
+
+    figure = what_fits.show({"sin_": program}, policies=["2.5", "2.6"])
+    assert [kind["label"] for kind in figure.data["kinds"]] == ["sin_, 2.5", "sin_, 2.6"]
+    assert [row[3] for row in figure.tables[0].rows] == ["refused", "fits"]
+    assert figure.sentence.startswith("sin_, 2.5 is refused at every size: ")
+    assert element.ask_script("sentence", figure.data) == figure.sentence
+
+
+def test_python_and_the_page_describe_every_end_in_the_same_way():
+    for batch, capacity in ((32, "4 GiB"), (128, "4 GiB"), (1, "80 GiB")):
+        programs = {"normal": family.layers(mt.relu)}
+        figure = what_fits.show(programs, batch=batch, size=512, capacity=capacity)
+        assert element.ask_script("sentence", figure.data) == figure.sentence
+        (table,) = element.ask_script("tables", figure.data)
+        assert [tuple(row) for row in table["rows"]] == list(figure.tables[1].rows)
+
+
+def test_programs_without_a_law_of_growth_are_refused():
+    def more_blocks(batch, size):
+        kept = [mt.ones([size]) for _ in range(batch)]
+        del kept
+
+    def cubic(batch, size):
+        mt.ones([size, size, size])
+
+    with pytest.raises(ValueError, match="allocates other blocks at batch 2, size 4"):
+        what_fits.show({"p": more_blocks})
+    with pytest.raises(ValueError, match="allocates other numbers of bytes at batch 3, size 16"):
+        what_fits.show({"p": cubic})
+
+
+def test_a_mistake_in_a_program_is_raised():
+    with pytest.raises(TypeError):
+        what_fits.show({"p": lambda batch: None})
+    with pytest.raises(ValueError, match="batch 3 is none of"):
+        what_fits.show({"p": without(mt.ones)}, batch=3)
+
+
+def without(make):
+    return lambda batch, size: make([batch, size])
+
+
+def test_a_replay_equals_the_allocators_state():
+    allocator, stopped = allocation_law.replay(
+        [(0, "a"), (1, "b"), (0, None), (2, "c")], [600, 100, 700], "torch", 1 << 40
+    )
+    other = CachingAllocator(1 << 40, "torch")
+    first = other.allocate(600)
+    other.allocate(100)
+    other.free(first)
+    other.allocate(700)
+    assert stopped is None and allocator.segments() == other.segments()

@@ -1,0 +1,122 @@
+/** The plan of a trace: colours, places and cell slots. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { HUES } from '../../../memory_stage/web/js/shared/patterns.js';
+import { widthOf } from '../../../memory_stage/web/js/shared/measure.js';
+import { MOST_CELLS, cellsOf, piecesOf, slotAt } from '../../../memory_stage/web/js/stage/cell-slots.js';
+import { placesOf, planOf, windowOf } from '../../../memory_stage/web/js/stage/plan.js';
+import { NAMES, trace, variants } from './traces.js';
+
+const isTogether = (a, b, variant) => {
+  const [s, t] = [a.spans[variant], b.spans[variant]];
+  return Boolean(s && t && s[0] <= t[1] && t[0] <= s[1]);
+};
+
+test('a tensor has a hue, and two aliases that live at the same time have different ones', () => {
+  let pairs = 0;
+  for (const name of NAMES) {
+    const found = trace(name);
+    const plan = planOf(found);
+    const lives = [...plan.lives.values()];
+    for (const life of lives) assert.ok(plan.hues.get(life.id) >= 1 && plan.hues.get(life.id) <= HUES, name);
+    lives.forEach((a, i) => {
+      const rivals = lives.slice(0, i).filter(b => found.variants.some((_, v) => isTogether(a, b, v)));
+      const aliases = rivals.filter(b => [...b.storages].some(id => a.storages.has(id)));
+      if (aliases.length >= HUES) return; // more than there are hues
+      for (const b of aliases) {
+        assert.notEqual(plan.hues.get(a.id), plan.hues.get(b.id), `${name}: ${a.id} and ${b.id}`);
+      }
+      pairs += aliases.length;
+    });
+  }
+  assert.ok(pairs > 10);
+});
+
+test('storages that live at the same time have different places', () => {
+  for (const [name, , found, v] of variants()) {
+    const plan = planOf(found);
+    const places = placesOf(plan, v);
+    const groups = [...plan.groups.values()].filter(group => group.spans[v]);
+    groups.forEach((a, i) => {
+      for (const b of groups.slice(0, i)) {
+        if (isTogether(a, b, v)) assert.notEqual(places.get(a), places.get(b), `${name}: ${a.id} and ${b.id}`);
+      }
+    });
+  }
+});
+
+test('the rows of a storage do not overlap', () => {
+  for (const [name, , found, v] of variants()) {
+    const plan = planOf(found);
+    const places = placesOf(plan, v);
+    for (const group of plan.groups.values()) {
+      const rows = [...group.rows.values()].filter(row => row.spans[v]);
+      rows.forEach((a, i) => {
+        for (const b of rows.slice(0, i).filter(other => isTogether(a, other, v))) {
+          const [first, second] = [a, b].map(row => [places.get(row), places.get(row) + (row.sizes[v] ?? 1)]);
+          assert.ok(first[1] <= second[0] || second[1] <= first[0], `${name}: ${a.key} and ${b.key}`);
+        }
+      });
+    }
+  }
+});
+
+test('all steps of one backward share a window, and every other step has its own', () => {
+  for (const [name, variant, found, v] of variants()) {
+    const frames = planOf(found).runs[v];
+    variant.steps.forEach(({ phase }, k) => {
+      const [a, b] = windowOf(frames, k);
+      assert.ok(a <= k && k <= b, name);
+      if (phase !== 'backward') assert.deepEqual([a, b], [k, k], name);
+      else {
+        assert.ok(
+          variant.steps.slice(a, b + 1).every(step => step.phase === 'backward'),
+          name,
+        );
+      }
+      for (const outside of [a - 1, b + 1]) {
+        if (phase === 'backward') assert.notEqual(variant.steps[outside]?.phase, 'backward', name);
+      }
+    });
+  }
+});
+
+test('slots are in order, cover all cells once, and fit the width', () => {
+  for (const name of NAMES) {
+    for (const group of planOf(trace(name)).groups.values()) {
+      for (const width of [120, 260, 500]) {
+        const { slots, lines, width: used } = cellsOf(group, width, group.length);
+        let next = 0;
+        for (const { from, to, x, w, line } of slots) {
+          assert.equal(from, next, `${name}: ${group.id} at ${width}`);
+          assert.ok(line < lines && x >= 0 && x + w <= used + 0.01);
+          next = to + 1;
+        }
+        assert.equal(next, group.length);
+        assert.ok(used <= width + 0.01, `${name}: ${group.id} needs ${used} of ${width}`);
+        if (group.length > MOST_CELLS) assert.ok(slots.some(({ from, to }) => to > from));
+      }
+    }
+  }
+});
+
+test('a track covers the slots of the cells that a tensor reads', () => {
+  const group = { known: new Set(Array(12).keys()), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(['1']), row: 0, writes: false }; // prettier-ignore
+  const cells = cellsOf(group, 600, 12);
+  const every = { shape: [3], strides: [4], offset: 1 };
+  const pieces = piecesOf(cells, every);
+  assert.deepEqual(
+    pieces.map(({ x1 }) => x1),
+    [1, 5, 9].map(cell => slotAt(cells, cell).x),
+  );
+  assert.deepEqual(piecesOf(cells, every, [[0, 6]]).map(({ x1 }) => x1), [slotAt(cells, 9).x]); // prettier-ignore
+  assert.deepEqual(piecesOf(cells, every, [[7, 20]]).map(({ x1 }) => x1), [1, 5].map(cell => slotAt(cells, cell).x)); // prettier-ignore
+  assert.deepEqual(piecesOf(cells, { shape: [0], strides: [1], offset: 0 }), []);
+});
+
+test('text is as wide as its glyphs', () => {
+  assert.equal(widthOf(''), 0);
+  assert.equal(widthOf('ab', { mono: true, size: 10 }), 2 * 6.15);
+  assert.ok(widthOf('中文') > widthOf('ab') && widthOf('ab', { bold: true }) > widthOf('ab'));
+});

@@ -1,0 +1,117 @@
+"""Paddle's classics: the line that spoils the program, also where Paddle says nothing and the gradient is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_stage.api import run_and_release
+from memory_stage.explanation.paddle_spelling import respelled
+from memory_stage.explanation.step_reporter import StepReporter
+from memory_stage.explanation.verdict import Verdict
+from tests.support.peers.paddle_classics import FAILING, SILENT, START, fixed, source
+
+paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
+
+BAD = (Verdict.UNNOTICED, Verdict.REFUSED, Verdict.STALE, Verdict.UNRECORDED)
+ALL = FAILING | SILENT
+
+
+def names(start: list[float]) -> dict[str, Any]:
+    return {"paddle": paddle, "F": paddle.nn.functional, "START": start}
+
+
+def reported(program: str) -> tuple[Any, Any, dict[str, Any]]:
+    explaining, found = StepReporter(), names(START)
+    done = run_and_release(program, found, told=explaining.on_step)
+    return explaining.report(done.variant), done, found
+
+
+def gradient(found: dict[str, Any]) -> np.ndarray:
+    """Of the leaf; as noted by a program that clears it, or that has none."""
+    noted = found.get("gradient")
+    return np.asarray(found["w"].grad if noted is None else noted, "float64")
+
+
+def slope(program: str) -> np.ndarray:
+    """How the result changes with the numbers of the leaf: by differences."""
+    step, found = 1e-2, []
+    for cell in range(len(START)):
+        ends = []
+        for sign in (step, -step):
+            there = names([each + sign * (cell == i) for i, each in enumerate(START)])
+            exec(program, there)
+            ends.append(float(there["loss"]))
+        found.append((ends[0] - ends[1]) / (2 * step))
+    return np.asarray(found)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_line_that_spoils_it_is_named_with_the_reason_and_what_to_write(name):
+    classic = ALL[name]
+    report, done, _ = reported(source(classic))
+    assert (done.error is not None) == classic.fails
+    rows = [row for row in report.rows if row.where.line == classic.line and (row.verdict in BAD or row.error)]
+    assert rows, str(report)
+    told = " ".join(f"{row.happened} {row.error} {row.instead}" for row in rows)
+    for words in classic.words:
+        assert words in told, told
+    if classic.written:
+        assert any(f"`{text.strip()}`" in told for text in classic.fix.values()), told
+    assert "torch" not in told
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_paddle_says_nothing_and_the_gradient_is_wrong(name):
+    found = names(START)
+    exec(source(SILENT[name]), found)
+    assert not np.allclose(gradient(found), slope(source(SILENT[name])), rtol=1e-2)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_fix_runs_and_nothing_is_reported_of_it_and_the_gradient_is_right(name):
+    program = fixed(ALL[name])
+    report, done, found = reported(program)
+    assert done.error is None
+    assert [f"{row.where} {row.happened}" for row in report.rows if row.verdict in (*BAD, Verdict.RAISES)] == []
+    if "w = w -" not in name:  # which changes the leaf
+        assert np.allclose(gradient(found), slope(program), rtol=1e-2)
+
+
+def test_what_a_name_keeps_of_a_gradient_is_zero_after_it_was_cleared():
+    report, _, found = reported("w = paddle.ones([2])\nw.stop_gradient = False\n(w * w).sum().backward()\n"
+                                "g = w.grad\nw.clear_grad()\n")  # fmt: skip
+    (row,) = [row for row in report.rows if row.where.line == 5]
+    assert "`g` is the same memory" in row.happened and "`w.grad.clone()`" in row.instead
+    assert found["g"].tolist() == [0, 0]
+
+
+def test_what_came_by_dlpack_has_a_version_of_its_own_and_is_the_same_memory():
+    program = (
+        "w = paddle.ones([2])\nw.stop_gradient = False\nx = w * 3\ny = x * x\n"
+        "dlpack = paddle.utils.dlpack\nz = dlpack.from_dlpack(dlpack.to_dlpack(x.detach()))\n"
+        "shared = z.data_ptr() == x.data_ptr()\nz.scale_(10.0)\ny.sum().backward()\n"
+    )
+    report, done, found = reported(program)
+    assert done.error is None
+    rows = [row for row in report.rows if row.where.line == 8]
+    if found["shared"]:  # Paddle 2.6 copies
+        assert [row.verdict for row in rows] == [Verdict.UNNOTICED] and "`x`, which `multiply`" in rows[0].happened
+        assert found["w"].grad.tolist() == [180, 180]  # the right one is [18, 18]
+    else:
+        assert not any(row.verdict in BAD for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("torch_words", "ours"),
+    [
+        ("`with torch.no_grad(): w -= (0.1 * w.grad)`.", "`with paddle.no_grad(): w.subtract_(0.1 * w.grad)`."),
+        ("`x = torch.where(m, 0.5, x)`: new", "`x = paddle.where(m, paddle.full_like(x, 0.5), x)`: new"),
+        ("`h.retain_grad()` before", "`h.retain_grads()` before"),
+        ("`x = x.mul(2)`", "`x = x.mul(2)`"),
+    ],
+)
+def test_advice_is_told_in_paddles_words(torch_words, ours):
+    assert respelled(torch_words) == ours

@@ -1,0 +1,215 @@
+"""A program of Paddle's is recorded as one of minitensor's is: names, storages, versions, what is saved, backward."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memory_stage as stage
+from memory_stage.engines.paddle import saved_table
+from memory_stage.trace import validation
+
+paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
+
+LEAF = "x = paddle.to_tensor([1., 2., 3., 4.], stop_gradient=False)\nb = x * 1\n"
+IN_3 = paddle.__version__.startswith("3")
+
+
+def recorded(source: str) -> stage.Stage:
+    """A stage without a fault, of the program in a fresh namespace."""
+    shown = stage.record(source, {"paddle": paddle})
+    assert shown.data["variants"][0]["truncated"] is None
+    assert list(validation.problems(shown.data)) == []
+    return shown
+
+
+def said_by(shown: stage.Stage) -> list[str]:
+    return [step["say"] for step in shown.data["variants"][0]["steps"]]
+
+
+def says(source: str) -> list[str]:
+    return said_by(recorded(source))
+
+
+def events(shown: stage.Stage, do: str) -> list[dict]:
+    return [event for step in shown.data["variants"][0]["steps"] for event in step["events"] if event["do"] == do]
+
+
+def test_a_write_raises_the_version_and_every_name_on_the_storage_sees_it():
+    said = says("a = paddle.ones([4])\nv = a[1:3]\nv.scale_(10.)")
+    assert said[1].startswith("`a[1:3]` makes a tensor on 2 of the 4 cells of storage 1")
+    assert said[2] == "`scale_` writes 2 cells of storage 1 through `v`: version 1. `a` sees the new numbers, too."
+
+
+def test_the_cells_that_an_index_assignment_covers():
+    shown = recorded("a = paddle.zeros([2, 3])\na[1, ::2] = 5.\na[paddle.to_tensor([0])] = 1.")
+    assert [event["cells"] for event in events(shown, "write")] == [
+        {"3": "5", "5": "5"},
+        {"0": "1", "1": "1", "2": "1"},
+    ]
+
+
+def test_what_an_operation_saves_is_told_and_marked_as_inferred():
+    shown = recorded(LEAF + "y = b * b")
+    saves = events(shown, "save")
+    assert saves and all(save["inferred"] and save["version"] == 0 for save in saves)
+    assert "this is inferred, not seen" in says(LEAF + "y = b * b")[2]
+
+
+def test_a_write_through_a_view_is_unknown_to_the_history_of_its_base():
+    said = says(LEAF + "v = b[0:2]\nv.scale_(10.)\nb.sum().backward()")
+    assert "the history of `b` will not know" in said[2]
+    assert said[3].endswith("`b` changes with it, and its history does not know.")
+    assert said[-1].startswith("`backward` is done: `x.grad` is [1, 1, 1, 1]")  # the true one is [10, 10, 1, 1]
+
+
+def test_an_operation_in_place_keeps_a_copy_of_its_input_first():
+    shown = recorded(LEAF + "b.sin_()")
+    copies = [save for save in events(shown, "save") if save.get("copy")]
+    assert len(copies) == 1
+    storage = next(event for event in events(shown, "storage") if event["id"] == copies[0]["storage"])
+    assert storage["values"] == {"0": "1", "1": "2", "2": "3", "3": "4"} and storage["bytes"] == 16
+
+
+def test_a_stale_tensor_is_predicted_by_the_write_and_found_by_backward():
+    shown = recorded(LEAF + "y = b * b\nb.add_(x)\ny.sum().backward()")
+    steps = shown.data["variants"][0]["steps"]
+    assert "`multiply` (line 3) saved version 0, and those numbers are gone" in steps[3]["say"]
+    assert steps[-1]["say"].startswith("`multiply` (line 3) asks for `b` at version 0 and finds version 1")
+    assert "modified by an inplace operation" in str(shown.error)
+
+
+@pytest.mark.parametrize(
+    ("write", "op"), [("b.set_value(paddle.zeros([4]))", "set_value"), ("b.copy_(paddle.zeros([4]), True)", "copy_")]
+)
+def test_a_write_without_a_version_is_told_and_that_backward_will_not_notice(write, op):
+    said = says(LEAF + f"y = b * b\n{write}\ny.sum().backward()")
+    assert f"`{op}` writes all 4 cells of storage 2" in said[3]
+    assert "version unchanged" in said[3] and "not notice" in said[3]
+    assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # the true one is [2, 4, 6, 8]
+
+
+def test_the_step_of_an_optimizer_raises_no_version():
+    said = says(
+        "w = paddle.create_parameter([2], 'float32', default_initializer=paddle.nn.initializer.Constant(3.))\n"
+        "opt = paddle.optimizer.SGD(0.5, parameters=[w])\n"
+        "y = (w * w).sum()\n"
+        "y.backward(retain_graph=True)\n"
+        "opt.step()\n"
+        "y.backward()\n"
+    )
+    step = next(each for each in said if "sgd_" in each)
+    assert "no version tells: it stays 0" in step
+    assert step.endswith("`multiply` (line 3) saved them: `backward` will use the new ones and not notice.")
+
+
+def test_an_operation_on_a_leaf_is_refused_after_it_has_written():
+    shown = recorded("x = paddle.to_tensor([1., 2.], stop_gradient=False)\nx.scale_(2.)")
+    steps = shown.data["variants"][0]["steps"]
+    assert steps[-1]["say"].endswith("is refused. It has overwritten all 2 cells of storage 1 all the same.")
+    assert isinstance(shown.error, ValueError)
+
+
+def test_bytes_are_what_paddle_itself_counts():
+    shown = recorded("a = paddle.ones([256])\nb = a * 2\nc = b[0:8]\ndel a\ndel b\ndel c")
+    assert [step["allocated"] for step in shown.data["variants"][0]["steps"]] == [1024, 2048, 2048, 1024, 1024, 0]
+
+
+def test_backward_is_told_node_by_node():
+    shown = recorded(LEAF + "c = b.sin()\ny = c.sum()\ny.backward()")
+    ran = [event["node"] for event in events(shown, "run")]
+    ops = {event["id"]: event["op"] for event in events(shown, "node")}
+    assert [ops[each] for each in ran] == ["sum", "sin", "multiply"]
+
+
+def test_a_gradient_that_is_added_to_is_one_storage():
+    again = "(x * 3).sum().backward()\n"
+    shown = recorded("x = paddle.ones([2])\nx.stop_gradient = False\n" + again * 2)
+    names = [event for event in events(shown, "name") if event["name"] == "x.grad"]
+    assert len(names) == 1
+
+
+def test_what_is_not_in_the_table_is_told_as_not_known(monkeypatch):
+    monkeypatch.setattr(saved_table, "saves", lambda *call: None)
+    shown = recorded(LEAF + "y = b.sin()")
+    assert "What `sin` saves for backward is not known, and not shown." in said_by(shown)[2]
+    assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
+
+
+def test_a_node_whose_tensor_is_gone_is_passed_and_what_is_not_seen_is_told_as_that():
+    said = says(LEAF + "y = (b * b).sum()\ny.backward()")
+    if IN_3:
+        assert any(each.startswith("`multiply` (line 3)") and "sends" in each for each in said)
+    else:
+        assert "`sum` (line 3) takes 1; what it sends is not seen." in said
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("s = paddle.sparse.sparse_coo_tensor([[0, 1], [1, 0]], [1., 2.], [2, 2])", "A sparse tensor has no cells"),
+        (
+            "t = threading.Thread(target=lambda: paddle.ones([2]))\nt.start()\nt.join()\ny = b * 2",
+            "Another thread calls Paddle, too",
+        ),
+    ],
+)
+def test_what_cannot_be_recorded_is_named_and_the_program_runs_on(line, named):
+    shown = recorded("import threading\n" + LEAF + line + "\nz = b * 5")
+    assert any(named in each for each in said_by(shown))
+    assert any("the tensor `z`" in each for each in said_by(shown))
+
+
+def test_a_function_that_is_made_static_ends_the_recording_and_not_the_program():
+    names = {"paddle": paddle}
+    source = "@paddle.jit.to_static\ndef f(a):\n    return a * 2\ny = f(b)\n"
+    shown = stage.record(LEAF + source, names)
+    assert shown.error is None and names["y"].tolist() == [2, 4, 6, 8]
+    assert "a function is made static" in shown.data["variants"][0]["truncated"]
+
+
+def test_a_cell_of_a_notebook_is_recorded():
+    ipython = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed here")
+    ipython.InteractiveShell.clear_instance()
+    shell = ipython.InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "book_kit")
+    shell.push({"paddle": paddle})
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as shown:
+        shell.run_cell("%%stage\n" + LEAF + "b.scale_(2.)")
+    assert "writes all 4 cells of storage 2" in shown.outputs[0].data["text/html"]
+
+
+def test_a_program_is_run_from_the_command_line(tmp_path: Path):
+    (tmp_path / "program.py").write_text("import paddle\n" + LEAF + "b.scale_(2.)\nprint('done')\n")
+    command = [sys.executable, "-m", "memory_stage", "--output", "out.html", "program.py"]
+    paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert "writes all 4 cells of storage 2" in (tmp_path / "out.html").read_text(encoding="utf-8")
+
+
+def test_explain_names_both_culprits_also_the_one_that_paddle_does_not_notice(tmp_path: Path):
+    source = "import paddle\n" + LEAF + "y = b * b\nb.set_value(paddle.zeros([4]))\nb.scale_(10.)\ny.sum().backward()\n"
+    (tmp_path / "program.py").write_text(source)
+    command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
+    paths = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True)
+    told = " ".join(done.stderr.split())
+    assert "line 5: b.set_value(paddle.zeros([4]))" in told and "its gradients will be wrong" in told
+    assert "line 6: b.scale_(10.)" in told and "a backward through it raises" in told
+
+
+def test_the_trace_holds_nothing_of_the_program():
+    json.dumps(recorded(LEAF + "y = b * b").data)
+
+
+def test_a_file_is_left_behind(tmp_path: Path):
+    recorded(LEAF).save(tmp_path / "stage.html")
+    assert "multiply" in (tmp_path / "stage.html").read_text(encoding="utf-8")

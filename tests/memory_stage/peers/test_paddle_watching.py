@@ -1,0 +1,118 @@
+"""Watching a program of Paddle's changes nothing, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+import memory_stage as stage
+from tests.support.peers.paddle_programs import program
+
+paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
+from tests.support.peers import paddle_undisturbed  # noqa: E402  # only where there is one
+
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared once
+
+
+def attributes() -> dict[tuple[str, str], object]:
+    """Every attribute of Paddle's modules and of its tensors and layers."""
+    owners = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "paddle"}
+    classes = [paddle.Tensor, paddle.nn.Layer, *(c for c in vars(paddle.optimizer).values() if isinstance(c, type))]
+    owners |= {each.__name__: each for each in classes}
+    owners["eager"] = paddle.base.core.eager
+    found = {(name, key): value for name, owner in owners.items() for key, value in list(vars(owner).items())}
+    return {place: value for place, value in found.items() if place[1] != "__warningregistry__"}
+
+
+def same(before: dict, after: dict) -> list:
+    return [place for place in before.keys() | after.keys() if before.get(place) is not after.get(place)]
+
+
+def test_nothing_imports_paddle():
+    code = (
+        "import sys, minitensor as mt; import memory_stage as stage\n"
+        "stage.record('x = mt.ones([2])', {'mt': mt}); sys.exit('paddle' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("source", ["x = paddle.ones([2])\ny = x * x", "x = paddle.ones([2])\nx.reshape([3])"])
+def test_every_function_is_what_it_was(source):
+    stage.record("x = paddle.ones([1])", {"paddle": paddle})  # what is loaded late is loaded
+    before = attributes()
+    stage.record(source, {"paddle": paddle})
+    assert same(before, attributes()) == []
+
+
+def test_every_function_is_what_it_was_after_an_interrupt():
+    before = attributes()
+    with pytest.raises(KeyboardInterrupt):
+        stage.record("x = paddle.ones([2])\nraise KeyboardInterrupt", {"paddle": paddle})
+    assert same(before, attributes()) == []
+
+
+def test_every_function_is_what_it_was_after_an_interrupt_while_they_are_wrapped(monkeypatch):
+    from memory_stage.engines.paddle import monkeypatches
+
+    before, made = attributes(), []
+    plain = monkeypatches._wrapper
+
+    def interrupted(*arguments):
+        made.append(arguments)
+        if len(made) == 300:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(monkeypatches, "_wrapper", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        stage.record("x = paddle.ones([2])", {"paddle": paddle})
+    assert same(before, attributes()) == []
+
+
+def test_functions_are_wrapped_while_it_runs():
+    """The tests above would hold of a recorder that wraps nothing."""
+    names = {"paddle": paddle, "attributes": attributes, "ignored": [], "before": attributes()}
+    stage.record("ignored.append(attributes())", names)
+    wrapped = {place[1] for place in same(names["before"], names["ignored"][0])}
+    assert {"add", "multiply_", "__add__", "run_backward", "matmul", "to_tensor", "step"} <= wrapped
+
+
+# ---------- random programs ----------
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_a_random_program_does_the_same_when_it_is_watched(seed):
+    plain, seen = paddle_undisturbed.both(seed)
+    assert seen == plain
+    assert isinstance(plain, list) or (plain == "crashed" and paddle.__version__.startswith("2.6"))
+
+
+def left_by(run: Callable[[], object]) -> int:
+    """How many bytes more there are when a run is over and everything it had is gone."""
+    gc.collect()  # what earlier tests have left in circles
+    before = paddle.base.core.host_memory_stat_current_value("Allocated", 0)
+    run()
+    gc.collect()
+    return paddle.base.core.host_memory_stat_current_value("Allocated", 0) - before
+
+
+def asks_for_a_node() -> None:
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    (x * x).grad_fn.name()
+
+
+@pytest.mark.parametrize("source", [program(3), "x = paddle.ones([3])\ny = x[1:]\ny.add_(paddle.ones([2]))"])
+def test_bytes_come_back_when_the_program_is_over(source):
+    def record() -> None:
+        names = {"paddle": paddle, "errors": []}
+        stage.record(source, names)
+        names.clear()
+
+    left_by(record)  # what Paddle keeps for itself from its first use on
+    if "stop_gradient" in source and left_by(asks_for_a_node):
+        pytest.skip("this Paddle keeps each node that anybody has asked for, and what it saved")
+    assert left_by(record) == 0

@@ -1,0 +1,166 @@
+"""What PyTorch runs out of a recorder's hearing: it is named when it is met, and runs as it would unwatched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+
+import memory_stage as stage  # noqa: E402
+from memory_stage.engines.torch.monkeypatches import SCRIPTED, TRACED  # noqa: E402
+from memory_stage.engines.torch.threads import ELSEWHERE  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+
+SCRIPTS = """\
+import traceback
+import torch
+@torch.jit.script
+def double(x):
+    return x * 2
+def through(x):
+    return double(x)
+x = torch.ones(2, requires_grad=True)
+y = through(x)
+(y * y).sum().backward()
+net = torch.jit.script(torch.nn.Linear(2, 1))
+out = net(torch.ones(1, 2))
+try:
+    double("a")
+except RuntimeError:
+    traceback.print_exc()
+print(x.grad, out.shape, double.graph)
+"""
+
+TRACES = """\
+import traceback
+import torch
+def chain(x):
+    y = x * 2
+    z = y.reshape(-1) + y.numel()
+    return z.sum()
+traced = torch.jit.trace(chain, torch.ones(3, requires_grad=True))
+print(traced.graph, traced.code, traced(torch.ones(3)))
+def wrong(x):
+    raise ValueError("while it is traced")
+try:
+    torch.jit.trace(wrong, torch.ones(1))
+except ValueError:
+    traceback.print_exc()
+"""
+
+THREADS = """\
+import threading, traceback
+from concurrent.futures import ThreadPoolExecutor
+import torch
+x = torch.ones(3)
+def work(n):
+    for _ in range(n):
+        x.add_(1)
+    return x @ torch.ones(4)
+t = threading.Thread(target=work, args=(2,), name="two")
+t.start()
+t.join()
+with ThreadPoolExecutor(1) as pool:
+    bad = pool.submit(work, 1)
+try:
+    bad.result()
+except RuntimeError:
+    traceback.print_exc()
+print(x)
+"""
+
+
+def lines(source: str, text: str, **names) -> list[int]:
+    """Where a text is said, when the program is recorded."""
+    shown = stage.record(source, {"torch": torch, **names})
+    variant = shown.data["variants"][0]
+    assert variant["truncated"] is None
+    return [step["line"] for step in variant["steps"] if text in step["say"]]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "line"), [(SCRIPTS, SCRIPTED, 7), (TRACES, TRACED, 7), (THREADS, ELSEWHERE, 10)]
+)
+def test_it_is_named_once_and_at_the_line_that_meets_it(source, text, line, capsys):
+    assert [at - line in (0, 1) for at in lines(source, text)] == [True]  # a thread may begin late
+
+
+@pytest.mark.parametrize("source", [SCRIPTS, TRACES, THREADS], ids=["scripted", "traced", "threads"])
+def test_output_tracebacks_and_status_are_those_of_the_program_alone(source, tmp_path):
+    (tmp_path / "program.py").write_text(source)
+    environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    alone, watched = (
+        subprocess.run(
+            [sys.executable, "-W", "ignore", *way, "program.py"],
+            capture_output=True, text=True, cwd=tmp_path, env=environment,
+        )
+        for way in ((), ("-m", "memory_stage"))
+    )  # fmt: skip
+    assert watched.stdout == alone.stdout and watched.returncode == alone.returncode == 0
+    assert watched.stderr.startswith(alone.stderr) and "Error" in alone.stderr
+
+
+def test_a_pool_that_was_there_before_is_met_too():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.ones, 1).result().item() == 1
+        assert lines("x = pool.submit(torch.ones, 2).result()\ny = x + 1", ELSEWHERE, pool=pool) == [1]
+        assert pool.submit(torch._C._len_torch_function_stack).result() == 0
+
+
+def test_a_layer_in_evaluation_takes_the_way_in_a_pool_that_it_would_take_alone():
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True).eval()
+    x = torch.randn(1, 3, 8)
+    source = (
+        "from concurrent.futures import ThreadPoolExecutor\ndef run():\n    with torch.no_grad():\n"
+        "        return layer(x)\nwith ThreadPoolExecutor(1) as pool:\n    y = pool.submit(run).result()"
+    )
+    alone, watched = ({"torch": torch, "layer": layer, "x": x} for _ in range(2))
+    exec(source, alone)
+    stage.record(source, watched)
+    assert watched["y"].numpy().tobytes() == alone["y"].numpy().tobytes()
+
+
+def test_a_thread_without_tensors_is_not_named():
+    source = "t = threading.Thread(target=print)\nt.start()\nt.join()\nx = torch.ones(2)"
+    assert lines(source, "thread", threading=threading) == []
+
+
+def test_the_threads_of_a_data_loader_are_not_the_programs():
+    source = (
+        "data = torch.utils.data.TensorDataset(torch.arange(4.0))\n"
+        "n = [b.sum().item() for b, in torch.utils.data.DataLoader(data, batch_size=2, num_workers=1)]"
+    )
+    assert lines(source, "thread") == []
+
+
+def test_a_thread_that_goes_on_after_the_recording_has_nobody_on_its_stack():
+    go, done, found = threading.Event(), threading.Event(), []
+
+    def work():
+        torch.ones(1)
+        found.append(len([1]))
+        go.wait(10)
+        torch.ones(1).add_(1)
+        found.append((torch._C._len_torch_function_stack(), sys.getprofile()))
+        done.set()
+
+    names = {"torch": torch, "threading": threading, "work": work}
+    stage.record("t = threading.Thread(target=work)\nt.start()", names)
+    go.set()
+    assert done.wait(10)
+    names["t"].join()
+    assert found[-1] == (0, None)
+
+
+def test_what_torch_calls_for_itself_is_again_what_it_was():
+    real = [threading.Thread._bootstrap_inner, torch.jit.trace, vars(torch._C.ScriptFunction)["__call__"]]
+    stage.record(SCRIPTS, {})
+    assert [threading.Thread._bootstrap_inner, torch.jit.trace, vars(torch._C.ScriptFunction)["__call__"]] == real

@@ -1,0 +1,165 @@
+"""Programs that a hunt for faults has found: each ran into a mistake of the recorder's, or was told wrongly."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+
+import memory_stage as stage  # noqa: E402
+from memory_stage.recorder import steps  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def said(source: str) -> tuple[list[str], str | None]:
+    shown = stage.record("import torch\nfrom torch import nn\n" + source)
+    assert shown.error is None
+    variant = shown.data["variants"][0]
+    return [step["say"] for step in variant["steps"]], variant["truncated"]
+
+
+def explained(source: str, folder: Path) -> str:
+    (folder / "program.py").write_text("import torch\nfrom torch import nn\n" + source)
+    command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={"PYTHONPATH": str(ROOT)})
+    return re.sub(r"\s+", " ", done.stderr)
+
+
+def test_a_nested_tensor_is_named():
+    sentences, truncated = said("n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])\nm = n * 2")
+    assert truncated is None and "Not recorded: a nested tensor." in " ".join(sentences)
+
+
+def test_a_parameter_without_a_shape_is_named_and_shown_once_it_has_one():
+    sentences, truncated = said("m = nn.LazyLinear(2)\ny = m(torch.ones(1, 3))\ny.sum().backward()")
+    assert truncated is None and "`m.weight.grad`" in sentences[-1]
+
+
+def test_parametrizations_whose_storages_went_in_an_earlier_step_are_recorded():
+    sentences, truncated = said(
+        "m = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))\n"
+        "o = nn.utils.parametrizations.orthogonal(nn.Linear(2, 2))\n"
+        "o(m(torch.ones(1, 3))).sum().backward()"
+    )
+    assert truncated is None and "m.parametrizations" in " ".join(sentences)
+
+
+def test_what_moves_a_tensor_unheard_has_no_name_and_neither_has_what_writes_unheard():
+    sentences, _ = said("d = torch.ones(2)\nd.set_(torch.zeros(3))")
+    assert "then it moves `d` to storage" in sentences[1]
+    other = said(
+        "import threading\nx = torch.ones(2)\nt = threading.Thread(target=lambda: x.add_(1))\nt.start()\nt.join()"
+    )[0]
+    assert any("n update writes all 2 cells of storage 1" in each and "`an" not in each for each in other)
+
+
+def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
+    told = explained(
+        "z = torch.ones(2, dtype=torch.complex64, requires_grad=True) * 1\ny = z * z\nz.real.mul_(2)\n"
+        "y.abs().sum().backward()",
+        tmp_path,
+    )
+    assert "z.real =" not in told and "`.clone()` what is read in line 4" in told
+
+
+def test_a_line_that_only_leads_to_a_refused_write_is_not_told_to_copy_its_result(tmp_path):
+    told = explained(
+        "exec('def hook(g): g.mul_(10)')\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
+        "y.sum().backward()",
+        tmp_path,
+    )
+    assert "more than one element of the written-to tensor" in told and "y = y.clone()" not in told
+    assert "`.clone()` what is written before it is." in told
+
+
+def test_a_write_that_a_hook_is_refused_is_told_at_its_line(tmp_path):
+    told = explained(
+        "def hook(g):\n    g.mul_(10)\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
+        "y.sum().backward()",
+        tmp_path,
+    )
+    assert "g.mul_(10) refused" in told and "`g = g.clone()` before this line gives each its own." in told
+
+
+def test_a_statement_of_many_operations_ends_the_recording_and_leaves_nobody_on_the_stack(monkeypatch):
+    monkeypatch.setattr(steps, "MOST_IN_A_STEP", 60)
+    names: dict = {}
+    source = (
+        "import torch\nfrom functools import reduce\nx = torch.ones(2, requires_grad=True)\n"
+        "y = reduce(lambda a, _: a * 1.0, range(200), x)\ny.sum().backward()\nn = torch._C._len_torch_function_stack()"
+    )
+    shown = stage.record(source, names)
+    assert shown.error is None and names["x"].grad.tolist() == [1, 1] and names["n"] == 0
+    assert shown.data["variants"][0]["truncated"].startswith("Line 4 alone makes more than 60 changes of memory")
+
+
+def test_a_recording_that_ends_in_a_hook_of_backward_leaves_nobody_on_the_stack():
+    names: dict = {}
+    source = (
+        "import torch\nx = torch.ones(2, requires_grad=True)\ndef hook(g):\n    a = g + 1\n    b = a + 1\n"
+        "    c = b + 1\n    return c * 1\ny = x * 2\ny.register_hook(hook)\ny.sum().backward()\nz = y.exp()\nz.exp()\n"
+        "n = torch._C._len_torch_function_stack(), len([])"
+    )
+    shown = stage.record(source, names, steps=9)
+    assert shown.error is None and "first 9 steps" in shown.data["variants"][0]["truncated"]
+    assert shown.data["variants"][0]["steps"][-1]["line"] in (4, 5, 6) and names["n"] == (0, 0)
+
+
+IN_A_FUNCTION = """
+class AddOne(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        ctx.mark_dirty(x)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g
+w = torch.ones(3, requires_grad=True)
+h = AddOne.apply(w * 2)
+h.pow(2).sum().backward()
+"""
+
+
+def test_a_write_that_a_function_by_hand_tells_of_is_one_that_the_history_knows(tmp_path):
+    told = explained(IN_A_FUNCTION, tmp_path)
+    assert "line 7: x.add_(1)" in told and "unrecorded" not in told
+    stale = IN_A_FUNCTION.replace("h = AddOne.apply(w * 2)", "x = w * 2\ny = x * x\nh = AddOne.apply(x) + y")
+    assert "2 saved tensors made stale." in explained(stale, tmp_path)
+    not_told = explained(IN_A_FUNCTION.replace("ctx.mark_dirty(x)", "pass"), tmp_path)
+    assert "unrecorded" in not_told or "raises" in not_told
+
+
+SWISH = """
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * torch.sigmoid(x)
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * x
+h = torch.ones(3, requires_grad=True) * 2
+y = Swish.apply(h)
+h.add_(1)
+y.sum().backward()
+"""
+
+
+def test_what_a_function_by_hand_saved_is_told_by_its_name_and_its_error_leads_to_the_write(tmp_path):
+    told = explained(SWISH, tmp_path)
+    assert "It overwrites `h`, which `Swish` in line 14 saved at version 0: a backward through it raises." in told
+    assert "`Swish` in line 14 asks for `h` as it was at version 0" in told and "Row 1, in line 15, wrote it" in told
+
+
+def test_a_leaf_that_is_written_through_detach_has_no_history_to_miss_it(tmp_path):
+    assert "unrecorded" not in explained("p = nn.Parameter(torch.ones(2))\np.detach().mul_(2)", tmp_path)
+    told = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
+    assert "1 unrecorded" in told

@@ -1,0 +1,516 @@
+"""Programs of real PyTorch on the stage: what is recorded, what is named instead, and that nobody notices."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+
+import numpy as np  # noqa: E402
+
+import memory_stage as stage  # noqa: E402
+import minitensor as mt  # noqa: E402
+from memory_stage.engines import of_torch  # noqa: E402
+from memory_stage.engines.protocol import NotRecordable  # noqa: E402
+from memory_stage.engines.torch.function_mode import Mode  # noqa: E402
+from memory_stage.recorder import record  # noqa: E402
+from memory_stage.trace.validation import problems  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[3]
+NN = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np}
+
+
+def run(source: str, **names):
+    """The variant of a program, and the error that ended it."""
+    shown = stage.record(source, {**NN, **names})
+    variant = shown.data["variants"][0]
+    return variant, shown.error
+
+
+def events(variant: dict, do: str, line: int | None = None) -> list[dict]:
+    return [e for step in variant["steps"] if line in (None, step["line"]) for e in step["events"] if e["do"] == do]
+
+
+def sentences(variant: dict) -> list[str]:
+    return [step["say"] for step in variant["steps"]]
+
+
+def names_of(variant: dict) -> set[str]:
+    return {event["name"] for event in events(variant, "name")}
+
+
+# ---------- the story of one program ----------
+
+CLASSIC = """
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+b = x * 1
+v = b[0:2]
+y = b * b
+v.mul_(10)
+y.sum().backward()
+"""
+
+
+def test_a_stale_tensor_is_told_at_the_line_that_takes_it_and_at_the_node_that_asks_for_it():
+    variant, error = run(CLASSIC)
+    said = sentences(variant)
+    assert "modified by an inplace operation" in str(error)
+    assert said[4].startswith("`mul_` writes 2 cells of storage 2 through `v`: version 1.")
+    assert (
+        "`mul` (line 4) saved version 0, and those numbers are gone: `backward` through it will be refused." in said[4]
+    )
+    assert said[-1] == "`mul` (line 4) asks for `b` at version 0 and finds version 1, so `backward` raises."
+    (stale,) = events(variant, "stale")
+    assert stale["lost"] and len(stale["ids"]) == 2
+
+
+def test_the_trace_is_one_that_the_schema_allows():
+    shown = stage.record(CLASSIC, dict(NN))
+    assert list(problems(shown.data)) == []
+    assert shown._repr_mimebundle_()["text/html"]
+
+
+def test_only_the_version_moves_where_other_cells_are_written():
+    variant, error = run(
+        "x = torch.ones(4, requires_grad=True)\nb = x * 1\ny = b[0:2].exp() * b[0:2]\nb[3] = 7\ny.sum().backward()"
+    )
+    assert error is not None
+    assert [event["lost"] for event in events(variant, "stale", 4)] == [False]
+
+
+def test_backward_is_stepped_and_gradients_are_told():
+    variant, error = run("w = torch.tensor([1.0, 2.0], requires_grad=True)\ny = (w * w).sum()\ny.backward()")
+    assert error is None
+    said = sentences(variant)
+    assert any("`mul` (line 2) sends [1, 2] and [1, 2] to `w@0`: [2, 4] together." in each for each in said)
+    assert said[-1].startswith("`backward` is done: `w.grad` is [2, 4]")
+    assert events(variant, "release")
+
+
+def test_bytes_rise_and_fall_with_storages():
+    variant, _ = run("x = torch.ones(1000)\ny = x[::2]\ndel x\ny = None\nz = torch.ones(10)")
+    assert [step["allocated"] for step in variant["steps"]] == [4000, 4000, 4000, 0, 40]
+
+
+# ---------- kinds of programs ----------
+
+
+def test_parameters_are_told_by_their_names_and_a_step_by_the_storages_it_writes():
+    variant, error = run(
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 3), nn.Linear(3, 1)])
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, foreach=True)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
+"""
+    )
+    assert error is None
+    assert {"net.layers[0].weight", "net.layers[1].bias", "net.layers[0].weight.grad"} <= names_of(variant)
+    assert any(name.startswith("opt.momentum_buffer of net.layers[0].weight") for name in names_of(variant))
+    written = {event["storage"] for event in events(variant, "write", 13)}
+    assert len(written) == 4
+
+
+def test_a_step_between_forward_and_backward_is_told_at_the_step():
+    variant, error = run(
+        "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.SGD([w], lr=0.1)\n(w * w).sum().backward()\n"
+        "loss = (w * w).sum()\nopt.step()\nloss.backward()"
+    )
+    assert error is not None and events(variant, "stale", 5)
+
+
+def test_a_fused_step_raises_no_version_and_is_found_by_comparing():
+    variant, error = run(
+        "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.Adam([w], lr=0.1, fused=True)\nloss = (w * w).sum()\n"
+        "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()"
+    )
+    assert error is None
+    unversioned = [event for event in events(variant, "write", 5) if event.get("unversioned")]
+    assert unversioned
+    assert any("`backward` through `mul` (line 3) will not notice." in said for said in sentences(variant))
+
+
+def test_batch_norm_writes_its_averages_without_a_version():
+    variant, _ = run("bn = nn.BatchNorm1d(2)\ny = bn(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))")
+    storages = {event["storage"] for event in events(variant, "write", 2) if event.get("unversioned")}
+    tensors = {
+        event["id"]: event["storage"]
+        for event in [*variant.get("before", []), *events(variant, "tensor")]
+        if event["do"] == "tensor"
+    }
+    named = {event["name"]: tensors[event["tensor"]] for event in events(variant, "name")}
+    assert storages == {named["bn.running_mean"], named["bn.running_var"]}
+
+
+def test_a_function_of_ones_own_its_hooks_and_checkpoints_are_followed():
+    variant, error = run(
+        """
+from torch.utils.checkpoint import checkpoint
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * 2
+w = torch.ones(2, requires_grad=True)
+seen = []
+def hook(g):
+    seen.append(g)
+y = Double.apply(w * 1)
+y.register_hook(hook)
+y.sum().backward()
+for reentrant in (True, False):
+    checkpoint(lambda t: t.sin() * t, w * 1, use_reentrant=reentrant).sum().backward()
+"""
+    )
+    assert error is None
+    assert any(event["what"] == "tensors[0]" for event in events(variant, "save"))
+    assert "seen[0]" in names_of(variant)
+
+
+def test_data_and_set_count_versions_of_their_own():
+    variant, error = run(
+        "x = torch.ones(2, requires_grad=True)\ny = x * 1\nz = y * y\ny.data.mul_(5)\nz.sum().backward()"
+    )
+    assert error is None
+    (write,) = events(variant, "write", 4)
+    assert write["unversioned"]
+    assert "not notice" in " ".join(sentences(variant))
+
+
+def test_numpy_and_dlpack_write_behind_the_versions():
+    variant, error = run(
+        "m = np.arange(4.0)\nt = torch.from_numpy(m)\nm[1] = 7\nu = torch.from_dlpack(m)\nu.mul_(2)\n"
+        "x = torch.ones(2)\nn = x.numpy()\nn[0] = 5"
+    )
+    assert error is None
+    assert [event["unversioned"] for line in (3, 8) for event in events(variant, "write", line)] == [True, True]
+    assert {"t", "m", "u", "n"} <= names_of(variant)
+
+
+def test_memory_that_comes_back_by_dlpack_is_one_storage_with_versions_of_its_own():
+    variant, error = run(
+        "x = torch.arange(4.0)\nv = x[1:]\nd = torch.from_dlpack(v)\nd.mul_(10)\nd[1] = 7\ndel d\ny = x + 1\n"
+        "e = torch.from_dlpack(x)\nx.add_(1)"
+    )
+    assert error is None
+    assert names_of(variant) >= {"x", "v", "d", "e"}
+    storages = {
+        event["tensor"] if "tensor" in event else event["id"]: event["storage"] for event in events(variant, "tensor")
+    }
+    named = {event["name"]: storages[event["tensor"]] for event in events(variant, "name")}
+    assert named["d"] == named["x"] == named["e"] != named["y"]
+    (write,) = events(variant, "write", 4)
+    assert write["unversioned"] and write["storage"] == named["x"]
+    assert "through `d`" in sentences(variant)[3]
+    (item,) = events(variant, "write", 5)
+    assert "7" in str(item) and "2" in str(item["cells"])
+    assert variant["steps"][-1]["allocated"] == 32
+
+
+def test_a_write_by_dlpack_to_what_was_saved_is_one_that_no_version_tells():
+    variant, error = run(
+        "w = torch.ones(2, requires_grad=True)\nx = w * 1\nd = torch.from_dlpack(x.detach())\ny = x * x\n"
+        "d.mul_(5)\ny.sum().backward()"
+    )
+    assert error is None and "not notice" in " ".join(sentences(variant))
+
+
+def test_memory_that_numpy_lent_is_not_counted():
+    variant, _ = run("m = np.arange(4.0)\nt = torch.from_numpy(m)")
+    assert variant["steps"][-1]["allocated"] == 0
+
+
+def test_bfloat16_and_complex_numbers_are_shown():
+    variant, _ = run("b = torch.full((2,), 1.5, dtype=torch.bfloat16)\nc = torch.ones(1, dtype=torch.complex64) * 2j")
+    values = [event["values"] for event in events(variant, "storage")]
+    assert {"0": "1.5", "1": "1.5"} in values and {"0": "0+2j"} in values
+
+
+def test_both_kinds_in_one_program():
+    variant, error = run(
+        "a = torch.ones(2, requires_grad=True)\nb = mt.ones([2])\nb.add_(b)\n(a * a).sum().backward()", mt=mt
+    )
+    assert error is None
+    assert sentences(variant)[2].startswith("`add_` writes all 2 cells of storage 2")
+    assert "`a.grad` is [2, 2]" in sentences(variant)[-1]
+
+
+# ---------- what is named instead ----------
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("s = torch.eye(2).to_sparse()", "a sparse tensor"),
+        ("m = torch.ones(2, device='meta')", "the device meta"),
+        ("with torch.inference_mode():\n    i = torch.ones(2) + 1", "a tensor of inference mode"),
+        ("v = torch.func.vmap(lambda a: a * 2)(torch.ones(2, 2))", "a transform of torch.func"),
+        ("f = torch.ones(2).to(torch.float8_e4m3fn)", "dtype float8_e4m3fn"),
+    ],
+)
+def test_what_cannot_be_shown_is_named_where_it_is_met_and_the_program_runs_on(source, named):
+    variant, error = run(f"{source}\nx = torch.ones(2)\nx.add_(1)")
+    assert error is None and named in " ".join(sentences(variant))
+    assert sentences(variant)[-1].startswith("`add_` writes all 2 cells")
+
+
+def test_what_is_compiled_runs_as_it_would_and_is_named():
+    source = "f = torch.compile(lambda x: x * 2 + 1, backend='eager')\nx = torch.ones(2)\ny = f(x)\nz = f(y)\nz.add_(1)"
+    variant, error = run(source)
+    assert error is None and "`torch.compile`" in " ".join(sentences(variant))
+    assert variant["truncated"] is None and events(variant, "write", 5)
+
+
+def test_tensors_that_are_swapped_end_the_recording_and_not_the_program():
+    names = dict(NN)
+    shown = stage.record("a = torch.ones(3)\nb = torch.zeros(2)\ntorch.utils.swap_tensors(a, b)\nc = a + 1", names)
+    assert shown.error is None and names["c"].tolist() == [1, 1]
+    assert "swap_tensors" in shown.data["variants"][0]["truncated"]
+
+
+def test_an_older_torch_is_named(monkeypatch):
+    monkeypatch.setattr(torch, "__version__", "2.6.0+cpu")
+    with pytest.raises(NotRecordable, match=r"PyTorch 2\.6\.0\+cpu is not recorded: 2\.10 is the first that can be\."):
+        of_torch.engine()
+
+
+# ---------- the program does not notice ----------
+
+
+def stack_of_modes() -> int:
+    return torch._C._len_torch_function_stack()
+
+
+@pytest.mark.parametrize("source", ["x = torch.ones(2)", "raise ValueError", "x = torch.ones(2)\n" * 30])
+def test_nothing_of_the_recording_is_left_in_torch(source):
+    real = [
+        torch.autograd._engine_run_backward,
+        torch.compile,
+        torch.utils.swap_tensors,
+        torch.overrides.has_torch_function,
+    ]
+    before = stack_of_modes()
+    stage.record(source, dict(NN), steps=7)
+    after = [
+        torch.autograd._engine_run_backward,
+        torch.compile,
+        torch.utils.swap_tensors,
+        torch.overrides.has_torch_function,
+    ]
+    assert after == real and stack_of_modes() == before == 0
+
+
+def test_a_mistake_of_the_recorders_own_ends_the_recording_and_never_the_program(monkeypatch):
+    monkeypatch.setattr(record, "STRICT", False)
+
+    def broken(*arguments):
+        raise RuntimeError("a planted fault")
+
+    monkeypatch.setattr(Mode, "_after", broken)
+    names = dict(NN)
+    shown = stage.record("x = torch.ones(2)\ny = x + 1\nz = (y * y).sum()", names)
+    assert shown.error is None and names["z"].item() == 8
+    assert "a planted fault" in shown.data["variants"][0]["truncated"]
+
+
+def test_a_mistake_in_a_hook_of_backward_ends_the_recording_and_never_the_backward(monkeypatch):
+    from memory_stage.engines.torch.backward import _Pass
+
+    monkeypatch.setattr(record, "STRICT", False)
+    monkeypatch.setattr(_Pass, "passed", lambda *arguments: 1 / 0)
+    names = dict(NN)
+    shown = stage.record("x = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()", names)
+    assert shown.error is None and names["x"].grad.tolist() == [2, 2]
+    assert "ZeroDivisionError" in shown.data["variants"][0]["truncated"]
+
+
+def test_a_storage_can_still_be_resized_after_it_was_looked_at():
+    names = dict(NN)
+    assert stage.record("x = torch.ones(2)\ny = x + 1", names).error is None
+    names["x"].resize_(100)
+    assert names["x"].untyped_storage().resizable()
+
+
+def test_a_view_that_is_out_of_date_is_not_brought_up_to_date():
+    source = """
+x = torch.ones(4, requires_grad=True)
+b = x * 1
+v = b.view(2, 2)
+b.mul_(2)
+w = v.sum()
+text = w.grad_fn.next_functions[0][0].name()
+"""
+    plain = dict(NN)
+    exec(source, plain)
+    watched = dict(NN)
+    assert stage.record(source, watched).error is None
+    assert watched["text"] == plain["text"]
+
+
+def test_a_layer_in_evaluation_takes_the_way_it_would_take():
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True).eval()
+    x = torch.randn(1, 3, 8)
+    source = "with torch.no_grad():\n    y = layer(x)"
+    names = {**NN, "layer": layer, "x": x}
+    exec(source, names)
+    watched = {**NN, "layer": layer, "x": x}
+    stage.record(source, watched)
+    assert watched["y"].numpy().tobytes() == names["y"].numpy().tobytes()
+
+
+def test_another_thread_and_a_forked_process_run_as_if_nobody_listened():
+    variant, error = run(
+        """
+import threading
+from torch.utils.data import DataLoader, TensorDataset
+x = torch.ones(3)
+def work():
+    x.add_(1)
+t = threading.Thread(target=work)
+t.start()
+t.join()
+batches = [b.sum().item() for b, in DataLoader(TensorDataset(torch.arange(4.0)), batch_size=2, num_workers=1)]
+""",
+        threading=threading,
+    )
+    assert error is None
+    assert events(variant, "write")
+
+
+def test_modes_of_the_program_that_come_and_go_in_any_order_stay():
+    source = """
+from torch.overrides import TorchFunctionMode
+class Mine(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        heard.append(func)
+        return func(*args, **(kwargs or {}))
+heard = []
+mode = Mine()
+mode.__enter__()
+x = torch.ones(2)
+y = x + 1
+"""
+    names = dict(NN)
+    try:
+        shown = stage.record(source, names, steps=5)
+        assert shown.error is None and len(names["heard"]) == 2
+        assert stack_of_modes() == 1
+    finally:
+        names["mode"].__exit__(None, None, None)
+    assert stack_of_modes() == 0
+
+
+def test_the_default_device_may_be_set_and_the_result_is_the_same():
+    names = dict(NN)
+    shown = stage.record(
+        "torch.set_default_device('cpu')\nx = torch.ones(2)\ntorch.set_default_device(None)\ny = x + 1", names
+    )
+    assert shown.error is None and stack_of_modes() == 0
+
+
+def test_tensors_go_when_the_program_lets_them_go():
+    import gc
+    import weakref
+
+    gone = []
+    names = {**NN, "watch": lambda x: weakref.finalize(x, gone.append, 1), "gone": gone}
+    gc.disable()
+    try:
+        stage.record("x = torch.ones(2, requires_grad=True)\ny = (x * 2).exp()\nwatch(y)\ndel y\nn = len(gone)", names)
+    finally:
+        gc.enable()
+    assert names["n"] == 1
+
+
+def test_a_warning_is_that_of_the_programs_line():
+    source = "x = torch.ones(2, requires_grad=True)\ny = x * 1\ng = y.grad"
+    with pytest.warns(UserWarning, match=r"\.grad attribute of a Tensor that is not a leaf") as warned:
+        assert stage.record(source, dict(NN)).error is None
+    assert [(Path(each.filename).name[:6], each.lineno) for each in warned] == [("<stage", 3)]
+
+
+def test_nothing_imports_torch_unless_the_program_does():
+    program = (
+        "import sys\nimport minitensor as mt\nimport memory_stage as stage\n"
+        "stage.record('x = mt.ones([2])\\nx.add_(x)')\nassert 'torch' not in sys.modules\n"
+        "shown = stage.record('import torch\\nx = torch.ones(2)\\nx.add_(1)')\n"
+        "import json\nprint(json.dumps([step['say'] for step in shown.data['variants'][0]['steps']]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert json.loads(done.stdout)[-1].startswith("`add_` writes all 2 cells of storage 1")
+
+
+def test_what_only_programs_of_torch_lead_to_is_said():
+    several, _ = run("x = torch.ones(2, 2, requires_grad=True)\na, b = (x * 1).unbind()\na.add_(1)")
+    assert "asks to write `a`, one of several views that one call gave, and is refused." in sentences(several)[-1]
+    nothing, error = run(
+        "x = torch.ones(2, requires_grad=True)\na = x * 1\nwith torch.no_grad():\n    d = a[0:1]\nd.sum().backward()"
+    )
+    assert error is None
+    assert any("and sends nothing on: what it was made of has no part in it." in said for said in sentences(nothing))
+
+
+# ---------- the ways to a stage ----------
+
+
+def test_trace_compare_and_save(tmp_path):
+    def spoil(x):
+        y = x * x
+        x.add_(1)
+        return y
+
+    shown = stage.trace(spoil, torch.ones(2))
+    assert shown.result.tolist() == [1, 1] and len(shown.data["variants"][0]["steps"]) > 3
+    compared = stage.compare(
+        {"in place": "x = torch.rand(2)\nx.add_(1)", "normal": "x = torch.rand(2)\ny = x + 1"},
+        namespace={"torch": torch},
+    )
+    first = [variant["steps"][0]["events"][0]["values"] for variant in compared.data["variants"]]
+    assert first[0] == first[1]  # the same random numbers
+    stage.save(tmp_path / "page.html", compared)
+    assert "add_" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "h.register_hook(lambda g: kept.append(g))",
+        "h.register_hook(kept.append)",
+        "w.register_post_accumulate_grad_hook(lambda w: kept.append(w.grad))",
+        "h = Mine.apply(h)",
+    ],
+)
+def test_a_gradient_that_the_program_gets_hold_of_was_not_there_before(kept):
+    program = (
+        "kept = []\n"
+        "class Mine(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        kept.append(g)\n        last = g\n        return g * 2\n"
+        f"w = torch.ones(2, requires_grad=True)\nh = w * 3\n{kept}\n(h * h).sum().backward()\n"
+    )
+    (variant,) = stage.record(program, {"torch": torch}).data["variants"]
+    assert variant.get("before") is None
+    first = next(step for step in variant["steps"] if "makes a leaf" in step["say"])
+    assert first["allocated"] == 8
+    w_h_and_gradients = 24 if "accumulate" in kept else 32  # the one that is kept then is w.grad itself
+    assert variant["steps"][-1]["allocated"] == w_h_and_gradients

@@ -1,0 +1,84 @@
+"""What a report calls things, and what it does not say: names of the program, rows of a loop, fears for nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+import numpy as np  # noqa: E402
+
+from memory_stage.api import run_and_release  # noqa: E402
+from memory_stage.explanation.step_reporter import StepReporter  # noqa: E402
+from memory_stage.explanation.verdict import Verdict  # noqa: E402
+
+
+def reported(program: str):
+    explaining = StepReporter()
+    torch.manual_seed(0)
+    names = {"torch": torch, "nn": torch.nn, "np": np}
+    done = run_and_release(program, names, told=explaining.on_step)
+    return explaining.report(done.variant), done
+
+
+def test_what_a_layer_made_is_told_by_the_name_that_the_program_gave_it_later():
+    report, done = reported(
+        "net = nn.Linear(2, 3)\n"
+        "out = net(torch.ones(4, 2))\n"
+        "penalty = (out[:, 2] * out[:, 0]).sum()\n"
+        "out[:, 2] = out[:, 2].clamp(min=0)\n"
+        "(out.sum() + penalty).backward()\n"
+    )
+    (row,) = [row for row in report.rows if row.verdict is Verdict.STALE]
+    assert isinstance(done.error, RuntimeError) and row.where.line == 4
+    assert "overwrites `out`, which `mul` in line 3 saved" in row.happened and "`linear`" not in row.happened
+    assert "asks for `out` as it was" in report.rows[-1].happened
+    assert row.instead.startswith("Have lines 3 and 4 read a copy")
+
+
+def test_a_program_that_ends_without_an_error_was_asked_for_nothing_stale_and_the_report_says_so():
+    program = (
+        "policy, value = nn.Linear(3, 2), nn.Linear(3, 1)\n"
+        "opt = torch.optim.SGD(value.parameters(), lr=0.1)\n"
+        "f = nn.Linear(3, 3)(torch.ones(4, 3)).tanh()\n"
+        "gain, guess = policy(f).sum(), value(f).square().sum()\n"
+        "guess.backward(retain_graph=True)\n"
+        "opt.step()\n"
+    )
+    unasked = "No backward has asked for it."
+    report, done = reported(program + "gain.backward()\n")
+    stale = [row for row in report.rows if row.verdict is Verdict.STALE]
+    assert done.error is None and stale and all(row.happened.endswith(unasked) for row in stale)
+    assert all(row.instead.startswith("Nothing, unless a backward is still to go through it") for row in stale)
+    report, done = reported(program + "guess.backward()\n")
+    assert isinstance(done.error, RuntimeError) and unasked not in str(report)
+
+
+def test_a_tensor_made_on_an_array_is_given_memory_of_its_own_and_a_loop_is_looked_at_once():
+    program = (
+        "a = np.ones((4, 3), np.float32)\n"
+        "net = nn.Linear(3, 1)\n"
+        "for _ in range(5):\n"
+        "    x = torch.from_numpy(a)\n"
+        "    loss = net(x).sum()\n"
+        "    a *= 2\n"
+        "    loss.backward()\n"
+    )
+    report, _ = reported(program)
+    assert report.totals.unnoticed == 5
+    assert [row.where.line for row in report.dangerous()] == [6]
+    (row,) = report.dangerous()
+    assert "Give `x` memory of its own" in row.instead and "`torch.tensor(...)` copies" in row.instead
+    report, _ = reported(program.replace("torch.from_numpy(a)", "torch.tensor(a)"))
+    assert report.totals.unnoticed == 0
+
+
+def test_an_array_made_on_a_tensor_is_given_memory_of_its_own():
+    program = "w = torch.ones(3, requires_grad=True)\nx = torch.ones(3)\na = x.numpy()\nloss = (w * x).sum()\na += 1\n"
+    report, _ = reported(program + "loss.backward()\n")
+    (row,) = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
+    assert "`.numpy().copy()`" in row.instead

@@ -1,0 +1,548 @@
+"""Test the recorder: recording changes nothing, and the trace records the real events."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import linecache
+import sys
+import traceback
+import warnings
+
+import numpy as np
+import pytest
+
+import memory_stage as stage
+import minitensor as mt
+from memory_stage.engines.minitensor.engine import MinitensorSubscription
+from memory_stage.engines.router import Subscriptions
+from memory_stage.model.ledger import Ledger
+from memory_stage.recorder import instrument, record
+from memory_stage.recorder.names import Names
+from memory_stage.recorder.recorder import Recorder
+from memory_stage.trace.validation import problems
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.events import listening
+from tests.support.stage import fuzz, probe
+from tests.support.stage.programs import PROGRAMS
+from tests.support.stage.replay import Memory
+
+POLICIES = "2.5", "2.6", "copy_on_write"
+
+
+@pytest.fixture(autouse=True)
+def no_collector():
+    """Switch off the garbage collector, so that only deleting the last name frees memory."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def names() -> dict:
+    return {"__name__": "__main__", "mt": mt}
+
+
+def traced(source: str, namespace: dict | None = None, **settings):
+    """Record a program and check that its trace is valid."""
+    namespace = names() if namespace is None else namespace
+    done = record.run(source, namespace, file="<program>", **settings)
+    assert list(problems(trace_of(done))) == []
+    return done
+
+
+def trace_of(done) -> dict:
+    return {
+        "schema": "stage/1",
+        "title": "A test",
+        "ask": None,
+        "device": "cpu",
+        "compare": None,
+        "variants": [done.variant],
+    }
+
+
+def events(done, do: str) -> list[dict]:
+    return [event for step in done.variant["steps"] for event in step["events"] if event["do"] == do]
+
+
+# ---------- recording changes nothing ----------
+
+
+def plain_run(source: str, namespace: dict):
+    """Run a program without the recorder, statement by statement; return its error, if any."""
+    linecache.cache["<program>"] = (len(source), None, source.splitlines(True), "<program>")
+    try:
+        exec(compile(source, "<program>", "exec", dont_inherit=True), namespace)
+    except Exception as error:
+        return error
+    return None
+
+
+def watched_run(source: str, namespace: dict):
+    return record.run(source, namespace, file="<program>").error
+
+
+def state_after(run, source: str) -> dict:
+    """Return the state of memory after a run, and the order of its allocations and frees."""
+    log = []
+
+    def listener(kind, *arguments):
+        if kind in ("alloc", "free"):
+            log.append((kind, arguments[0].nbytes, arguments[0].version, cpu_meter.allocated - start))
+
+    mt.seed(0)
+    namespace = names()
+    start, before_peak = cpu_meter.allocated, cpu_meter.peak
+    cpu_meter.peak = start
+    with listening(listener):
+        error = run(source, namespace)
+    peak = cpu_meter.peak - start
+    allocated = cpu_meter.allocated - start
+    told = (type(error).__name__, _message(error), _lines(error)) if error is not None else None
+    del error
+    held = cpu_meter.allocated - start
+    ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some operations
+    tensors = {
+        name: (
+            repr(value),
+            *(ask[key].__get__(value) for key in ("inplace_version", "stop_gradient", "is_leaf", "strides")),
+        )
+        for name, value in namespace.items()
+        if isinstance(value, mt.Tensor)
+    }
+    namespace.clear()
+    cpu_meter.peak = max(before_peak, cpu_meter.peak)
+    return {
+        "log": log,
+        "peak": peak,
+        "allocated": allocated,
+        "held": held,
+        "tensors": tensors,
+        "error": told,
+        "left": cpu_meter.allocated - start,
+    }
+
+
+def _message(error: BaseException) -> str:
+    # Unnamed tensors are numbered over the whole process.
+    return str(error).partition("generated_tensor_")[0]
+
+
+def _lines(error: BaseException) -> list[tuple]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return [(frame.name, frame.lineno, frame.line) for frame in frames if frame.filename == "<program>"]
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_recorded_run_equals_the_plain_run(source):
+    unwatched = state_after(plain_run, source)
+    watched = state_after(watched_run, source)
+    assert watched == unwatched
+    assert unwatched["left"] == watched["left"]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_recorded_random_program_equals_the_plain_one(seed):
+    """Tensors change storage, numpy shares memory, layers are written by hand, optimizers step."""
+    source = fuzz.program(1000 + seed, rarer=True)
+    with warnings.catch_warnings(), mt.set_inplace_policy(POLICIES[seed % 3]):
+        warnings.simplefilter("ignore")
+        assert state_after(watched_run, source) == state_after(plain_run, source), source
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_every_program_gives_a_valid_and_small_trace(source):
+    done = traced(source)
+    steps = done.variant["steps"]
+    things = sum(len(step["events"]) for step in steps) + len(steps)
+    size = len(json.dumps(done.variant, separators=(",", ":")))
+    assert size / things < 200, f"{size} bytes for {len(steps)} steps with {things} events"
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_the_bytes_of_every_step_are_those_of_the_live_storages(source):
+    """The meter's reading equals the sum of the storages and gradients that the events report."""
+    steps = traced(source).variant["steps"]
+    assert [step["allocated"] for step in steps] == bytes_in_events(steps)
+
+
+def bytes_in_events(steps: list[dict]) -> list[int]:
+    """Return, after each step, the bytes of the live storages and of gradients on their way."""
+    alive, flight, found = {}, 0, []
+    for step in steps:
+        for event in step["events"]:
+            if event["do"] == "storage":
+                alive[event["id"]] = 0 if "borrowed" in event else event["bytes"]
+            elif event["do"] == "free":
+                for id_ in event["storages"]:
+                    del alive[id_]
+            elif event["do"] == "flight":
+                flight = event["bytes"]
+        found.append(sum(alive.values()) + flight)
+    return found
+
+
+def test_no_hook_tracer_or_output_of_the_recorder_remains():
+    before = sys.gettrace(), sys.stdout, sys.displayhook
+    source = "def f(x):\n    y = x + 1\n    return y\nz = f(mt.ones([2]))"
+    namespace = names()
+    traced(source, namespace)
+    assert (sys.gettrace(), sys.stdout, sys.displayhook) == before
+    assert mt.engine.events.watch.listener is None
+    code = namespace["f"].__code__
+    assert "__stage__" not in code.co_names
+    assert "__stage__" not in namespace
+
+
+@pytest.mark.parametrize(
+    ("owner", "function"),
+    [
+        (Recorder, "begin"),
+        (Names, "scan"),
+        (Ledger, "begin"),
+        (Subscriptions, "open"),
+        (MinitensorSubscription, "open"),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_interrupt_at_the_start_of_a_recording_leaves_no_subscriber(monkeypatch, owner, function, late):
+    plain = getattr(owner, function)
+
+    def interrupted(*arguments):
+        if late:
+            plain(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, function, interrupted)
+    before = sys.gettrace(), sys.stdout, sys.displayhook, instrument.listener
+    namespace = names()
+    with pytest.raises(KeyboardInterrupt):
+        traced("x = mt.ones([2])", namespace)
+    assert (sys.gettrace(), sys.stdout, sys.displayhook, instrument.listener) == before
+    assert mt.engine.events.watch.listener is None
+
+
+def test_a_subscription_that_the_program_leaves_open_does_not_keep_the_recorder():
+    """The recorder also does not return when that subscription closes."""
+    start, namespace = cpu_meter.allocated, names()
+    traced("log = mt.memory.record()\nlog.open()\nx = mt.ones([1000])", namespace)
+    log = namespace.pop("log")
+    del namespace["x"]
+    assert cpu_meter.allocated == start
+    log.close()
+    assert mt.engine.events.watch.listener is None
+
+
+def test_values_held_only_by_a_step_are_freed_with_it():
+    start = cpu_meter.allocated
+    done = traced("x = mt.ones([1000])\nx = None\ny = mt.ones([10])")
+    assert [step["allocated"] for step in done.variant["steps"]] == [4000, 0, 40]
+    del done
+    assert cpu_meter.allocated == start
+
+
+# ---------- the trace records the real events ----------
+
+
+def disagreements(done, namespace: dict) -> list[str]:
+    memory = Memory(done.variant)
+    return [
+        text
+        for name, value in namespace.items()
+        if isinstance(value, mt.Tensor) and (len(name) == 1 or name in memory.names)
+        for text in memory.differs_from(name, value)
+    ]
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_replayed_trace_ends_with_the_real_tensors(source):
+    namespace = names()
+    done = traced(source, namespace)
+    assert disagreements(done, namespace) == []
+
+
+def test_an_array_that_shared_memory_before_the_recording_is_in_the_trace():
+    x = mt.ones([3])
+    done = traced("n[0] = 5", {"mt": mt, "x": x, "n": x.numpy(share=True)})
+    before = [(event["do"], event.get("outside")) for event in done.variant["before"]]
+    assert before == [("storage", None), ("tensor", "numpy"), ("name", None)]
+
+
+@pytest.mark.parametrize("seed", range(160))
+def test_random_programs(seed):
+    source = fuzz.program(seed)
+    namespace = names()
+    mt.seed(0)
+    policy = "copy_on_write" if seed % 2 else "2.6"
+    with warnings.catch_warnings(), mt.set_inplace_policy(policy):
+        warnings.simplefilter("ignore")
+        done = traced(source, namespace, limit=1000)
+        assert disagreements(done, namespace) == [], source
+        assert Memory(done.variant).kept_by() == kept_in(namespace), source
+        namespace.clear()
+        assert state_after(watched_run, source) == state_after(plain_run, source), source
+    for step in done.variant["steps"]:
+        assert len(step["say"].split()) <= 35, step["say"]
+
+
+# ---------- what is saved for backward ----------
+
+
+def kept_in(namespace: dict) -> list[tuple]:
+    """Return the values that the engine saves for backward, in the form of ``Memory.kept_by``."""
+    values = [value for value in namespace.values() if isinstance(value, mt.Tensor)]
+    for value in values:
+        value._current()
+    return probe.kept(values)
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_the_saved_tensors_of_a_replayed_trace_are_those_of_the_engine(source):
+    namespace = names()
+    done = traced(source, namespace)
+    if done.error is None:
+        assert Memory(done.variant).kept_by() == kept_in(namespace)
+
+
+def test_bytes_preserved_before_a_write_count_as_memory_and_no_read_is_refused():
+    done = traced(PROGRAMS["one row preserved"])
+    steps = done.variant["steps"]
+    grown = [after["allocated"] - before["allocated"] for before, after in itertools.pairwise(steps[3:9])]
+    # a row; the same row again; a column without the cell of that row
+    assert grown[:3] == [12, 0, 12]
+    assert len(events(done, "preserve")) > 4
+    assert not events(done, "stale") and not events(done, "raise")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_caught_error_is_recorded_once(seed):
+    """This holds even if a later error gets the identity of a deleted one."""
+    source = fuzz.program(seed).replace("Error: pass", "Error: caught.append(1)")
+    source = source.replace("Exception: pass", "Exception: caught.append(1)")
+    caught: list[int] = []
+    mt.seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(source, names() | {"caught": caught})
+        mt.seed(0)
+        done = traced(source, names() | {"caught": []}, limit=1000)
+    assert len(events(done, "raise")) == len(caught), source
+
+
+# ---------- every step of random programs ----------
+
+
+def recorded(source: str, namespace: dict, policy: str) -> tuple[dict, list[dict]]:
+    """Return the recording of a random program, and the engine's state after each step."""
+    mt.seed(0)
+    with warnings.catch_warnings(), mt.set_inplace_policy(policy), probe.looking(namespace) as seen:
+        warnings.simplefilter("ignore")
+        done = traced(source, namespace, limit=2000)
+    return done.variant, seen
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu:sim"])
+@pytest.mark.parametrize("seed", range(30))
+def test_after_every_step_the_trace_equals_the_state_of_the_engine(seed, device):
+    """Compare shapes, strides, versions, numbers, shared storages, saved tensors and whether they are stale."""
+    source, namespace = fuzz.program(seed, rarer=seed % 3 > 0), names()
+    if device != "cpu":
+        mt.set_device(device, capacity="64 MiB")
+    try:
+        variant, seen = recorded(source, namespace, POLICIES[seed % 3])
+    finally:
+        mt.set_device("cpu")
+    memory = Memory({"steps": []})
+    for step, real in zip(variant["steps"], seen, strict=True):
+        for event in step["events"]:
+            memory.apply(event)
+        assert list(probe.differences(memory, real)) == [], f"{step['line']} of\n{source}"
+        assert len(step["say"].split()) <= 35, step["say"]
+    if device == "cpu":
+        assert [step["allocated"] for step in variant["steps"]] == bytes_in_events(variant["steps"]), source
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_backward_refuses_exactly_the_tensors_marked_red(seed):
+    source, namespace = fuzz.program(seed, rarer=seed % 4 == 0), names()
+    variant, _ = recorded(source, namespace, POLICIES[seed % 3])
+    history = Reach(variant)
+    for name, value in namespace.items():
+        if len(name) > 1 or not isinstance(value, mt.Tensor) or value.stop_gradient:
+            continue
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value.sum().backward(retain_graph=True)
+            refused = False
+        except RuntimeError as error:
+            refused = "tensor_version" in str(error) or "version of their storage" in str(error)
+            if not refused:
+                continue  # an earlier backward has freed its saved tensors, so it checks no version
+        except (TypeError, ValueError):
+            continue  # a layer written by hand returned a gradient of the wrong kind
+        assert history.is_red(name) == refused, f"{name} of\n{source}"
+
+
+class Reach(Memory):
+    """The history as the picture shows it: the red boxes that a name leads to."""
+
+    def __init__(self, variant: dict) -> None:
+        self.made: dict[str, list[dict]] = {}
+        self.after: dict[str, str] = {}
+        self.standing: dict[str, list[str]] = {}
+        super().__init__(variant)
+
+    def apply(self, event: dict) -> None:
+        super().apply(event)
+        if event["do"] == "node":
+            self.made.setdefault(event["out"], []).append(event)
+        elif event["do"] == "state":
+            self.standing[event["id"]] = list(event["names"])
+            if "after" in event:
+                self.after[event["id"]] = event["after"]
+        elif event["do"] == "names":
+            self.standing[event["state"]] = event["names"]
+
+    def is_red(self, name: str) -> bool:
+        states = [state for state, standing in self.standing.items() if name in standing]
+        seen: set[str] = set()
+        while states:
+            state = states.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            nodes = [node for node in self.made.get(state, []) if node["id"] in self.nodes]
+            states += [at for node in nodes for at in node["ins"]]
+            states += [self.after[state]] if state in self.after else []
+            saved = [save for save in self.saved.values() if save["node"] in {node["id"] for node in nodes}]
+            if any(save["stale"] for save in saved):
+                return True
+        return False
+
+
+def test_a_tensor_with_a_separate_version_counter_records_its_versions():
+    done = traced("import minitensor.torch as torch\nx = torch.ones(2)\nd = x.data\nd.add_(1)\nx.add_(1)")
+    (_, data), (retold,) = events(done, "tensor"), events(done, "retensor")
+    assert (data["version"], retold["version"]) == (0, 1)
+    assert [(write["version"], write.get("unversioned", False)) for write in events(done, "write")] == [
+        (0, True),
+        (1, False),
+    ]
+
+
+# ---------- loops, and programs that are long ----------
+
+
+def test_a_step_names_the_pass_of_its_loop():
+    source = """\
+def twice(h):
+    for k in range(2):
+        if k:
+            continue
+        h.add_(1)
+x = mt.ones([1])
+for i in range(2):
+    for j in range(3):
+        x.add_(1)
+        if j:
+            break
+    else:
+        x = None
+    twice(x)
+while x.item() < 20:
+    x.add_(10)
+y = x + 1
+"""
+    steps = traced(source).variant["steps"]
+    found = {line: [step.get("passes") for step in steps if step["line"] == line] for line in (5, 6, 9, 14, 16, 17)}
+    assert found == {
+        5: [[[7, 1], [2, 1]], [[7, 2], [2, 1]]],
+        6: [None],
+        9: [[[7, 1], [8, 1]], [[7, 1], [8, 2]], [[7, 2], [8, 1]], [[7, 2], [8, 2]]],
+        14: [[[7, 1]], [[7, 1]], [[7, 2]], [[7, 2]]],
+        16: [[[15, 1]], [[15, 2]]] if len([s for s in steps if s["line"] == 16]) == 2 else [[[15, 1]]],
+        17: [None],
+    }
+
+
+def test_a_long_loop_ends_with_a_sentence_and_the_program_continues():
+    namespace = names()
+    done = traced("x = mt.zeros([1])\nfor i in range(10_000):\n    x.add_(1)\n", namespace)
+    assert len(done.variant["steps"]) == record.LIMIT
+    assert done.variant["truncated"] == (
+        f"Only the first {record.LIMIT} steps are shown. The program ran on to its end without being recorded."
+    )
+    assert namespace["x"].item() == 10_000
+
+
+def test_a_large_write_records_only_the_written_cells():
+    done = traced("x = mt.zeros([1000, 1000])\nv = x[10:20]\nv.add_(1)\nc = x[:, 3]\nc.fill_(2)\nx[x < 1] = 3")
+    rows, column, mask = events(done, "write")
+    assert set(rows["cells"]) <= {str(i) for i in range(10_000, 20_000)}
+    assert {int(i) % 1000 for i in column["cells"]} == {3}
+    assert "0" in mask["cells"] and not any(10_000 <= int(i) < 20_000 or int(i) % 1000 == 3 for i in mask["cells"])
+
+
+# ---------- a program that uses up the stack ----------
+
+ENDLESS = {
+    "calls": ("def f(n):\n    return f(n + 1)\nf(0)", 2),
+    "calls with tensors": ("def f(x):\n    return f(x + 1)\nf(mt.ones([2]))", 2),
+    "writes": ("def f(x):\n    x.add_(1.0)\n    f(x)\nf(mt.ones([2]))", 3),
+    "views": ("f = lambda x: f(x[:])\nf(mt.ones([2]))", 2),
+    "lambdas": ("f = lambda x: f(x.exp() * 0.0)\nf(mt.ones([1]))", 2),
+    "an operator": ("class A:\n    def __add__(self, other):\n        return self + other\nA() + 1", 3),
+    "shared memory": ("a = np.ones(2)\nf = lambda x: f(mt.from_numpy(a) + x)\nf(mt.ones([2]))", 3),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_recursion_is_the_programs_own_error_at_its_line(name):
+    source, line = ENDLESS[name]
+    limit = sys.getrecursionlimit()
+    shown = stage.record(source, {"mt": mt, "np": np})
+    variant = shown.data["variants"][0]
+    assert isinstance(shown.error, RecursionError) and sys.getrecursionlimit() == limit
+    told = [
+        (step["line"], event["text"]) for step in variant["steps"] for event in step["events"] if event["do"] == "raise"
+    ]
+    if variant["truncated"]:
+        assert "It ended with RecursionError: maximum recursion depth exceeded" in variant["truncated"]
+        assert "recorder failed" not in variant["truncated"] and told == []
+    else:
+        assert [(at, text.partition(":")[0]) for at, text in told] == [(line, "RecursionError")]
+    assert list(problems(shown.data)) == []
+
+
+def test_a_program_that_leaves_little_of_the_stack_is_recorded():
+    """A call without room for the recorder's two lines leaves them to its caller."""
+    source = """
+def f():
+    try:
+        return f()
+    except RecursionError:
+        x = mt.ones([2])
+        x.add_(1.0)
+        return x
+y = f()
+"""
+    namespace = names()
+    done = traced(source, namespace)
+    assert done.error is None and namespace["y"].tolist() == [2.0, 2.0]
+    assert "recorder failed" not in (done.variant["truncated"] or "")
+
+
+def test_a_recursion_limit_that_the_program_sets_remains():
+    before = sys.getrecursionlimit()
+    try:
+        traced("import sys\nsys.setrecursionlimit(1234)\nx = mt.ones([2])\nx.add_(1.0)")
+        assert sys.getrecursionlimit() == 1234
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_an_error_after_the_last_step_is_recorded():
+    told = traced("x = mt.zeros([1])\nfor i in range(700):\n    x = x + 1\nraise KeyError('late')").variant["truncated"]
+    assert told.endswith("without being recorded. It ended with KeyError: 'late', at line 4.")

@@ -1,0 +1,104 @@
+"""Test the recorder on a simulated GPU: recording changes nothing, and the bytes are the device's."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+from collections.abc import Iterator
+
+import pytest
+
+import minitensor as mt
+from memory_stage import api as stage
+from memory_stage.recorder import record
+from memory_stage.trace.validation import problems
+from minitensor.engine.device.places import current
+from minitensor.engine.events import listening
+from tests.support.stage.programs import PROGRAMS
+
+
+@pytest.fixture(autouse=True)
+def host_again_and_no_collector() -> Iterator[None]:
+    """Switch off the garbage collector, so that only deleting the last name frees a block."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+    mt.set_device("cpu")
+
+
+def run(source: str, watched: bool) -> tuple[object, dict, list]:
+    """Return the recording, if any, the state of a fresh GPU after the run, and every allocated and freed block."""
+    mt.seed(0)
+    mt.set_device("gpu:sim", capacity="64 MiB")
+    blocks: list[tuple] = []
+
+    def listener(kind: str, *arguments: object) -> None:
+        if kind == "block":
+            (event,) = arguments
+            blocks.append((event.kind, event.address, event.size, event.requested))
+
+    linecache.cache["<program>"] = (len(source), None, source.splitlines(True), "<program>")
+    namespace = {"__name__": "__main__", "mt": mt}
+    done = error = None
+    with listening(listener):
+        if watched:
+            done = record.run(source, namespace, file="<program>")
+            error = done.error
+        else:
+            try:
+                exec(compile(source, "<program>", "exec", dont_inherit=True), namespace)
+            except Exception as caught:
+                error = caught
+    told = ""
+    if error is not None:
+        told = str(error).partition("generated_tensor_")[0]
+        error.__traceback__ = error.__context__ = None  # its frames hold tensors
+    counters = current.gpu.counters()
+    left = {
+        "error": told,
+        "counters": (counters.allocated, counters.max_allocated, counters.reserved, counters.max_reserved),
+        "tensors": {
+            name: (repr(value), value.inplace_version, value.stop_gradient, value.strides, str(value.place))
+            for name, value in namespace.items()
+            if isinstance(value, mt.Tensor)
+        },
+    }
+    return done, left, blocks
+
+
+#: Programs that print or compare a place, or read the host's meter, are about the host's memory.
+ON_A_GPU = {name: source for name, source in PROGRAMS.items() if "device" not in source and "numpy" not in source}
+
+
+@pytest.mark.parametrize("source", ON_A_GPU.values(), ids=ON_A_GPU)
+def test_a_recorded_run_equals_the_plain_run_and_the_meter_is_the_devices(source: str) -> None:
+    _, unwatched, plain_blocks = run(source, watched=False)
+    done, watched, blocks = run(source, watched=True)
+    assert watched == unwatched
+    assert blocks == plain_blocks
+    trace = stage.Stage([done]).data
+    assert list(problems(trace)) == []
+    if any(event["do"] == "storage" for step in done.variant["steps"] for event in step["events"]):
+        assert trace["device"] == "gpu:sim"
+        last = done.variant["steps"][-1]
+        allocated, peak, reserved, _ = watched["counters"]
+        assert last["peak"] == peak
+        assert last["reserved"] == reserved
+        assert last["allocated"] == allocated or watched["error"]  # the error's frames hold tensors
+
+
+def test_a_storage_on_another_device_is_marked_and_the_text_names_the_gpu() -> None:
+    def program() -> None:
+        mt.set_device("gpu:sim", capacity="64 MiB")
+        x = mt.ones([3])
+        y = x.cpu()
+        y.add_(x.cpu())
+
+    told = stage.trace(program)
+    storages = [
+        event for step in told.data["variants"][0]["steps"] for event in step["events"] if event["do"] == "storage"
+    ]
+    assert [event.get("device") for event in storages][:2] == [None, "cpu"]
+    assert "Memory of gpu:sim, a simulated GPU." in stage.as_text(told.data)
+    assert "Memory of gpu:sim, a simulated GPU." in stage.as_html(told.data)

@@ -1,0 +1,105 @@
+"""Test that a framework is recorded from its import on, each by its own engine."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+import weakref
+
+import pytest
+
+import memory_stage as stage
+from memory_stage.engines import router
+from memory_stage.engines.minitensor.engine import MinitensorEngine
+from memory_stage.engines.protocol import NotRecordable
+from tests.support.stage.stages import says
+
+
+class Framework(MinitensorEngine):
+    """A framework without tensors that notes each subscription."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def is_tensor(self, value):
+        return False
+
+    is_shown = is_own = is_tensor
+
+    def storage_behind(self, array):
+        return None
+
+    def shared_storages(self):
+        return []
+
+    def gpus(self):
+        return []
+
+    def allocated(self):
+        return 0
+
+    def listen(self, tell):
+        self.tell = tell
+        ear = super().listen(lambda *told: None)
+        self.heard.append("listened to")
+        return ear
+
+
+@pytest.fixture
+def framework(monkeypatch):
+    """Return a framework that a program can import, and the list of engines made for it."""
+    made: list[Framework] = []
+
+    def engine():
+        made.append(Framework())
+        return made[-1]
+
+    module, answers = types.ModuleType("a_framework"), types.ModuleType("its_engine")
+    answers.engine = engine
+    monkeypatch.setitem(sys.modules, "its_engine", answers)
+    monkeypatch.setitem(router.FRAMEWORKS, "a_framework", "its_engine")
+    monkeypatch.setitem(sys.modules, "the_framework_not_imported", module)
+    yield types.SimpleNamespace(made=made, answers=answers)
+    sys.modules.pop("a_framework", None)
+
+
+ARRIVES = """\
+import sys
+sys.modules['a_framework'] = sys.modules['the_framework_not_imported']
+x = mt.ones([2])
+x.add_(x)"""
+
+
+def test_a_framework_is_recorded_once_the_program_has_imported_it_and_not_before(framework):
+    stage.record("x = mt.ones([2])")
+    assert framework.made == []
+    shown = stage.record(ARRIVES)
+    (engine,) = framework.made
+    assert engine.heard == ["listened to"]
+    assert says(shown)[-1].startswith("`add_` writes all 2 cells")
+
+
+def test_an_imported_framework_is_recorded_from_the_start_with_an_engine_for_each_recording(framework):
+    sys.modules["a_framework"] = sys.modules["the_framework_not_imported"]
+    stage.record("x = mt.ones([2])")
+    stage.compare({"a": "x = mt.ones([2])", "b": "x = mt.ones([3])"})
+    assert len(framework.made) >= 3
+    assert sum(len(engine.heard) for engine in framework.made) == 3
+
+
+def test_a_version_that_cannot_be_recorded_is_named_and_the_program_continues(framework):
+    def engine():
+        raise NotRecordable("A framework 0.1 is not recorded: 0.2 is the first that can be.")
+
+    framework.answers.engine = engine
+    sentences = says(stage.record(ARRIVES))
+    assert "A framework 0.1 is not recorded: 0.2 is the first that can be." in " ".join(sentences)
+    assert sentences[-1].startswith("`add_` writes all 2 cells")
+
+
+def test_a_recording_keeps_no_engine_alive(framework):
+    stage.record(ARRIVES)
+    engine = weakref.ref(framework.made.pop())
+    gc.collect()
+    assert engine() is None

@@ -1,0 +1,210 @@
+"""Test that every text of the stage's sentences occurs for a program where it is true, and not for a similar one."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+import minitensor as mt
+from tests.support.stage import claims_rarer, templates, truth
+
+LEAF = "w = mt.to_tensor([1., 2., 3., 4.], stop_gradient=False)\na = w * 1\n"
+TORCH = "import minitensor.torch as torch\n"
+#: Code above this mark ran in an earlier cell.
+STAGE = "# the stage\n"
+
+#: At the end of a program: the notebook shows the value of the last line, and keeps it as ``_``.
+SHOWN = "# shown"
+
+#: The number of texts that the judge must find false in the similar program. It trusts some texts unchecked, such
+#: as those about a gradient on its way.
+FEWEST_FALSE = 110
+
+#: Texts for programs of PyTorch or Paddle only; the tests with these frameworks produce them.
+OF_FRAMEWORKS = {
+    "backward: {} itself, writes {} into it and answers nothing: {} goes on with it.",
+    "backward: {} takes {} and sends nothing on: what it was made of has no part in it.",
+    "refusals: {}, one of several views that one call gave",
+    "results: {} makes a tensor that reads {}: no number is copied.",
+    "results: the bytes of storage {} as {}",
+    "results: {} numbers for each cell",
+    "results: {} cells for each number",
+    "savers: {} saved what was there before, and no version of it is compared: {} will use the new numbers and not "
+    "notice.",
+    "savers: {} through {} will use the new numbers and not notice.",
+}
+
+
+@dataclass
+class Pair:
+    """A program that produces a text, and one with another line for which the text would be false.
+
+    Attributes:
+        texts: in the form of ``templates.texts``.
+    """
+
+    texts: list[str]
+    true: str
+    near: str
+
+
+def pairs() -> list[Pair]:
+    """Read the pairs of ``near.diff``: texts, then a program as a difference; a blank line ends a pair."""
+    found = []
+    for block in Path(__file__).with_name("near.diff").read_text(encoding="utf-8").strip("\n").split("\n\n"):
+        lines = block.splitlines()
+        texts = [line[2:] for line in lines if line.startswith("@ ")]
+        true, near = ("\n".join(line[1:] for line in lines[len(texts) :] if line[0] in f" {sign}") for sign in "-+")
+        found.append(Pair(texts, true, near))
+    return found
+
+
+def told(program: str) -> list[truth.Said]:
+    """Return the sentences on the part of a program after ``STAGE`` (or all of it), and the earlier state."""
+    namespace = {"__name__": "__main__", "mt": mt}
+    earlier, _, program = program.rpartition(STAGE)
+    exec(compile(earlier, "<earlier>", "exec"), namespace)
+    hook, sys.displayhook = sys.displayhook, lambda value: namespace.__setitem__("_", value)
+    try:
+        shown = program.endswith(SHOWN)
+        return truth.told(program.removesuffix(SHOWN).strip("\n"), namespace, show_last=shown)
+    finally:
+        sys.displayhook = hook
+        mt.set_device("cpu")
+
+
+def sentences_on(program: str) -> list[str]:
+    return [each.text for each in told(program)]
+
+
+@dataclass
+class Sentences:
+    """The sentences on both programs of a pair, with marks."""
+
+    pair: Pair
+    true: list[truth.Said]
+    near: list[truth.Said]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_to_begin() -> Iterator[None]:
+    with truth.only_what_comes():
+        yield
+
+
+@pytest.fixture(scope="module")
+def all_sentences() -> list[Sentences]:
+    with templates.marked(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [Sentences(pair, told(pair.true), told(pair.near)) for pair in pairs()]
+
+
+def has(text: str, told: list[truth.Said]) -> bool:
+    return any(text in templates.said_in(said.text) for said in told)
+
+
+def test_every_text_has_a_program_that_produces_it_and_a_similar_one_that_does_not(all_sentences):
+    """A new text needs a pair in ``near.diff``."""
+    texts = [text for each in all_sentences for text in each.pair.texts]
+    assert sorted([*texts, *OF_FRAMEWORKS]) == sorted(templates.texts())
+    assert len(texts) > 150
+    unsaid = [text for each in all_sentences for text in each.pair.texts if not has(text, each.true)]
+    still_said = [text for each in all_sentences for text in each.pair.texts if has(text, each.near)]
+    assert (unsaid, still_said) == ([], [])
+
+
+def test_the_two_programs_of_a_pair_differ_in_one_line():
+    for pair in pairs():
+        true, near = pair.true.splitlines(), pair.near.splitlines()
+        differ = [one != other for one, other in zip(true, near, strict=True)]
+        assert sum(differ) == 1, pair
+
+
+def test_the_sentences_on_these_programs_are_true(all_sentences):
+    steps = [said for each in all_sentences for said in (*each.true, *each.near)]
+    wrong = []
+    for said in steps:
+        plain = replace(said, text=templates.plain(said.text))
+        wrong += [f"{found} | {plain.text}" for found in truth.judged(plain)]
+    assert wrong == [] and len(steps) > 1000
+
+
+def test_most_of_the_sentences_would_be_false_of_the_similar_program(all_sentences):
+    """Judge each sentence as if it described the same line of the similar program."""
+    false = [text for each in all_sentences for text in each.pair.texts if is_false_close_by(text, each)]
+    assert len(false) >= FEWEST_FALSE
+
+
+def is_false_close_by(text: str, told: Sentences) -> bool:
+    tried = 0
+    for said in told.true:
+        for clause in truth.clauses(said.text):
+            if text not in templates.said_in(clause):
+                continue
+            for there in told.near:
+                if there.line == said.line:
+                    tried += 1
+                    if not list(truth.judged(replace(there, text=f"{templates.plain(clause)}."))):
+                        return False
+    return tried > 0
+
+
+def test_every_sentence_begins_with_a_capital_a_number_or_code(all_sentences):
+    for each in all_sentences:
+        for said in (*each.true, *each.near):
+            for sentence in re.split(r"(?<=\.) ", templates.plain(said.text)):
+                assert re.match("[A-Z`0-9]", sentence), said.text
+
+
+def test_the_texts_are_those_of_the_source(all_sentences):
+    said = {templates.plain(said.text) for each in all_sentences for said in each.true}
+    assert any(re.search("takes away a name and its tensor. ", each) for each in said)
+    assert "naming: {} takes away a name and its {}. {}" in templates.texts()
+
+
+def test_a_sentence_without_marks_equals_the_plain_sentence():
+    programs = [pair.true for pair in pairs()[::15]]
+    plain = [sentences_on(program) for program in programs]
+    with templates.marked():
+        marked = [[templates.plain(sentence) for sentence in sentences_on(program)] for program in programs]
+    assert marked == plain == [sentences_on(program) for program in programs]
+
+
+def test_an_operation_recorded_before_the_first_line_has_no_line():
+    told = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
+    assert (
+        told[1] == "`multiply` (earlier) takes [1, 1, 1, 1] and sends [1, 2, 3, 4] and [1, 2, 3, 4] to earlier values."
+    )
+
+
+def test_a_view_recorded_before_the_first_line_is_not_a_call_of_a_layer():
+    told = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
+    assert not any("its call" in sentence for sentence in told)
+    assert "`getitem` (earlier) takes [1, 1] and sends [1, 1, 0, 0] to `v@0`, which has [1, 1, 1, 1] now." in told
+
+
+@pytest.mark.parametrize(
+    ("last", "asked"),
+    [
+        ("x.astype('int32').divide_(x)", "the dtype of its target cannot hold"),
+        ("x.add_(w.add_(1))", "asks to write a leaf while"),
+        ("w.add_(1)", "asks to write the leaf `w` while"),
+    ],
+)
+def test_a_refusal_names_only_the_requested_operation(last, asked):
+    assert asked in sentences_on(LEAF + "x = mt.ones([4])\n" + last)[-1]
+
+
+def test_an_assignment_to_a_new_copy_begins_with_the_copy():
+    sentence = sentences_on(TORCH + "x = torch.ones(2)\nx.clone().numpy()[0] = 5")[-1]
+    assert sentence.startswith("`clone` copies 2 numbers")
+
+
+def test_the_meaning_of_every_claim_is_defined():
+    assert claims_rarer.rule is truth.rule and len(truth.RULES) > 100

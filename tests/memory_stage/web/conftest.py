@@ -1,0 +1,26 @@
+"""A stage on a page of its own, opened in the shared browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.web import pages
+
+PROBES = Path(pages.__file__).with_name("probes.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def show(open_page):
+    """show(name, ...) opens a page with the stage of that trace; a page error or a console error fails the test."""
+
+    def show_stage(name=None, *, body=None, width=760, scheme="light", motion="no-preference", js=True, **look):
+        page = open_page(width=width, scheme=scheme, motion=motion, js=js)
+        page.set_content(pages.page(body or pages.element(pages.trace(name)), **look))
+        if js:
+            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")
+            page.add_script_tag(content=PROBES)
+        return page
+
+    return show_stage

@@ -1,0 +1,87 @@
+"""Asking axe of one text of each look finds what asking it of every text finds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.support import accessibility
+
+ONLY_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "preload": False}
+STYLE = """p, li, button { color: #222; background: #fff } .far { position: absolute; left: 0 } .sun { color: #222 }
+.box { position: absolute; width: 60px; height: 60px; background: #333 } .faded { opacity: .4 }"""
+TWENTY = '<p class="note">words</p>' * 20
+#: What stands on the page, with one text that cannot be read among texts like it.
+FAULTS = {
+    "a colour of its own": f'{TWENTY}<p class="note" style="color: #ccc" id="bad">words</p>{TWENTY}',
+    "a colour from its parent": (
+        f'{TWENTY}<div style="color: #bbb"><p class="note" style="color: inherit" id="bad">words</p></div>'
+    ),
+    "on another ground": (
+        f'{TWENTY}<div style="background: #444"><p class="note" style="background: none" id="bad">words</p></div>'
+    ),
+    "alike to a single sign, of which axe is not sure": (
+        '<b class="x" style="color: #ccc">x</b><b class="x" style="color: #ccc" id="bad">words</b>'
+    ),
+    "a box behind it that is no parent": (
+        '<div style="position: relative; height: 80px"><div class="box" style="top: 0; left: 200px"></div>'
+        '<b class="far" style="top: 9px">words</b><b class="far" style="top: 9px; left: 210px" id="bad">up</b></div>'
+    ),
+    "a parent that fades": f'{TWENTY}<div class="faded"><p class="note" id="bad">words</p></div>',
+    "alike to one that is hidden": (
+        '<div style="color: #ccc"><b class="x" hidden>words</b><b class="x" style="visibility: hidden">words</b>'
+        '<b class="x" id="bad">words</b></div>'
+    ),
+    "alike to one that is off": (
+        '<button style="color: #bbb" disabled>one</button><button style="color: #bbb" id="bad">two</button>'
+    ),
+    "alike in a larger type": (
+        '<p style="color: #888; font-size: 40px">words</p><p style="color: #888; font-size: 12px" id="bad">words</p>'
+    ),
+    "a link in text, by its colour alone": (
+        '<p>Some text with a <a href="#a" style="color: #000; text-decoration: underline">first</a> and a '
+        '<a href="#b" style="color: #333; text-decoration: none" id="bad">second</a> link in it.</p>'
+    ),
+    "no question of colours": '<button>one</button><button id="bad"></button>',
+}
+
+
+def plain(page) -> list[str]:
+    """What axe finds when it is asked of everything."""
+    options = {"rules": {"label-content-name-mismatch": {"enabled": True}}, "preload": False}
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
+
+
+def place(html: str) -> str:
+    """The tag and classes of what axe shows of an element."""
+    tag = re.match(r"<([\w-]+)", html)[1]
+    classes = re.search(r' class="([^"]*)"', html.partition(">")[0])
+    return f"{tag}.{classes[1] if classes else ''}"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_bad_text_among_many_is_found(show, fault):
+    page = show(body=FAULTS[fault], css=STYLE, script=False)
+    bad = [line for line in plain(page) if 'id="bad"' in line]
+    found = [line for line in accessibility.violations(page) if 'id="bad"' in line]
+    assert len(found) == len(bad) > 0
+    assert page.locator(f"[{accessibility.LOOK}]").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["--ink", "--paper"])
+def test_a_colour_that_is_wrong_inside_a_stage_is_found_where_axe_finds_it(show, name, scheme):
+    page = show("stale", scheme=scheme)
+    page.evaluate("host().go(3)")
+    page.evaluate(
+        """name => host().shadowRoot.append(Object.assign(
+            document.createElement('style'), { textContent: `* { ${name}: #808080 !important }` }))""",
+        name,
+    )
+    asked = Axe().run(page, options=ONLY_COLOURS).response["violations"]
+    places = {place(node["html"]) for rule in asked for node in rule["nodes"]}
+    found = {place(line.partition(": ")[2]) for line in accessibility.violations(page, all_else=False)}
+    assert found >= places != set()

@@ -1,0 +1,543 @@
+"""The stage on a page: by keyboard, to a screen reader, in both modes, on paper, and without JavaScript."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_stage.web import picture
+from tests.support.accessibility import violations
+from tests.support.web import pages
+
+STEP = "host().at.step"
+
+
+def steps_of(name, variant=0):
+    return pages.trace(name)["variants"][variant]["steps"]
+
+
+def sentence(page):
+    return page.locator("[aria-live=polite] .sentence").inner_text()
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+def tab_to(page, selector):
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"focused()?.matches('{selector}')"):
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_the_right_arrow_walks_through_every_sentence(show, name):
+    page = show(name)
+    tab_to(page, "input[type=range]")
+    steps = steps_of(name)
+    for number, step in enumerate(steps):
+        said, counted = page.evaluate(
+            "['[aria-live=polite] .sentence', 'output'].map(place => inside(place).innerText)"
+        )
+        assert squeezed(said) == squeezed(pages.spoken(step["say"]))
+        assert counted == f"step {number + 1} of {len(steps)}, {step['phase']}"
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate(STEP) == len(steps_of(name)) - 1
+
+
+def test_home_end_and_arrows_work_from_the_buttons_and_the_slider(show):
+    page = show("slice")
+    for selector in ("button.next", "input[type=range]"):
+        tab_to(page, selector)
+        keys = {"End": 8, "ArrowLeft": 7, "ArrowRight": 8, "Home": 0}
+        for key, step in [*keys.items(), ("ArrowLeft", 0), ("ArrowRight", 1)]:
+            page.keyboard.press(key)
+            assert page.evaluate(STEP) == step, f"{key} on {selector}"
+
+
+def test_page_keys_on_the_slider_take_a_tenth_of_a_long_program(show):
+    page = show("loop")
+    tab_to(page, "input[type=range]")
+    page.keyboard.press("PageUp")
+    assert 6 <= page.evaluate(STEP) <= 10
+    page.keyboard.press("PageDown")
+    assert page.evaluate(STEP) <= 1
+
+
+def test_keys_with_a_modifier_belong_to_the_page(show):
+    page = show("slice")
+    tab_to(page, "button.next")
+    page.keyboard.press("Control+End")
+    assert page.evaluate(STEP) == 0
+
+
+def test_a_button_at_its_end_keeps_the_focus(show):
+    page = show("three")
+    tab_to(page, "button.next")
+    for _ in range(4):
+        page.keyboard.press("Enter")
+    assert page.evaluate(STEP) == 2
+    assert page.locator("button.next").get_attribute("aria-disabled") == "true"
+    assert page.evaluate("focused().className") == "next"
+
+
+def keyed(name, variant, step):
+    """The trace with a key step, as a recorder would leave it."""
+    trace = pages.trace(name)
+    trace["opens"] = trace["variants"][variant]["id"]
+    trace["variants"][variant]["key"] = step
+    return trace
+
+
+def test_it_opens_on_the_key_step_with_a_way_in(show):
+    page = show(body=pages.element(keyed("stale", 1, 3)))
+    assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
+    page.get_by_role("button", name="Step from line 1").click()
+    assert page.evaluate(STEP) == 0
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(STEP) == 1
+
+
+def test_a_key_step_at_the_end_does_not_tell_the_verdict_before_somebody_steps(show):
+    page = show(body=pages.element(keyed("stale", 0, 5)))
+    assert "refused" not in page.locator(".variants").inner_text()
+    page.locator("input[type=range]").focus()
+    page.evaluate("host().go(4); host().go(5)")
+    assert "refused" in page.locator(".variants").inner_text()
+
+
+@pytest.mark.parametrize("place", [".title", ".sentence", ".pic svg", ".chart", ".code"])
+def test_keys_work_after_a_click_anywhere(show, place):
+    page = show("slice", motion="reduce")
+    page.locator(place).click(position={"x": 2, "y": 2})
+    before = page.evaluate(STEP)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(STEP) == before + 2
+    page.keyboard.press("End")
+    assert page.evaluate(STEP) == 8
+
+
+def test_in_a_comparison_left_and_right_step_and_up_and_down_choose(show):
+    page = show("stale")
+    page.locator("input[type=radio]").first.focus()
+    for key, variant, step in (("ArrowRight", 0, 1), ("ArrowRight", 0, 2), ("ArrowDown", 1, 2), ("ArrowLeft", 1, 1)):
+        page.keyboard.press(key)
+        assert page.evaluate("[host().at.variant, host().at.step]") == [variant, step], key
+
+
+def test_space_plays_to_the_end_and_a_touch_stops_it(show):
+    page = show("three")
+    page.clock.install()
+    page.locator(".sentence").click()
+    page.keyboard.press("Space")
+    assert page.locator(".play").get_attribute("aria-pressed") == "true"
+    page.clock.run_for(60_000)
+    assert page.evaluate(STEP) == 2
+    assert page.locator(".play").get_attribute("aria-pressed") == "false"
+    page.locator(".play").click()  # from the end it begins again
+    assert page.evaluate(STEP) == 0
+    page.keyboard.press("ArrowRight")
+    page.clock.run_for(60_000)
+    assert page.evaluate(STEP) == 1
+
+
+def test_a_link_leads_to_a_variant_and_a_step(show):
+    page = show("stale")
+    id_ = page.evaluate("host().id")
+    assert id_.startswith("stage-") and " " not in id_
+    page.evaluate("id => { location.hash = `#${id}/cow/4` }", id_)
+    page.wait_for_function("host().at.step === 3")
+    assert page.evaluate("host().at.variant") == 1
+    page.evaluate("location.hash = '#stage-of-somebody-else/cow/2'")
+    page.evaluate("location.hash = '#%'")  # no text in any code
+    assert page.evaluate(STEP) == 3
+
+
+def test_two_stages_of_one_title_have_ids_of_their_own(show):
+    page = show(body=2 * pages.element(pages.trace("stale")))
+    first, second = page.locator("memory-stage").evaluate_all("stages => stages.map(stage => stage.id)")
+    assert second == f"{first}-2"
+
+
+def test_a_name_is_lit_with_its_tensor_and_its_storage(show):
+    page = show("three")
+    page.evaluate("host().choose(2); host().go(1)")  # two names of one tensor
+    assert page.evaluate("host().light('y')") is True
+    assert page.evaluate("ringed()") == ["1", "t1"]
+    lines = (
+        "[...host().shadowRoot.querySelectorAll('.pic path')].filter(p => p.style.stroke.includes('--focus')).length"
+    )
+    assert page.evaluate(lines) == 3  # under the name, its arrow and the head of it; not those of x
+    assert page.evaluate("host().light('nobody')") is False
+    page.evaluate("host().unlight()")
+    assert page.evaluate("ringed()") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("slice", ["1", "2", "3", "4", "5", "6", "←6", "←4", "←2"]),  # sum, scale_ and multiply, where they were called
+        ("stale", ["1", "2", "3", "4", "←5", "×"]),
+        ("error", ["1", "2", "4", "6", "8", "9"]),  # what ran: not the lines of `try` and `except`
+    ],
+)
+def test_a_tick_tells_the_line_and_in_backward_the_line_whose_operation_the_gradient_passes(show, name, told):
+    page = show(name, width=1180)
+    page.evaluate("host().go(Infinity)")
+    assert page.locator(".chart text").all_text_contents() == told
+
+
+def test_forced_colours_leave_one_bar_beside_the_code_and_tell_what_is_disabled(show):
+    page = show("stale")
+    page.emulate_media(forced_colors="active")
+    page.evaluate("host().go(1)")
+    bars = "[...host().shadowRoot.querySelectorAll('.code li')].map(li => getComputedStyle(li).borderLeftColor)"
+    colours = page.evaluate(bars)
+    assert len({colour for i, colour in enumerate(colours) if i != 1}) == 1 and colours[1] != colours[0]
+    page.evaluate("host().go(0)")
+    assert page.evaluate("getComputedStyle(inside('.back')).borderTopStyle") == "dashed"
+    assert page.evaluate("getComputedStyle(inside('.nums .allocated')).backgroundColor") == "rgb(26, 29, 33)"
+    page.emulate_media(forced_colors="none")
+
+
+def test_an_error_has_its_lines_kept_and_unfolds(show):
+    trace = pages.trace("error")
+    raised = next(e for s in trace["variants"][0]["steps"] for e in s["events"] if e["do"] == "raise")
+    raised["text"] = "RuntimeError: " + "a long explanation of what happened. " * 12
+    page = show(body=pages.element(trace), width=1180)
+    kept = page.locator(".fault").bounding_box()["height"]
+    page.evaluate("host().go(Infinity)")
+    assert kept >= 40 and page.locator(".error").bounding_box()["height"] <= kept
+    page.get_by_role("button", name="Show all").click()
+    assert page.locator(".error").bounding_box()["height"] > kept
+
+
+def test_an_error_and_what_was_printed_stand_at_their_step(show):
+    page = show("error")
+    steps = steps_of("error")
+    for number, step in enumerate(steps):
+        page.evaluate(f"host().go({number})")
+        raised = [event["text"] for event in step["events"] if event["do"] == "raise"]
+        assert page.locator("[aria-live] .error").all_inner_texts() == raised
+        assert page.locator(".out pre").all_inner_texts() == ([step["out"].rstrip("\n")] if "out" in step else [])
+        assert page.locator(".note").count() == ("note" in step)
+
+
+def test_every_line_of_the_running_statement_is_marked(show):
+    page = show("three")
+    assert page.locator(".code li.now").count() == 2
+    assert page.locator(".code li[aria-current=step]").count() == 1
+
+
+def test_a_click_on_a_line_goes_to_its_next_step(show):
+    page = show("loop")
+    page.locator(".code li").nth(3).click()
+    assert page.evaluate(STEP) == 2
+    page.locator(".code li").nth(3).click()
+    assert page.evaluate(STEP) == 3
+
+
+def test_a_verdict_is_hidden_until_its_variant_has_been_stepped_to_the_end(show):
+    page = show("stale")
+    verdicts = page.locator("tbody td:last-child")
+    hidden = "?shown once stepped to its end"
+    assert [squeezed(text) for text in verdicts.all_text_contents()] == [hidden, hidden]
+    tab_to(page, "input[type=range]")
+    page.keyboard.press("End")
+    assert verdicts.all_text_contents() == ["refused", hidden]
+    page.locator("input[type=radio]").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("host().at.variant") == 1
+    assert verdicts.all_text_contents() == ["refused", hidden]
+
+
+def test_variants_are_compared_at_the_same_moment(show):
+    page = show("stale")
+    page.evaluate("host().go(3)")
+    cells = page.locator("tbody td.num").all_inner_texts()
+    assert cells == ["36 B", "36 B", "48 B", "48 B"]
+    assert page.locator(".diff").inner_text() == "At this step, against 2.6: copy on write allocates 12 B more."
+
+
+@pytest.mark.parametrize("name", ["stale", "loop", "many-tensors", "hostile"])
+def test_every_control_has_a_name(show, name):
+    page = show(name)
+    page.evaluate("openAll()")
+    stage = page.locator("memory-stage")
+    for role in ("button", "slider", "radio", "combobox", "searchbox", "search", "img", "region", "table", "group"):
+        for control in stage.get_by_role(role).all():
+            named = control.evaluate("el => nameOf(el)")
+            assert named.strip(), role
+    assert stage.get_by_role("slider", name="Step", exact=True).count() == 1
+    assert stage.get_by_role("slider", name="Step", exact=True).get_attribute("aria-valuetext").startswith("step 1 of")
+    assert stage.get_by_role("button", name="Next", exact=True).count() == 1
+    picture_name = stage.locator(".pic svg").get_attribute("aria-label")
+    assert picture_name == pages.spoken(steps_of(name)[0]["say"])
+
+
+def test_keys_are_kept_from_the_notebook(show):
+    """JupyterLab leaves plain keys to an element that carries its attribute, and still saves with Ctrl+S."""
+    page = show("loop")
+    page.evaluate("noteKeys()")
+    tab_to(page, "button.next")
+    for key in ("a", "Control+s", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    page.locator("[type=search]").focus()
+    for key in ("d", "Control+c", "Control+s", "x"):
+        page.keyboard.press(key)
+    noted = [(key, kept) for key, kept in page.evaluate("noted") if key not in ("Tab", "Ctrl+Control")]
+    assert noted == [
+        ("a", True),
+        ("Ctrl+s", False),
+        ("ArrowRight", True),
+        ("Enter", True),
+        ("d", True),
+        ("Ctrl+c", True),
+        ("Ctrl+s", False),
+        ("x", True),
+    ]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("light", 792), ("dark", 792), ("light", 1280)])
+def test_axe_finds_nothing(show, scheme, width):
+    # The contrast of colours does not depend on the width; nothing else does on the scheme.
+    for name in ("stale", "error", "hostile", "many-tensors", "loop"):
+        page = show(name, width=width, scheme=scheme)
+        page.evaluate("host().go(Infinity); openAll()")
+        page.wait_for_function("document.querySelector('memory-stage').shadowRoot.querySelector('.legend li')")
+        page.evaluate("openAll(); host().ask({ storage: '1' })")
+        assert violations(page, contrast=width == 792, all_else=scheme == "light") == [], name
+
+
+def test_hostile_text_never_becomes_markup(show):
+    page = show("hostile")
+    stage = page.locator("memory-stage")
+    for variant in (0, 1):
+        for step in range(3):
+            page.evaluate(f"host().choose({variant}); host().go({step}); openAll()")
+            assert stage.locator("img, b, i, u, script:not([type])").count() == 0
+            assert page.evaluate("window.hacked") is None
+    assert page.title() == "A stage"
+    assert stage.locator(".title").inner_text() == pages.trace("hostile")["title"]
+
+
+def test_a_page_of_another_taste_does_not_reach_the_stage(show):
+    body = pages.element(pages.trace("stale"))
+    # Without motion: a picture that still grows has no place that could be compared.
+    plain, styled = show(body=body, motion="reduce"), show(body=body, motion="reduce", css=pages.THEME_CSS)
+    assert plain.evaluate("looksInside()") == styled.evaluate("looksInside()")
+
+
+def test_the_stage_does_not_reach_the_page(show):
+    outside = (
+        "<table><tr><td>1</td></tr></table><button>out</button><p>text <code>x</code></p><svg><text>t</text></svg>"
+    )
+    alone, beside = show(body=outside), show(body=outside + pages.element(pages.trace("stale")))
+    assert alone.evaluate("looksOutside()") == beside.evaluate("looksOutside()")
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_the_page_draws_what_python_draws(show, name):
+    page = show(name, width=760)
+    trace = pages.trace(name)
+    assert page.evaluate("inside('.space').clientWidth") == 760
+    count = len(steps_of(name))
+    for step in sorted({0, count // 2, count - 1}):
+        ours = picture.svg(trace, 0, step, 760)
+        assert page.evaluate("([t, step]) => memoryStage.picture(t, {step, width: 760})", [trace, step]) == ours
+        page.evaluate(f"host().go({step})")
+        drawn, same = page.evaluate("drawnAnd", ours)
+        assert drawn == same
+
+
+def test_without_javascript_picture_and_words_remain(show):
+    trace = pages.trace("three")
+    words = "".join(f"<p>{pages.escaped(pages.spoken(step['say']))}</p>" for step in trace["variants"][0]["steps"])
+    page = show(body=pages.element(trace, picture.svg(trace) + words), js=False)
+    assert page.locator("memory-stage svg").bounding_box()["width"] == 760
+    shown = page.locator("memory-stage").inner_text()
+    for step in trace["variants"][0]["steps"]:
+        assert pages.spoken(step["say"]) in shown
+
+
+def test_the_fallback_gives_way_to_the_stage(show):
+    page = show(body=pages.element(pages.trace("three"), "<p id='fallback'>in words</p>"))
+    assert not page.locator("#fallback").is_visible()
+    assert page.locator("memory-stage button.next").is_visible()
+
+
+def test_data_that_is_no_trace_leaves_the_fallback(browser):
+    page = browser.new_page()
+    data = '<script type="application/json">{"no</script>'
+    page.set_content(pages.page(f"<memory-stage>{data}<p>in words</p></memory-stage>"))
+    assert page.locator("memory-stage p").is_visible()
+    page.close()
+
+
+def test_the_opening_step_and_variant_can_be_chosen(show):
+    page = show(body=pages.element(pages.trace("stale"), attributes='variant="cow" step="4"'))
+    assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
+
+
+NEXT_FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+LIGHT, DARK = ("rgb(255, 255, 255)", "rgb(26, 29, 33)"), ("rgb(20, 24, 30)", "rgb(235, 235, 231)")
+
+
+@pytest.mark.parametrize("scheme, attribute, expected", [
+    ("light", "", LIGHT), ("dark", "", DARK),
+    ("dark", "document.documentElement.dataset.theme = 'light'", LIGHT),
+    ("light", "document.documentElement.dataset.theme = 'dark'", DARK),
+    ("light", "document.body.dataset.jpThemeLight = 'false'", DARK),
+    ("dark", "document.body.dataset.jpThemeLight = 'true'", LIGHT),
+    ("light", "document.documentElement.dataset.theme = 'auto'", LIGHT),
+])  # fmt: skip
+def test_colours_follow_the_page_before_the_system(show, scheme, attribute, expected):
+    page = show("stale", scheme=scheme)
+    page.evaluate(attribute or "0")
+    page.evaluate(NEXT_FRAME)
+    assert tuple(page.evaluate("colours()")) == expected
+
+
+@pytest.mark.parametrize(
+    "scheme, theme, expected",
+    [("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)],
+)
+def test_the_fallback_follows_the_page_too(show, scheme, theme, expected):
+    trace = pages.trace("three")
+    page = show(body=pages.element(trace, picture.svg(trace)), script=False, scheme=scheme, theme=theme)
+    assert page.evaluate("getComputedStyle(document.querySelector('memory-stage svg text')).fill") == expected[1]
+
+
+def test_a_picture_without_its_style_sheet_is_still_light_and_readable(show):
+    svg = picture.svg(pages.trace("stale"), step=3)
+    bare = svg[: svg.index("<style>")] + svg[svg.index("</style>") + 8 :]
+    page = show(body=bare, script=False)
+    fills = page.evaluate("[...document.querySelectorAll('svg text, svg rect')].map(el => getComputedStyle(el).fill)")
+    assert "rgb(0, 0, 0)" not in fills
+
+
+def test_reduced_motion_stops_the_fade(show):
+    animated = "getComputedStyle(inside('.pic .new')).animationName"
+    assert show("stale").evaluate(animated) == "memory-new"
+    assert show("stale", motion="reduce").evaluate(animated) == "none"
+
+
+def test_on_paper_nothing_is_hidden_and_everything_is_light(show):
+    page = show("stale", scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert tuple(page.evaluate("colours()")) == LIGHT
+    assert page.locator("tbody td:last-child").all_inner_texts() == ["refused", "right: [2, 4, 6]"]
+    for hidden in ("button.next", "input[type=range]", "summary"):
+        assert not page.locator(hidden).first.is_visible()
+    said = page.locator("details.all").inner_text()
+    for step in steps_of("stale"):
+        assert pages.spoken(step["say"]) in said
+    assert len(page.pdf()) > 10_000
+
+
+def test_after_printing_all_is_as_it_was(show):
+    page = show("stale")
+    page.locator("button.next").click()
+    before = page.locator(".stage").inner_text(), page.evaluate("host().at.step")
+    page.evaluate("for (const when of ['beforeprint', 'beforeprint']) dispatchEvent(new Event(when))")
+    assert page.locator("details.all").evaluate("box => box.open")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not page.locator("details.all").evaluate("box => box.open")
+    assert (page.locator(".stage").inner_text(), page.evaluate("host().at.step")) == before
+    page.locator("details.all summary").first.click()  # who has opened them keeps them open
+    page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
+    assert page.locator("details.all").evaluate("box => box.open")
+
+
+# At each place of a page that begins with much text: whether the controls are held at the lower edge of the window, and
+# whether they lie over the chooser.
+OVER = """() => {
+    document.body.prepend(Object.assign(document.createElement('div'), { style: 'height: 2000px' }));
+    const found = [], at = sel => host().shadowRoot.querySelector(sel).getBoundingClientRect();
+    for (let y = 0; y < document.documentElement.scrollHeight - innerHeight; y += 30) {
+        scrollTo(0, y);
+        const controls = at('.time'), chooser = at('.variants');
+        const over = controls.top < chooser.bottom && chooser.top < controls.bottom;
+        found.push([Math.abs(controls.bottom - innerHeight) < 2, over]);
+    }
+    return found;
+}"""
+
+
+def test_on_a_phone_the_controls_stay_in_view_and_never_lie_over_the_chooser(show):
+    page = show("stale", width=390)
+    page.set_viewport_size({"width": 390, "height": 640})
+    found = page.evaluate(OVER)
+    assert sum(held for held, _ in found) > 5
+    assert not any(over for _, over in found)
+
+
+def test_the_chooser_stands_with_the_controls_where_there_is_room(show):
+    page = show("stale", width=390)
+    for width, place in ((760, "when"), (390, "stage"), (1280, "when")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(
+            f"host().shadowRoot.querySelector('.variants').parentElement.classList.contains('{place}')"
+        )
+
+
+def test_two_stages_on_one_page_share_one_script_and_step_alone(show):
+    body = pages.element(pages.trace("stale")) + pages.element(pages.trace("stale"))
+    page = show(body=body + f"<script>{picture.script_source()}</script>")
+    first, second = page.locator("memory-stage").all()
+    first.locator("button.next").click()
+    first.locator("input[type=radio]").nth(1).check()
+    assert first.locator("output").inner_text() == "step 2 of 7, forward"
+    assert second.locator("output").inner_text() == "step 1 of 6, forward"
+    assert second.locator("input[type=radio]").first.is_checked()
+
+
+def test_a_stage_that_is_moved_or_added_later_comes_alive(show):
+    page = show("three")
+    page.locator("button.next").click()
+    page.evaluate("document.body.append(host())")
+    page.locator("button.next").click()
+    assert page.evaluate(STEP) == 2
+    page.evaluate(
+        "t => document.body.append(Object.assign(document.createElement('memory-stage'), {trace: t}))",
+        pages.trace("slice"),
+    )
+    assert page.locator("memory-stage").nth(1).locator("output").inner_text() == "step 1 of 9, forward"
+
+
+def test_the_widget_module_renders_and_follows_its_model(show):
+    page = show(body="<div id='cell'></div>", script=False)
+    page.add_script_tag(type="module", content=picture.widget_source().replace("export default", "globalThis.widget ="))
+    page.wait_for_function("globalThis.widget")
+    page.evaluate("t => { globalThis.model = modelOf(t) }", pages.trace("three"))
+    page.evaluate("globalThis.dispose = widget.render({model, el: document.querySelector('#cell')}), null")
+    assert page.locator("output").inner_text() == "step 1 of 3, forward"
+    page.evaluate("t => model.set(t)", pages.trace("slice"))
+    assert page.locator("output").inner_text() == "step 1 of 9, forward"
+    page.evaluate("dispose()")
+    assert page.evaluate("Object.keys(model.listeners)") == []
+
+
+def test_folded_storages_open_on_request(show):
+    page = show("many-tensors")
+    page.evaluate("host().go(10)")
+    button = page.get_by_role("button", name="Show every storage")
+    height = page.locator(".pic svg").bounding_box()["height"]
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.locator(".pic svg").bounding_box()["height"] > height
+    assert "more storages" not in page.locator(".pic").inner_text()
+
+
+def test_an_amount_of_bytes_is_never_broken_between_number_and_unit(show):
+    page = show("preserved", width=390)
+    page.evaluate("host().go(0)")
+    amounts = "place => [...inside(place).querySelectorAll('.whole')].map(one => one.textContent)"
+    assert "24 bytes" in page.evaluate(amounts, ".say")
+    assert page.evaluate("getComputedStyle(inside('.say .whole')).whiteSpace") == "nowrap"
+    page.evaluate("host().go(host().frames.length - 1)")
+    (apart,) = page.evaluate(amounts, ".diff")
+    assert apart.endswith(" B")

@@ -1,0 +1,276 @@
+"""The figures on a page: by keyboard and pointer, to a screen reader, in both modes, on paper, without JavaScript."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from memory_stage.web import element
+from tests.support.accessibility import violations
+from tests.support.web import family
+
+KINDS = ("timeline", "allocator", "strides", "fits")
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
+
+
+@pytest.fixture
+def shown(open_page):
+    """shown(name, ...) opens a page with that figure; a page error or a console error fails the test."""
+
+    def show(name, *, body=None, width=760, scheme="light", js=True, **look):
+        page = open_page(width=width, scheme=scheme, js=js)
+        page.set_content(family.page(family.figures()[name].as_html() if body is None else body, **look))
+        if js:
+            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")  # texts are as wide as they stay
+            page.add_script_tag(content=family.PROBES)
+        return page
+
+    return show
+
+
+def sentence(page):
+    return page.locator("[aria-live=polite] .sentence").inner_text()
+
+
+def spoken(say):
+    return re.sub(r"`([^`]+)`", r"\1", say)
+
+
+def tab_to(page, selector):
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"inFocus()?.matches('{selector}')"):
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
+def test_the_page_shows_what_python_says_and_draws_and_every_control_has_a_name(shown):
+    page = shown("", body="".join(figure.as_html() for figure in family.figures().values()))
+    for number, (name, figure) in enumerate(family.figures().items()):
+        said = page.locator("memory-figure").nth(number).locator("[aria-live=polite] .sentence").inner_text()
+        assert " ".join(said.split()) == " ".join(spoken(figure.sentence).split()), name
+        drawn, ours = page.evaluate("figureDrawnAnd", [number, element.picture(figure.data, 760)])
+        assert drawn == ours, name
+        page.evaluate("openWords", number)
+        assert page.evaluate("controlsWithoutName", number) == [], name
+        assert page.evaluate("keepsKeys", number), name
+        labels = page.evaluate(
+            "n => [within('.pic svg', n), within('.figure', n)].map(el => el.getAttribute('aria-label'))", number
+        )
+        assert labels == [spoken(figure.sentence), figure.data["title"]], name
+
+
+@pytest.mark.parametrize("name", ["timeline", "allocator"])
+def test_the_right_arrow_walks_through_every_event(shown, name):
+    figure = family.figures()[name]
+    page = shown(name)
+    tab_to(page, "input[type=range]")
+    page.keyboard.press("Home")
+    for step in figure.steps:
+        assert sentence(page) == spoken(step)
+        page.keyboard.press("ArrowRight")
+    tab_to(page, "summary")
+    page.keyboard.press("Enter")
+    page.locator(".all li").last.wait_for()
+    assert page.locator(".all li").all_inner_texts() == [spoken(step) for step in figure.steps]
+
+
+def test_the_button_goes_to_the_peak_and_another_run_has_its_own(shown):
+    page = shown("timeline")
+    page.locator("input[type=range]").focus()
+    page.keyboard.press("Home")
+    page.get_by_role("button", name="To the peak").press("Enter")
+    assert page.locator("output").inner_text() == "event 13 of 17"
+    page.get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.get_by_role("button", name="To the peak").press("Enter")
+    assert page.locator("output").inner_text() == "event 9 of 13"
+    assert page.locator(".choices tr.on").inner_text().split() == ["in", "place", "64.4", "KiB", "16.4", "KiB", "13"]
+
+
+def test_a_click_in_the_timeline_goes_to_its_event(shown):
+    page = shown("timeline")
+    box = page.locator(".pic svg").bounding_box()
+    before = page.evaluate("figure().at.step")
+    page.mouse.click(box["x"] + 160, box["y"] + 150)
+    after = page.evaluate("figure().at.step")
+    assert after < before
+    assert sentence(page) == spoken(family.figures()["timeline"].steps[after])
+
+
+def test_an_index_is_chosen_by_click_on_an_element_on_a_cell_and_by_keyboard(shown):
+    page = shown("strides")
+    page.locator('.pic [data-pick="e2_3"]').click()
+    assert sentence(page).startswith("Element [2, 3] is cell 11, at byte 44: 0 + 2 × 4 + 3 × 1 = 11.")
+    page.locator('.pic [data-pick="c4"]').click()
+    assert sentence(page).startswith("Element [1, 0] is cell 4")
+    tab_to(page, "[data-set=index1]")
+    page.keyboard.press("ArrowUp")
+    assert sentence(page).startswith("Element [1, 1] is cell 5")
+
+
+def test_a_view_is_chosen_and_shape_and_strides_can_be_typed(shown):
+    page = shown("strides")
+    page.locator("[data-set=view]").select_option("y[:, ::-1]")
+    assert sentence(page).startswith("Element [1, 2] is cell 5, at byte 20: 3 + 1 × 4 + 2 × -1 = 5.")
+    page.locator("[data-set=strides]").fill("1, 1")
+    page.locator("[data-set=offset]").fill("0")
+    assert "3 elements read this cell" in sentence(page) or "2 elements read this cell" in sentence(page)
+    assert page.locator("[data-set=view]").input_value() == "own"
+
+
+WRONG = [
+    ("shape", "3, 5", "would read cell 12, but the storage has 12 cells, 0 to 11"),
+    ("shape", "three", "whole numbers, such as 3, 4, are needed, not three"),
+    ("strides", "4", "must have the same length"),
+    ("offset", "-1", "would read cell -1"),
+    ("shape", "0, 4", "1 to 64 elements"),
+]
+
+
+def test_what_can_not_be_is_told_and_the_picture_stays(shown):
+    page = shown("strides")
+    before, words = page.locator(".pic").inner_html(), sentence(page)
+    for field, text, said in WRONG:
+        place = page.locator(f"[data-set={field}]")
+        right = place.input_value()
+        place.fill(text)
+        assert said in page.locator("[aria-live] .error").inner_text()
+        assert place.get_attribute("aria-invalid") == "true"
+        assert (page.locator(".pic").inner_html(), sentence(page)) == (before, words)
+        place.fill(right)
+        assert page.locator("[aria-live] .error").count() == 0
+
+
+def test_batch_size_and_capacity_are_chosen_by_keyboard_and_by_click(shown):
+    page = shown("fits")
+    data = family.figures()["fits"].data
+    tab_to(page, "[data-set=batch]")
+    page.keyboard.press("End")
+    assert "With batch 128 and size 512" in sentence(page)
+    page.locator("[data-set=capacity]").select_option("80 GiB")
+    assert "fits in 80 GiB" in sentence(page)
+    page.locator('.pic [data-pick="0_1"]').click()
+    assert "With batch 1 and size 128" in sentence(page)
+    page.get_by_role("radio").last.focus()
+    page.keyboard.press("ArrowUp")
+    assert f"{data['kinds'][1]['label']} allocates" in sentence(page)
+    assert page.locator(".choices tr.on td").first.inner_text() == "7.0 MiB"
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 320), ("dark", 792)])
+def test_axe_finds_nothing_and_nothing_is_too_wide(shown, scheme, width):
+    names = (*KINDS, "meter", "strides 3", "hostile timeline", "hostile fits")
+    body = "".join(family.figures()[name].as_html() for name in names)
+    page = shown("", body=body, width=width, scheme=scheme)
+    assert page.evaluate("figuresTooWide()") == []
+    assert violations(page) == []
+
+
+def test_hostile_text_never_becomes_markup(shown):
+    page = shown("", body="".join(family.figures()[f"hostile {kind}"].as_html() for kind in KINDS))
+    for number in range(len(KINDS)):
+        page.evaluate("openWords", number)
+        page.evaluate("n => figure(n).choose({ step: 1, batch: 1 })", number)
+        assert page.evaluate("markup", number) == 0
+        assert page.locator("memory-figure").nth(number).locator(".title").inner_text() == family.HOSTILE
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("scheme, theme, expected", [
+    ("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)
+])  # fmt: skip
+def test_colours_follow_the_page_before_the_system(shown, scheme, theme, expected):
+    page = shown("strides", scheme=scheme, theme=theme)
+    assert page.evaluate("getComputedStyle(within('.figure')).backgroundColor") == expected
+
+
+def test_without_javascript_picture_sentence_and_table_remain(shown):
+    page = shown("", body="".join(family.figures()[name].as_html() for name in KINDS), js=False)
+    for name, figure in zip(KINDS, page.locator("memory-figure").all(), strict=True):
+        assert figure.locator("svg").bounding_box()["width"] == 760
+        assert spoken(family.figures()[name].sentence) in figure.inner_text()
+        assert figure.locator("table").count() >= 1
+
+
+def test_on_paper_controls_go_and_the_numbers_come(shown):
+    page = shown("timeline", scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(within('.figure')).backgroundColor") == LIGHT
+    assert not page.locator(".time").is_visible()
+    assert page.locator(".numbers table").is_visible()
+    assert page.locator(".pic svg").is_visible()
+
+
+def test_a_file_with_everything_in_it_works_from_the_disk(browser, tmp_path):
+    path = tmp_path / "figure.html"
+    family.figures()["allocator"].save(path)
+    page = browser.new_page()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    page.get_by_role("button", name="Back").click()
+    assert page.locator("output").inner_text() == "event 17 of 18"
+    assert asked == [path.as_uri()]
+    page.close()
+
+
+def test_a_live_figure_sends_what_is_chosen_and_takes_new_data(shown):
+    figure = family.figures()["fits"]
+    page = shown("fits", body="<div></div>")
+    module = element.widget_source().replace("export default", "globalThis.widget =")
+    page.add_script_tag(type="module", content=module)
+    page.wait_for_function("globalThis.widget")
+    data = {**figure.data, "live": True}
+    sent = page.evaluate(
+        """data => {
+            const sent = [], set = (name, value) => { sent.push([name, value]); };
+            const model = { ...modelOf(data), set, save_changes() {} };
+            widget.render({ model, el: document.querySelector('div') });
+            within('[data-set=wish]').value = 37;
+            within('[data-set=wish]').dispatchEvent(new Event('input', { bubbles: true }));
+            return sent;
+        }""",
+        data,
+    )
+    assert sent[-1][0] == "chosen" and sent[-1][1]["wish"] == 37
+    renewed = figure.renew(sent[-1][1])
+    page.evaluate("data => { figure().data = data; }", renewed)
+    assert "With batch 37 and size 512" in sentence(page)
+    assert page.locator("[data-set=batch]").get_attribute("aria-valuetext") == "batch 37"
+
+
+CHOICES = {
+    "timeline": [{"run": 0, "step": 0}, {"run": 0, "step": 8}, {"run": 1, "step": 8}],
+    "allocator": [{"step": step} for step in (0, 9, 14, 17)],
+    "strides": [
+        {},
+        {"shape": [4], "strides": [-1], "offset": 3, "index": [3]},
+        {"shape": [], "strides": [], "offset": 3, "index": []},
+        {"shape": [3, 3], "strides": [1, 1], "index": [1, 1]},
+    ],
+    "strides 3": [{}, {"shape": [2, 2, 2, 2], "strides": [12, 4, 2, 1], "index": [1, 1, 1, 1]}],
+    "fits": [{}, {"batch": 7, "size": 4, "capacity": 0, "kind": 2}, {"batch": 0, "size": 0, "capacity": 7}],
+}
+
+
+def test_texts_and_lines_keep_apart_at_every_width(shown):
+    page = shown("timeline")
+    for name, figure in family.figures().items():
+        choices = CHOICES.get(name, [{}])
+        found = page.evaluate("faultsOfFigure", [figure.data, choices, [272, 320, 592, 760, 1000]])
+        assert found == [], f"{name}: {len(found)} faults, the first: " + "; ".join(found[:8])
+
+
+def test_in_a_notebook_that_is_not_trusted_the_words_of_the_picture_take_no_room(shown):
+    """JupyterLab takes the tags of a picture away there, and leaves their text."""
+    html = re.sub(r"<(style|script).*?</\1>", "", family.figures()["timeline"].as_html(), flags=re.DOTALL)
+    bare = re.sub(r"</?(svg|defs|pattern|g|rect|path|circle|text|title|tspan)\b[^>]*>", " ", html)
+    assert "<svg" in html and "<svg" not in bare
+    heights = [
+        shown("", body=body, js=False).locator(".figure-fallback > div:first-of-type").bounding_box()["height"]
+        for body in (bare, bare.replace("font-size: 0px", ""))
+    ]
+    assert heights[0] == 0 < heights[1]

@@ -1,0 +1,56 @@
+"""Every example at every width a page can have: no text clipped, none over another, no line through one."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+import memory_stage as stage
+from tests.support.stage import fuzz
+from tests.support.stage.programs import PROGRAMS
+from tests.support.web import pages
+
+# Of the picture itself: phones of 320 and 360 px, a narrow column, a book's column, the right part of a wide page.
+WIDTHS = (288, 320, 360, 592, 700, 760, 792, 1000)
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_texts_and_lines_keep_apart(show, name):
+    found = show("three", width=1300).evaluate("faultsOfPictures", [pages.trace(name), list(WIDTHS)])
+    assert found == [], f"{len(found)} faults, the first: " + "; ".join(found[:12])
+
+
+def test_planted_faults_are_found(show):
+    page = show("three", width=1300)
+    page.evaluate("spoilPictures()")
+    found = " ".join(page.evaluate("faultsOfPictures", [pages.trace("three"), [760]]))
+    for fault in ("overlap", '"far" is cut off', 'runs through "names"', 'a rect covers "names"'):
+        assert fault in found
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_nothing_is_wider_than_its_place(show, name):
+    page = show(name)
+    for width in (320, 360, 700, 792, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("document.querySelector('memory-stage').width === innerWidth")
+        assert page.evaluate("tooWide()") == [], f"at {width}px"
+
+
+# Each program is drawn at a few of its steps, each at a width of its own, so that every width meets many pictures.
+SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # random programs reach inf and nan
+@pytest.mark.parametrize("half", [0, 1])
+def test_programs_of_every_kind_are_drawn_without_a_fault(show, half):
+    draw = random.Random(SEED)
+    programs = {**PROGRAMS, **{f"random {seed}": fuzz.program(draw.randrange(1000)) for seed in range(12)}}
+    page = show("three", width=1300)
+    for name in list(programs)[half::2]:
+        trace = stage.record(programs[name], title=name).data
+        count = len(trace["variants"][0]["steps"])
+        looks = [[step, draw.randint(272, 1280)] for step in {count - 1, count // 2, draw.randrange(count)}]
+        assert page.evaluate("faultsOfSteps", [trace, looks]) == [], name

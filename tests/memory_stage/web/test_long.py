@@ -1,0 +1,358 @@
+"""Long programs on a page: jumps, a search, passes of loops; questions to the picture; the legend."""
+
+from __future__ import annotations
+
+import pytest
+
+import memory_stage as stage
+from tests.memory_stage.web.test_element import STEP, sentence, squeezed, steps_of, tab_to
+from tests.support.web import pages
+
+NESTED = """
+x = mt.ones([2])
+for epoch in range(3):
+    for batch in range(4):
+        y = x * 2.0
+        x.add_(y)
+    print(epoch)
+"""
+
+
+@pytest.fixture(scope="module")
+def nested():
+    """A program with a loop in a loop, recorded."""
+    return stage.record(NESTED).data
+
+
+def status(page):
+    return page.locator(".found").inner_text()
+
+
+# ---------- ways ----------
+
+
+@pytest.mark.parametrize("name", ["three", "stale", "policies", "views"])
+def test_a_short_program_needs_no_ways(show, name):
+    page = show(name)
+    assert not page.locator(".find").is_visible()
+    page.evaluate("host().go(Infinity)")
+    assert not page.locator(".find").is_visible()
+
+
+def test_jumps_lead_from_one_to_the_next_and_round(show):
+    page = show("loop")
+    steps = steps_of("loop")
+    made = [k for k, step in enumerate(steps) if any(event["do"] == "storage" for event in step["events"])]
+    button = page.get_by_role("button", name=f"next allocation {len(made)}", exact=True)
+    visited = []
+    for _ in range(4):
+        button.click()
+        visited.append(page.evaluate(STEP))
+    assert visited == made[1:5]  # the first step is one, too
+    assert status(page) == f"allocation 5 of {len(made)}: step {made[4] + 1}"
+    button.click(modifiers=["Shift"])
+    assert page.evaluate(STEP) == made[3]
+    page.evaluate("host().go(Infinity)")
+    button.click()
+    assert page.evaluate(STEP) == made[0]
+    assert page.get_by_role("button", name="next write").count() == 0  # this variant never writes
+    page.evaluate("host().choose(1)")
+    assert page.get_by_role("button", name="next write 40", exact=True).count() == 1
+
+
+def test_the_peak_is_one_key_away_and_keeps_the_focus(show):
+    page = show("loop")
+    peaks = [step["peak"] for step in steps_of("loop")]
+    tab_to(page, "[data-jump=peak]")
+    page.keyboard.press("Enter")
+    assert page.evaluate(STEP) == peaks.index(max(peaks))
+    assert status(page) == f"peak: step {peaks.index(max(peaks)) + 1}"
+    page.keyboard.press("ArrowRight")  # stepping goes on from there
+    assert page.evaluate(STEP) == peaks.index(max(peaks)) + 1
+    assert page.evaluate("focused().dataset.jump") == "peak"
+
+
+def test_a_search_counts_its_hits_and_goes_through_them(show):
+    page = show("loop")
+    hits = [k for k, step in enumerate(steps_of("loop")) if "1.1" in step["say"] or step["line"] == 4]
+    tab_to(page, "[type=search]")
+    page.keyboard.type("1.1")
+    assert status(page) == f"{len(hits)} steps"
+    page.keyboard.press("Enter")
+    assert page.evaluate(STEP) == hits[0]
+    page.keyboard.press("Enter")
+    assert page.evaluate(STEP) == hits[1]
+    assert status(page) == f"2 of {len(hits)}: step {hits[1] + 1}"
+    page.get_by_role("button", name="Hit before").click()
+    page.get_by_role("button", name="Hit before").click()
+    assert page.evaluate(STEP) == hits[-1]
+    page.keyboard.press("Home")  # of the stage, from a button
+    assert page.evaluate(STEP) == 0
+    page.locator("[type=search]").fill("<b>nowhere")
+    page.keyboard.press("Enter")
+    assert (status(page), page.evaluate(STEP)) == ("not found", 0)
+
+
+def test_keys_in_the_search_field_move_the_caret_and_no_step(show):
+    page = show("loop")
+    tab_to(page, "[type=search]")
+    page.keyboard.type("ab")
+    for key in ("ArrowLeft", "Home", "End", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate(STEP) == 0
+
+
+def test_passes_lead_to_the_same_moment_of_the_next_pass(show, nested):
+    page = show(body=pages.element(nested))
+    steps = nested["variants"][0]["steps"]
+    assert page.locator(".pass").count() == 2
+    add = next(k for k, step in enumerate(steps) if step["line"] == 5)
+    page.evaluate(f"host().go({add})")
+    outer, inner = page.locator(".pass .told").all()
+    assert (outer.inner_text(), inner.inner_text()) == ("line 2, pass 1 of 3", "line 3, pass 1 of 4")
+    page.get_by_role("button", name="Next inner pass").click()
+    assert steps[page.evaluate(STEP)]["passes"] == [[2, 1], [3, 2]]
+    assert steps[page.evaluate(STEP)]["line"] == 5
+    page.get_by_role("button", name="Next pass", exact=True).click()
+    assert steps[page.evaluate(STEP)]["passes"][0] == [2, 2]
+    assert steps[page.evaluate(STEP)]["line"] == 5
+    slider = page.get_by_role("slider", name="Pass of the loop")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert steps[page.evaluate(STEP)]["passes"][0] == [2, 3]
+    assert slider.get_attribute("aria-valuetext") == "line 2, pass 3 of 3"
+    assert page.get_by_role("button", name="Next pass", exact=True).get_attribute("aria-disabled") == "true"
+
+
+def test_outside_a_loop_the_passes_lead_into_it(show):
+    page = show("loop")
+    slider = page.get_by_role("slider", name="Pass of the loop")
+    assert page.locator(".pass .told").inner_text() == "line 3: 40 passes, to come"
+    assert slider.is_disabled()
+    page.get_by_role("button", name="Next pass", exact=True).click()
+    assert page.evaluate(STEP) == 2
+    assert slider.is_enabled()
+    page.evaluate("host().go(Infinity)")
+    assert page.locator(".pass .told").inner_text() == "line 3: 40 passes, done"
+    page.get_by_role("button", name="Pass before").click()
+    assert page.evaluate(STEP) == 41
+
+
+def test_all_steps_as_text_folds_loops_and_says_once_what_is_the_same(show):
+    page = show("loop")
+    page.evaluate("host().go(60); inside('.all').open = true")
+    rows = page.locator("details.all > ol > li")
+    page.wait_for_function("document.querySelector('memory-stage').shadowRoot.querySelector('.all li')")
+    assert rows.count() == 7
+    assert rows.nth(2).inner_text() == "Loop of line 3, 40 passes: steps 3 to 42"
+    assert rows.nth(5).get_attribute("value") == "45"
+    assert rows.nth(5).get_attribute("aria-current") == "step"
+    assert "steps 45 to 84 alike" in rows.nth(5).inner_text()
+    page.evaluate("host().go(30)")
+    rows.nth(2).locator("summary").click()
+    loop = page.locator(".all details details summary")
+    loop.nth(39).wait_for()  # written when the loop has opened
+    assert loop.count() == 40
+    current = page.locator(".all summary[aria-current]").all_inner_texts()
+    assert current == ["Loop of line 3, 40 passes: steps 3 to 42", "Pass 29: step 31"]
+    loop.nth(28).click()
+    page.locator(".all li li li[aria-current=step]").wait_for()  # written when the pass has opened
+    assert page.locator(".all li li li[aria-current=step]").count() == 1
+
+
+def test_on_paper_two_passes_of_a_loop_are_told_and_the_others_counted(show):
+    page = show("loop")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    said = squeezed(page.locator("details.all").inner_text())
+    told = [step for step in steps_of("loop") if max([n for _, n in step.get("passes", [])], default=1) <= 2]
+    assert 4 < len(told) < len(steps_of("loop"))
+    for step in told:
+        assert squeezed(pages.spoken(step["say"])) in said
+    seen = [text for text in page.locator(".all summary").all() if text.is_visible()]
+    assert [text.inner_text() for text in seen] == [
+        "Loop of line 3, 40 passes: steps 3 to 42",
+        *(f"Pass {n}: step {n + 2}" for n in (1, 2, 3)),
+    ]
+    assert seen[-1].evaluate("last => getComputedStyle(last, '::after').content") == '" and so on"'
+    for hidden in (".find", ".asking label"):
+        assert not page.locator(hidden).is_visible()
+
+
+# ---------- questions ----------
+
+
+def test_a_click_in_the_picture_asks_and_another_takes_the_question_back(show):
+    page = show("stale", motion="reduce")  # a storage that moves to its place is hit where it was
+    page.evaluate("host().go(3)")
+    page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
+    answered = page.get_by_role("status").filter(has_text="Storage 2")
+    assert squeezed(answered.inner_text()) == (
+        "Storage 2, 12 B, is held by a and multiply (line 3, saved a@0). Without a it would stay, for backward."
+    )
+    assert set(page.evaluate("ringed()")) >= {"2"}
+    assert page.locator(".which .told").inner_text() == "storage 2"
+    page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
+    assert page.locator(".answer").inner_text() == ""
+    assert page.evaluate("ringed()") == []
+    page.mouse.click(*page.evaluate("placeOf('[data-tensor=\"t2\"]')"))
+    assert page.locator(".answer").inner_text().startswith("a reads 3 cells of storage 2.")
+
+
+def test_the_question_stays_while_stepping_and_its_answer_follows(show):
+    page = show("stale")
+    page.evaluate("host().choose(1); host().ask({ storage: '4' })")
+    said = []
+    for step in range(7):
+        page.evaluate(f"host().go({step})")
+        said.append(page.locator(".answer").inner_text())
+    assert said[:3] == ["Storage 4 is not there at this step."] * 3
+    assert said[3].startswith("Storage 4, 12 B, is held by multiply (line 3, keeps a copy of a@0).")
+    assert said[6] == "Storage 4 was freed at step 6 (line 5). Nobody holds its bytes any more."
+
+
+def test_what_is_asked_about_is_unfolded(show):
+    page = show("many-tensors")
+    page.evaluate("host().go(10)")
+    folded = page.evaluate("""() => {
+        const isDrawn = id => inside(`.pic [data-storage="${id}"]`) !== null;
+        return [...host().frames[10].storages.values()].find(s => s.freed === undefined && !isDrawn(s.id)).id;
+    }""")
+    page.evaluate("id => host().ask({ storage: id })", folded)
+    assert folded in page.evaluate("ringed()")
+
+
+def test_the_button_asks_about_what_was_touched_last(show):
+    page = show("slice")
+    page.evaluate("host().go(3)")
+    page.get_by_role("button", name="Who holds these bytes?").click()
+    assert "is held by b and v" in page.locator(".answer").inner_text()
+    assert "2" in page.evaluate("ringed()")
+    page.get_by_role("button", name="Who holds these bytes?").click()
+    assert (page.locator(".answer").inner_text(), page.evaluate("ringed()")) == ("", [])
+
+
+def test_every_question_can_be_asked_by_keyboard(show):
+    page = show("slice")
+    page.evaluate("host().go(3)")
+    tab_to(page, ".who")
+    page.keyboard.press("Space")
+    tab_to(page, '[data-ask="1"]')
+    asked = []
+    for _ in range(5):
+        asked.append(page.locator(".which .told").inner_text())
+        if asked[-1] == "v":
+            assert page.locator(".answer").inner_text().startswith("v reads 2 cells of storage 2. Of these, b")
+        page.keyboard.press("Enter")
+    assert asked == ["storage 2", "x", "b", "v", "storage 1"]  # and round
+    assert page.locator(".which .told").inner_text() == "storage 2"
+    page.keyboard.press("Escape")
+    assert (page.evaluate(STEP), page.locator(".answer").inner_text()) == (3, "")
+
+
+def test_a_question_with_hostile_names_stays_text(show):
+    page = show("hostile")
+    for step in range(3):
+        page.evaluate(f"host().go({step})")
+        page.evaluate("host().ask(host().questions.latestStorage())")
+        told = set()
+        for _ in range(8):
+            told.add(page.locator(".which .told").inner_text())
+            assert page.locator(".answer").inner_text()
+            assert page.locator(".asking :is(img, b, i, u, script)").count() == 0
+            page.get_by_role("button", name="The next one").click()
+        assert len(told) > 1
+
+
+def test_a_finger_steps_asks_and_jumps(browser):
+    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.set_content(pages.page(pages.element(pages.trace("loop"))))
+    page.add_script_tag(content=(pages.FOLDER.parent / "probes.js").read_text())
+    page.locator(".next").tap()
+    page.locator("[data-jump=peak]").tap()
+    assert page.evaluate(STEP) == [step["peak"] for step in steps_of("loop")].index(28)
+    page.locator(".pic [data-storage='1'] > text").first.tap()
+    assert page.locator(".answer").inner_text().startswith("Storage 1, 8 B, is held by x.")
+    page.locator(".code li").nth(1).tap()
+    assert page.evaluate(STEP) == 1
+    context.close()
+
+
+# ---------- who is to blame ----------
+
+
+def test_the_lines_that_saved_and_overwrote_are_named_while_something_is_stale(show):
+    page = show("stale")
+    blamed = []
+    for step in range(6):
+        page.evaluate(f"host().go({step})")
+        lines = page.locator(".code li").filter(has=page.locator(".blame"))
+        blamed.append([squeezed(line.inner_text()) for line in lines.all()])
+    assert blamed[:3] == [[], [], []]
+    assert blamed[3] == ["3 y = a * a saved a@0", "4 a.add_(1) overwrote a@0"]
+    assert blamed[5] == blamed[3]
+    page.evaluate("host().choose(1); host().go(3)")
+    assert page.locator(".blame").count() == 0  # copy on write keeps what was saved
+
+
+def test_a_version_that_only_moved_is_not_called_overwritten(show):
+    page = show("policies")
+    page.evaluate("host().go(5)")
+    assert page.locator(".blame").all_inner_texts() == [
+        "saved a@0",
+        "saved a@0",
+        "overwrote a@0, wrote beside a@0",
+    ]
+
+
+def test_a_line_is_not_blamed_before_it_has_run(show):
+    trace = pages.trace("stale")
+    trace["variants"][0]["steps"][4]["events"].append({"do": "stale", "ids": ["s1"], "lost": True})
+    page = show(body=pages.element(trace))
+    for step, lines in ((3, ["3", "4"]), (4, ["3", "4", "5"])):
+        page.evaluate(f"host().go({step})")
+        blamed = page.locator(".code li").filter(has=page.locator(".blame")).locator(".n")
+        assert blamed.all_inner_texts() == lines
+
+
+# ---------- the legend, zoom ----------
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_the_legend_tells_every_mark_that_occurs_and_no_other(show, name):
+    page = show(name)
+    page.evaluate("openAll()")
+    page.wait_for_function("document.querySelector('memory-stage').shadowRoot.querySelector('.legend li')")
+    rows = page.evaluate("legend()")
+    assert all(drawn for _, drawn in rows)
+    told = " ".join(text for text, _ in rows)
+    variants = pages.trace(name)["variants"]
+    events = [
+        event for v in variants for part in (v.get("before", []), *(s["events"] for s in v["steps"])) for event in part
+    ]
+    does = {event["do"] for event in events}
+    for occurs, words in (
+        ("write" in does, "written at this step"),
+        (any(event["do"] == "free" and event["storages"] for event in events), "freed"),
+        ("unname" in does, "a name that is gone"),
+        ("save" in does, "an operation that saved this tensor"),
+        ("stale" in does, "backward will refuse"),
+        ("preserve" in does or any(event.get("copy") for event in events), "a copy that is kept"),
+        ("node" in does, "an operation of the history"),
+        ("grad" in does, "the gradient that has arrived"),
+        (any(event["do"] == "raise" and "node" in event for event in events), "and stopped"),
+        (any(event["do"] == "name" and event["kind"] == "line" for event in events), "held by the running line"),
+    ):
+        assert (words in told) == bool(occurs), words
+
+
+def test_at_twice_the_size_everything_fits_and_answers(show):
+    page = show("loop", width=1280, motion="reduce")  # a storage that moves to its place is hit where it was
+    page.evaluate("document.documentElement.style.zoom = 2")
+    page.wait_for_function("document.querySelector('memory-stage').width === 640")
+    assert page.evaluate("tooWide()") == []
+    page.evaluate("host().go(2); inside('.pic').scrollIntoView()")
+    page.mouse.click(*page.evaluate("placeOf('[data-storage=\"1\"]')"))
+    assert page.locator(".answer").inner_text().startswith("Storage 1")
+    assert sentence(page)

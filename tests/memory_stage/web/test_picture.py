@@ -1,0 +1,331 @@
+"""Pictures without a browser: complete, repeatable, safe; the script fits into a page."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+import memory_stage as stage
+from memory_stage.web import picture
+from tests.support.web import drawing, pages
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn_text(svg: str) -> list[str]:
+    return ["".join(node.itertext()) for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_a_picture_is_well_formed_and_labelled_by_its_sentence(name):
+    trace = pages.trace(name)
+    for number, variant in enumerate(trace["variants"]):
+        root = ElementTree.fromstring(picture.svg(trace, number, width=700))
+        assert root.tag == f"{SVG}svg"
+        assert root.get("width") == "700"
+        assert root.get("role") == "img"
+        assert root.get("aria-label") == pages.spoken(variant["steps"][-1]["say"])
+
+
+def test_a_picture_is_the_same_in_every_process():
+    code = (
+        "import json; from memory_stage.web import picture; from tests.support.web import pages\n"
+        "print(json.dumps({name: picture.svg(pages.trace(name)) for name in pages.NAMES}))"
+    )
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=300)
+    there = json.loads(other.stdout)
+    for name in pages.NAMES:
+        assert there[name] == picture.svg(pages.trace(name)) == picture.svg(pages.trace(name)), name
+
+
+def test_hostile_text_stays_text():
+    trace = pages.trace("hostile")
+    for number, variant in enumerate(trace["variants"]):
+        for step in range(len(variant["steps"])):
+            for width in (300, 760):
+                root = ElementTree.fromstring(picture.svg(trace, number, step, width))
+                tags = {node.tag.removeprefix(SVG) for node in root.iter()}
+                known = {"svg", "style", "defs", "pattern", "g", "rect", "circle", "path", "text", "title"}
+                assert tags <= known
+                attributes = {key for node in root.iter() for key in node.attrib}
+                assert not {key for key in attributes if key.startswith("on") or "href" in key}
+
+
+def test_a_tensor_of_other_elements_is_told_by_these_and_drawn_on_cells():
+    trace = stage.record("import minitensor as mt\nx = mt.ones([2, 2], 'float64')\ny = x.reshape([4])").data
+    plain = picture.svg(trace, width=760)
+    (view,) = (e for e in trace["variants"][0]["steps"][-1]["events"] if e["do"] == "tensor")
+    view |= {"dtype": "int32", "elements": {"shape": [8], "strides": [1], "offset": 0, "itemsize": 4}}
+    other = picture.svg(trace, width=760)
+    assert "[4]" in drawn_text(plain) and "[8]" not in drawn_text(plain)
+    assert "[8]" in drawn_text(other) and "[4]" not in drawn_text(other)
+    assert plain.count("<path") == other.count("<path")  # the same tracks
+
+
+def test_what_is_gone_is_drawn_red_at_the_write_and_not_before():
+    trace = pages.trace("stale")
+    assert "a@0 is gone" not in drawn_text(picture.svg(trace, step=2))
+    at_the_write = drawn_text(picture.svg(trace, step=3))
+    assert trace["variants"][0]["steps"][3]["phase"] == "forward"
+    assert "a@0 is gone" in at_the_write
+    assert "0 ≠ 1" in at_the_write
+
+
+def test_a_copy_keeps_the_saved_numbers():
+    words = drawn_text(picture.svg(pages.trace("stale"), variant=1, step=3))
+    assert "a@0 is gone" not in words
+    assert words.count("copy of a@0") >= 2
+
+
+def test_a_part_that_is_kept_stands_in_a_storage_of_its_own_and_nothing_is_red():
+    trace = pages.trace("preserved")
+    number = [variant["label"] for variant in trace["variants"]].index("copy on write")
+    svg = picture.svg(trace, number, step=3, width=1000)
+    words = drawn_text(svg)
+    assert {"part of h@0", "saved h@0", "h@0 and a copy", "version 0 → 1"} <= set(words)
+    assert not [word for word in words if "≠" in word or word.endswith(("is gone", "is stale"))]
+    assert "0 ≠ 1" in drawn_text(picture.svg(trace, 1 - number, step=3, width=1000))
+
+
+def test_the_track_of_what_is_saved_leaves_out_the_cells_that_were_copied():
+    trace = pages.trace("preserved")
+    number = [variant["label"] for variant in trace["variants"]].index("copy on write")
+
+    def dashed(step: int) -> int:  # pieces of the tracks of saved tensors
+        drawn = ElementTree.fromstring(picture.svg(trace, number, step=step, width=1000)).iter(f"{SVG}rect")
+        return sum("stroke-dasharray:4 2" in node.get("style") for node in drawn)
+
+    # both rows of storage 2; the first row there and the copy of the second; two of its cells, and the copies
+    assert [dashed(step) for step in (2, 3, 4)] == [2, 2, 4]
+
+
+def test_a_saved_tensor_whose_bytes_nobody_took_is_stale_but_not_gone():
+    trace = pages.trace("policies")
+    at_the_write = drawn_text(picture.svg(trace, step=5))
+    assert "a@0 is gone" in at_the_write and "a@0 is stale" in at_the_write
+    assert not {"a@0 is gone", "a@0 is stale"} & set(drawn_text(picture.svg(trace, step=4)))
+
+
+def test_marks_are_called_marks_and_drawn_as_bits():
+    words = drawn_text(picture.svg(pages.trace("marks"), step=3))
+    assert {"1-bit marks of a@0", "marks of a@0", "10110000", "01000000", "copy of a@0"} <= set(words)
+
+
+def test_a_gradient_is_drawn_when_it_has_arrived():
+    trace = pages.trace("slice")
+    seen = [drawn_text(picture.svg(trace, step=step)).count("[10, 10, 1]") for step in range(9)]
+    assert seen == [0] * 7 + [1, 2]
+
+
+def test_every_number_of_a_small_storage_is_drawn_and_the_old_ones_beside_the_new():
+    words = drawn_text(picture.svg(pages.trace("three"), variant=2, step=1))
+    assert [word for word in words if word.isdigit() and word != "0"].count("3") == 2  # written over, and written
+    assert "version 0 → 1" in words
+
+
+def test_of_a_thousand_numbers_the_ends_are_drawn_and_the_rest_is_counted():
+    words = drawn_text(picture.svg(pages.trace("many-elements")))
+    assert {"10", "19", "999", "9", "8", "979"} <= set(words)
+
+
+def test_a_big_program_folds_what_is_untouched():
+    words = drawn_text(picture.svg(pages.trace("many-tensors"), step=10))
+    assert any("more storages" in word and "w1" in word for word in words)
+
+
+def test_a_chain_of_equal_operations_is_one_box():
+    words = drawn_text(picture.svg(pages.trace("loop"), variant=1, step=41))
+    assert "40 × scale_" in words
+
+
+def test_rows_that_meet_are_one_run_and_of_many_runs_the_number_is_told():
+    words = drawn_text(picture.svg(pages.trace("reach"), step=2, width=1000))
+    assert "1,000 runs of one cell" in words
+    assert not any("1,000 runs of 1,000 cells" in word for word in words)  # the whole matrix is one run
+
+
+def test_of_a_write_to_every_thousandth_cell_the_gaps_are_marked_as_written_in_part():
+    def frames(step: int) -> list[bool]:  # heavy frames, from left to right: dashed?
+        drawn = ElementTree.fromstring(picture.svg(pages.trace("reach"), step=step, width=1000)).iter(f"{SVG}rect")
+        heavy = [rect for rect in drawn if re.search(r"stroke-width:3(;|$)", rect.get("style"))]
+        return ["stroke-dasharray:5 3" in rect.get("style") for rect in sorted(heavy, key=lambda r: float(r.get("x")))]
+
+    # cell 3, a gap, cell 1003 and so on to cell 999003; neither the cells before 3 nor those after 999003
+    assert frames(2) == [False, True] * (len(frames(2)) // 2) + [False]
+    assert len(frames(2)) >= 3
+    assert frames(1) == []
+
+
+def test_cells_that_are_read_again_and_tensors_without_cells_are_told():
+    trace = pages.trace("reach")
+    assert {"each cell 3 times", "some cells several times", "no cells"} <= set(
+        drawn_text(picture.svg(trace, width=1000))
+    )
+    assert "no cells" not in drawn_text(picture.svg(trace, step=5, width=1000))
+
+
+def test_arrays_of_others_are_named_and_a_write_that_no_version_tells_is_marked():
+    trace = pages.trace("foreign")
+    words = drawn_text(picture.svg(trace, step=3, width=1000))
+    assert words.count("numpy") == 2  # where a tensor's version stands
+    assert "borrowed, 32 B, cpu" in words  # the trace is of another device
+    at_the_write = drawn_text(picture.svg(trace, step=2, width=1000))
+    assert "version stays 0" in at_the_write and "version 0 → 1" not in at_the_write
+    assert [word for word in drawn_text(picture.svg(trace, width=300)) if word == "numpy array"]
+
+
+def test_what_a_dropped_operation_saved_is_let_go():
+    data = stage.record(
+        """
+        x = mt.ones([2])
+        x.stop_gradient = False
+        a = x * 1
+        y = a * a
+        y = None
+        z = a + 1
+        """
+    ).data
+    assert "saved a@0" in drawn_text(picture.svg(data, step=3))
+    after = drawn_text(picture.svg(data, step=4))
+    assert "saved a@0" not in after and "released a@0" in after
+
+
+def test_a_storage_has_the_cells_of_its_variant():
+    data = stage.compare({"long": "x = mt.to_tensor([1., 2., 3.])", "short": "x = mt.to_tensor([14.])"}).data
+    assert {"1", "2", "3"} <= set(drawn_text(picture.svg(data, 0)))
+    words = drawn_text(picture.svg(data, 1))
+    assert "14" in words and "·" not in words
+
+
+# ---------- what a script can ask of it ----------
+
+
+def groups(svg: str, key: str) -> set[str]:
+    return {id_ for node in ElementTree.fromstring(svg).iter() for id_ in node.get(f"data-{key}", "").split()}
+
+
+def test_groups_tell_what_they_stand_for():
+    trace = pages.trace("stale")
+    svg = picture.svg(trace, step=3)
+    made = [event for step in trace["variants"][0]["steps"][:4] for event in step["events"]]
+    ids = {
+        what: {event["id"] for event in made if event["do"] == what} for what in ("storage", "tensor", "save", "node")
+    }
+    assert groups(svg, "storage") == ids["storage"]
+    assert groups(svg, "tensor") == ids["tensor"]
+    assert groups(svg, "saved") == ids["save"]
+    assert groups(svg, "node") == ids["node"]
+
+
+def test_a_folded_chain_names_every_operation():
+    svg = picture.svg(pages.trace("loop"), variant=1, step=41)
+    nodes = {
+        event["id"]
+        for step in pages.trace("loop")["variants"][1]["steps"][:42]
+        for event in step["events"]
+        if event["do"] == "node"
+    }
+    assert len(nodes) > 40
+    assert nodes <= groups(svg, "node")
+
+
+def marked(name: str, step: int, **mark: str) -> list[str]:
+    """What is ringed: ids of storages, tensors, saved tensors and nodes."""
+    svg = picture._v8().call("picture", pages.trace(name), {"step": step, "width": 760, "mark": mark})
+    found = []
+    for mark_ in drawing.marks(svg):
+        if mark_.kind == "rect" and mark_.stroke == "focus":
+            found.append(" ".join(mark_.owner))
+    return found
+
+
+def test_a_mark_rings_a_storage_and_all_that_hold_it():
+    assert marked("stale", 2, storage="2") == [
+        *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # of a saved row the capsule and the box
+        "node n2",
+    ]
+    assert marked("stale", 2, storage="1") == ["storage 1", "tensor t1"]
+    assert marked("stale", 2, storage="77") == []
+
+
+def test_a_mark_of_a_tensor_rings_only_who_reads_its_cells():
+    data = stage.record("x = mt.zeros([1000, 1000])\na = x[::2]\nb = x[1::2]\nc = x[:, 5]").data
+    tensors = {
+        event["name"]: event["tensor"]
+        for step in data["variants"][0]["steps"]
+        for event in step["events"]
+        if event["do"] == "name"
+    }
+
+    def ringed(name: str) -> set[str]:
+        svg = picture._v8().call("picture", data, {"step": 3, "width": 760, "mark": {"tensor": tensors[name]}})
+        owners = {mark.owner for mark in drawing.marks(svg) if mark.kind == "rect" and mark.stroke == "focus"}
+        return {name for name, id_ in tensors.items() if ("tensor", id_) in owners}
+
+    assert ringed("a") == {"x", "a", "c"}  # every second row, and the rows between
+    assert ringed("b") == {"x", "b", "c"}
+    assert ringed("x") == ringed("c") == {"x", "a", "b", "c"}
+
+
+def test_a_step_or_variant_that_is_not_there_is_refused():
+    trace = pages.trace("three")
+    with pytest.raises(IndexError):
+        picture.svg(trace, step=3)
+    with pytest.raises(IndexError):
+        picture.svg(trace, variant=3)
+
+
+def test_the_script_is_light_and_self_contained():
+    source = picture.script_source()
+    assert len(gzip.compress(source.encode(), mtime=0)) < 39_000  # a page waits for no other
+    for word in (
+        "import(",
+        "import ",
+        "fetch(",
+        "XMLHttp",
+        "@import",
+        "eval(",
+        "</script",
+        "<!--",
+        "new Function",
+        "document.write",
+    ):
+        assert word not in source, word
+    hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
+    assert hosts <= {"www.w3.org"}  # the name of SVG, which nothing fetches
+
+
+def test_the_widget_source_is_the_same_script_with_an_export():
+    assert picture.widget_source().startswith(picture.script_source())
+    assert "export default" in picture.widget_source()
+    assert "export default" not in picture.script_source()
+
+
+# Programs whose captions and words are the longest that most pictures have: bytes with a unit of three letters beside
+# a version that has just moved, and the words of a node whose saved tensor is gone.
+OF_MANY_BYTES = "x = mt.ones([1024, 512])\nx.add_(1.0)"
+OF_LONG_NAMES = """state = mt.to_tensor([1.0], stop_gradient=False) * 1.0
+weight = mt.to_tensor([1.0], stop_gradient=False) * 1.0
+loss = state * weight
+state.add_(1.0)
+weight.add_(1.0)"""
+
+
+@pytest.mark.parametrize("width", [328, 358])
+def test_on_a_phone_no_amount_of_bytes_and_no_word_that_warns_is_cut(width):
+    texts = drawn_text(picture.svg(stage.record(OF_MANY_BYTES, title="bytes").data, width=width))
+    assert "2.0 MiB" in texts and "version 0 → 1" in texts and not any("…" in text for text in texts)
+    texts = drawn_text(picture.svg(stage.record(OF_LONG_NAMES, title="names").data, width=width))
+    assert "saved: gone" in texts  # the names themselves may be shortened
+
+
+def test_what_is_gone_is_told_in_the_right_number():
+    short = OF_LONG_NAMES.replace("state", "a").replace("weight", "b")
+    told = drawn_text(picture.svg(stage.record(short, title="short").data))
+    assert "a@0, b@0 are gone" in told

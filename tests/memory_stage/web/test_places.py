@@ -1,0 +1,134 @@
+"""Space keeps its order: what is there stands beside and under the same things at every step.
+
+Room is taken by what is there, so rows open and close. Across, nothing ever moves; down, things keep their order; while
+a gradient passes, nothing moves at all.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import memory_stage as stage
+from memory_stage.web import picture
+from tests.support.web import drawing, pages
+
+WIDTHS = (288, 760, 1000)
+
+
+def boxes(svg: str) -> dict[tuple[str, str], tuple]:
+    """The first box of everything that stands for something: a tray, a tensor, a capsule, an operation."""
+    found = {}
+    for mark in drawing.marks(svg):
+        if mark.kind == "rect" and mark.owner:
+            found.setdefault(mark.owner, (mark.x, mark.y, mark.w, mark.h))
+    return found
+
+
+def shown(trace: dict, number: int, width: int) -> list[dict[tuple, tuple]]:
+    """The boxes of each step of a variant; of a long program of every eighth. Of a tensor that goes to another storage,
+    both."""
+    variant, storage_of, found = trace["variants"][number], {}, []
+    for step, happened in enumerate([{"events": variant.get("before", [])}, *variant["steps"]]):
+        for event in happened["events"]:
+            if event["do"] in ("tensor", "retensor", "save", "preserve") and "storage" in event:
+                storage_of[event["id"]] = event["storage"]
+        if not step or (step % 8 and len(variant["steps"]) > 20):
+            continue
+        placed = {}
+        for (kind, id_), box in boxes(picture.svg(trace, number, step - 1, width)).items():
+            # saved tensors that are equal share a row
+            at = [storage_of.get(each) for each in id_.split()] if kind in ("tensor", "saved") else []
+            placed[(kind, id_, *at)] = box
+        found.append(placed)
+    return found
+
+
+def moved_across(steps: list[dict[tuple, tuple]], kinds: tuple[str, ...]) -> list[str]:
+    places: dict[tuple, tuple] = {}
+    return [
+        f"{key}: {places[key]} -> {(x, w)}"
+        for placed in steps
+        for key, (x, _, w, _) in placed.items()
+        if key[0] in kinds and places.setdefault(key, (x, w)) != (x, w)
+    ]
+
+
+def changed_order(steps: list[dict[tuple, tuple]], kinds: tuple[str, ...]) -> list[str]:
+    """Pairs of which now one and now the other stands above."""
+    above: set[tuple] = set()
+    for placed in steps:
+        mine = sorted((box[1], key) for key, box in placed.items() if key[0] in kinds)
+        above |= {(one, other) for i, (y, one) in enumerate(mine) for z, other in mine[i + 1 :] if y < z}
+    return [f"{one} and {other}" for one, other in above if (other, one) in above and one < other]
+
+
+@pytest.mark.parametrize("name", pages.NAMES)
+def test_nothing_moves_across_and_what_stands_above_stays_above(name):
+    trace = pages.trace(name)
+    for width in WIDTHS:
+        seen = 0
+        for number in range(len(trace["variants"])):
+            steps = shown(trace, number, width)
+            seen += sum(map(len, steps))
+            # a tray is as wide as its cells, and under 580 px arrows at its right take room: as many as there are
+            across = ("tensor", "saved", "node", *(("storage",) if width > 500 else ()))
+            assert moved_across(steps, across) == [], f"at {width}px"
+            assert changed_order(steps, ("storage",)) == [], f"at {width}px"
+            assert changed_order(steps, ("tensor", "saved")) == [], f"at {width}px"
+        assert seen >= 3
+
+
+def test_a_move_and_a_change_of_order_are_noticed():
+    one = {("tensor", "a"): (0, 0, 5, 5), ("tensor", "b"): (0, 9, 5, 5)}
+    other = {("tensor", "a"): (0, 9, 6, 5), ("tensor", "b"): (0, 0, 5, 5)}
+    assert moved_across([one, other], ("tensor",)) == ["('tensor', 'a'): (0, 5) -> (0, 6)"]
+    assert changed_order([one, other], ("tensor",)) == ["('tensor', 'a') and ('tensor', 'b')"]
+    assert changed_order([one, one], ("tensor",)) == []
+
+
+@pytest.mark.parametrize("name", [name for name in pages.NAMES if name not in ("branches", "many-tensors")])
+def test_while_a_gradient_passes_nothing_moves(name):
+    """Where nothing has to fold: then room is made for every step of backward at its first."""
+    trace = pages.trace(name)
+    for width in WIDTHS:
+        for number, variant in enumerate(trace["variants"]):
+            places: dict[tuple, tuple] = {}
+            height = None
+            for step, happened in enumerate(variant["steps"]):
+                if happened["phase"] != "backward":
+                    places, height = {}, None
+                    continue
+                svg = picture.svg(trace, number, step, width)
+                for key, (x, y, w, _) in boxes(svg).items():
+                    assert places.setdefault(key, (x, y, w)) == (x, y, w), f"{key} at step {step + 1}, {width}px"
+                now = re.search(r' height="(\d+)"', svg)[1]
+                assert height in (None, now), f"step {step + 1} at {width}px"
+                height = now
+
+
+def test_a_row_is_there_only_while_something_stands_in_it():
+    """A storage more is a place more, and one that is freed leaves its place a step later."""
+    data = stage.record("x = mt.ones([2])\ny = x + 1\ndel y\nz = 1").data
+    heights = [int(re.search(r' height="(\d+)"', picture.svg(data, step=step))[1]) for step in range(4)]
+    assert heights[0] < heights[1] == heights[2] > heights[3] == heights[0]
+
+
+def test_a_frame_is_the_same_in_whatever_order_frames_are_asked_for(show):
+    """Memory is made from the last frame that was looked at, or from one that was kept."""
+    page = show("three")
+    for name in ("loop", "preserved"):
+        assert page.evaluate("differOutOfOrder", pages.trace(name)) == [], name
+
+
+def test_a_parameter_that_has_little_room_begins_with_its_own_name():
+    program = "def centred(batch):\n    batch.subtract_(batch.mean())\n    return batch\n"
+    figure = stage.record(program + "x = mt.to_tensor([1.0, 2.0, 3.0])\ny = centred(x)")
+    for width in WIDTHS:
+        pictures = [
+            picture.svg(figure.data, 0, step, width) for step in range(len(figure.data["variants"][0]["steps"]))
+        ]
+        names = {mark.said for svg in pictures for mark in drawing.marks(svg) if mark.said.startswith("batc")}
+        assert names, width
+        assert all(name.startswith("batch") and not name.startswith("batch i…") for name in names), names

@@ -1,0 +1,87 @@
+"""An operation is a row: the change in docs/contributing/operation.md is made in a copy of the package, and works."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutations.mutation import ROOT
+
+#: Asked in the copy. The numbers are those of the definition: 3 / (1 + 3), and a slope of 1 / (1 + 3) ** 2.
+PROGRAM = """
+import minitensor as mt, minitensor.torch as torch
+from book_kit.tables import reference_tables as appendix
+
+x = mt.to_tensor([-1.0, 3.0], stop_gradient=False)
+for y in (x.softsign(), mt.softsign(x), mt.nn.functional.softsign(x)):
+    assert y.tolist() == [-0.5, 0.75], y
+y.sum().backward()
+assert x.grad.tolist() == [0.25, 0.0625], x.grad
+h = x * 1.0
+assert h.softsign_() is h and h.tolist() == [-0.5, 0.75] and h.inplace_version == 1
+
+t = torch.tensor([3.0], requires_grad=True)
+for z in (t.softsign(), torch.softsign(t), torch.nn.functional.softsign(t), (t * 1).softsign_()):
+    assert z.tolist() == [0.75] and type(z.grad_fn).__name__ == "SoftsignBackward0", z
+assert torch.nn.functional.softsign(t.detach(), inplace=True) is not None and t.tolist() == [0.75]
+
+assert "abs(x)" in mt.softsign.__doc__ and "softsign" in dir(mt) and "softsign_" in dir(torch.Tensor)
+assert appendix.gradient("softsign_") == "`x: g * square(1 - abs(out))`"
+assert appendix.keeps("softsign_") == ("its output",)
+print("in", mt.__file__)
+"""
+
+PARTS = (
+    "minitensor",
+    "tests/minitensor/engine",
+    "tests/support",
+    "tests/conftest.py",
+    "facts/inplace-apis.json",
+    "pyproject.toml",
+)
+ASKED = ("operations", "in_place", "gradients_of_every_op")
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("with_softsign").resolve()
+    for part in PARTS:
+        (folder / part).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / part, folder / part)
+    subprocess.run(["git", "apply"], cwd=folder, input=change(), text=True, check=True)
+    return folder
+
+
+def change() -> str:
+    """Return the change in docs/contributing/operation.md."""
+    (shown,) = re.findall(r"^```diff\n(.*?)^```$", (ROOT / "docs/contributing/operation.md").read_text(), re.M | re.S)
+    return shown
+
+
+def run(folder: Path, *command: str) -> str:
+    done = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def test_the_change_touches_at_most_four_files():
+    assert 0 < len(re.findall(r"^\+\+\+ b/", change(), re.M)) <= 4
+
+
+def test_the_operation_is_a_function_and_a_method_everywhere(copy: Path):
+    assert str(copy) in run(copy, "-c", PROGRAM)
+
+
+def test_the_tests_of_every_operation_include_it(copy: Path):
+    files = [f"tests/minitensor/engine/test_{name}.py" for name in ASKED]
+    told = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "softsign and not sim", *files)
+    passed = re.search(r"(\d+) passed", told)
+    assert passed and int(passed[1]) > 30, told

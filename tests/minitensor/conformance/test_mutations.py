@@ -1,0 +1,98 @@
+"""Are the tests worth anything? Faults planted in the engine, one at a time, are noticed.
+
+Ten of them here, spread over its files; all of them with ``python -m tests.mutations --all``.
+"""
+
+from __future__ import annotations
+
+import py_compile
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutations import planted  # noqa: F401  (all mutations)
+from tests.mutations.mutation import MUTATIONS, ROOT, Mutation, sample
+from tests.mutations.runner import Tree, path, write
+
+#: Says which ten.
+SEED = 0
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Tree:
+    return Tree(tmp_path_factory.mktemp("mutants").resolve())
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=lambda m: m.name)
+def test_every_mutation_still_fits_its_file(mutation: Mutation):
+    compile(mutation.planted(mutation.source()), mutation.file, "exec")
+    assert mutation.old != mutation.new and mutation.tests
+    for tests in mutation.tests:
+        file, _, function = path(tests).partition("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert not function or f"def {function.partition('[')[0]}(" in text
+
+
+def test_every_part_of_the_engine_has_mutations():
+    files = {m.file for m in MUTATIONS.values()}
+    assert len(MUTATIONS) >= 50 and len(files) >= 20
+
+
+@pytest.mark.parametrize("mutation", sample(10, SEED), ids=lambda m: m.name)
+def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
+    verdict = tree.judge(mutation, anywhere=False)
+    assert verdict.verdict == "noticed", f"{mutation.sentence} {verdict.verdict}: {verdict.test} {verdict.message}"
+
+
+def test_a_change_without_an_effect_is_not_noticed(tree: Tree):
+    same = Mutation(
+        "same",
+        "minitensor/engine/modes.py",
+        "grad: bool = True",
+        "grad: bool = 1 == 1",
+        "Nothing is wrong.",
+        ("modes",),
+    )
+    assert tree.judge(same, anywhere=False).verdict == "survived"
+
+
+def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
+    for new in ("grad: bool = Treu", "self.grad = = True"):
+        broken = Mutation(
+            "broken", "minitensor/engine/modes.py", "grad: bool = True", new, "It does not run.", ("modes",)
+        )
+        assert tree.judge(broken, anywhere=False).verdict == "broken"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_compiled_files_are_deleted_with_a_changed_text(tmp_path, monkeypatch, elsewhere):
+    """Two texts of one length, written in one second, look alike to Python."""
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled") if elsewhere else None)
+    module = tmp_path / "module.py"
+    module.write_text("value = 1\n", encoding="utf-8")
+    compiled = Path(py_compile.compile(str(module)))
+    assert compiled.exists() and ("__pycache__" not in compiled.parts) == elsewhere
+    write(module, "value = 2\n")
+    assert not compiled.exists() and module.read_text(encoding="utf-8") == "value = 2\n"
+
+
+def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
+    failing = tree.folder / "tests/minitensor/engine/test_failing.py"
+    failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
+    same = Mutation(
+        "same",
+        "minitensor/engine/modes.py",
+        "grad: bool = True",
+        "grad: bool = 1 == 1",
+        "Nothing is wrong.",
+        ("failing",),
+    )
+    assert tree.judge(same, anywhere=False).verdict == "survived"
+    failing.unlink()
+
+
+def test_a_mutation_that_does_not_fit_is_refused():
+    gone = Mutation("gone", "minitensor/engine/modes.py", "no such text", "", "", ("modes",))
+    with pytest.raises(ValueError, match="occurs 0 times"):
+        gone.planted(gone.source())

@@ -1,0 +1,69 @@
+"""PyTorch's command line reads our snapshots, if there is a Python with torch.
+
+It is this Python, or the one that ``MINITENSOR_TORCH_PYTHON`` names.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minitensor.engine.device.allocator import CachingAllocator
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.memory_log import MemoryLog
+from minitensor.engine.device.snapshot import dump_snapshot
+from tests.support.engine.device.logged import random_log, training_step
+
+MIB, GIB = 1 << 20, 1 << 30
+SEED = os.environ.get("MINITENSOR_SEED", "in place")
+
+
+@pytest.fixture(scope="module")
+def torch_python() -> str:
+    named = os.environ.get("MINITENSOR_TORCH_PYTHON")
+    if named:
+        return named
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed here (MINITENSOR_TORCH_PYTHON names a Python that has it)")
+    return sys.executable
+
+
+def memory_viz(python: str, *arguments: str, cwd: Path) -> str:
+    command = [python, "-m", "torch.cuda._memory_viz", *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_pytorchs_command_line_reads_a_training_step(torch_python, tmp_path):
+    log = MemoryLog(CachingAllocator(GIB, "torch"))
+    training_step(log)
+    dump_snapshot(tmp_path / "memory.pickle", log.allocator, log.events, log.live)
+    stats = memory_viz(torch_python, "stats", "memory.pickle", cwd=tmp_path)
+    assert f"segments: {len(log.allocator.segments())}" in stats
+    assert f"total_reserved: {log.allocator.reserved / MIB:.1f}MiB" in stats
+    assert f"total_allocated: {log.allocator.requested / MIB:.1f}MiB" in stats
+    trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
+    # 20 MiB that w, x and w.grad share, 2 MiB for the small ones, 12 MiB for h and for y: the last two were freed.
+    assert trace.count(" = cudaMalloc(") == 4 and trace.count("cudaFree(") == 2
+    assert trace.count("# free completed for") == 3 and "[0:11.5MiB]" in trace
+    memory_viz(torch_python, "trace_plot", "memory.pickle", "-o", "timeline.html", cwd=tmp_path)
+    memory_viz(torch_python, "segment_plot", "memory.pickle", "-o", "segments.html", cwd=tmp_path)
+    assert all((tmp_path / page).stat().st_size > 1000 for page in ("timeline.html", "segments.html"))
+
+
+def test_pytorchs_command_line_reads_an_out_of_memory_under_any_profile(torch_python, tmp_path):
+    for profile in ("torch", "paddle"):
+        log = random_log(f"{SEED} command line {profile}", limit=80, profile=profile)
+        with pytest.raises(OutOfMemoryError):
+            log.allocate(100 * MIB, "big", "matmul", "train.py", 4)
+        dump_snapshot(tmp_path / "memory.pickle", log.allocator, log.events, log.live)
+        memory_viz(torch_python, "stats", "memory.pickle", cwd=tmp_path)
+        trace = memory_viz(torch_python, "trace", "memory.pickle", cwd=tmp_path)
+        free = (log.allocator.capacity - log.allocator.reserved) / MIB
+        assert f"raise OutOfMemoryError # 100.0MiB requested, {free:.1f}MiB free in CUDA" in trace

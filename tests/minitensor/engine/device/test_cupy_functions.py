@@ -1,0 +1,229 @@
+"""CuPy has every function that the engine calls for arrays on a device.
+
+The calls are recorded on the simulated GPU and compared with the facts:
+
+``facts/cupy-functions.json`` has CuPy's functions with their parameters, and the dtypes that its ufuncs compute with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.engine.device.places import current
+from minitensor.engine.device.simulated import DeviceArray
+from minitensor.engine.table import ROWS
+from tests.minitensor.engine.device.test_transfers import everything
+
+# The tests make their own tensors on the simulated GPU.
+pytestmark = pytest.mark.cpu_only
+
+FACTS = json.loads((Path(__file__).parents[4] / "facts/cupy-functions.json").read_text())
+
+#: Methods of arrays that Python calls by an operator or a protocol, and those of CuPy that have other parameters.
+METHODS = [name for name in FACTS["methods"] if callable(getattr(DeviceArray, name, None))]
+
+Asked = tuple[str, str, int, tuple[str, ...], Any]
+
+
+@pytest.fixture(autouse=True)
+def simulated() -> None:
+    """Make tensors on a new GPU; the fixture of every test restores the host."""
+    mt.set_device("gpu:sim", capacity="256 MiB")
+
+
+def dtypes(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return the dtypes of a ufunc's inputs; a Python number has the dtype of the other inputs."""
+    known = [value.dtype for value in values if hasattr(value, "dtype")]
+    return tuple(value.dtype if hasattr(value, "dtype") else np.result_type(*known, value) for value in values)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> set[Asked]:
+    """Record calls for arrays on the device during a test: kind, name, positional arguments, keywords, dtypes."""
+    found: set[Asked] = set()
+    on_ufunc, on_function = DeviceArray.__array_ufunc__, DeviceArray.__array_function__
+
+    def ufunc(self: DeviceArray, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        result = on_ufunc(self, function, method, *inputs, **kwargs)
+        made = None if "out" in kwargs else result.dtype
+        found.add(("ufunc", function.__name__, len(inputs), (method, *sorted(kwargs)), (dtypes(inputs), made)))
+        return result
+
+    def array_function(self: DeviceArray, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        found.add(("function", function.__name__, len(args), tuple(sorted(kwargs)), None))
+        return on_function(self, function, types, args, kwargs)
+
+    def recording(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def recorded(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
+            found.add(("method", name, len(args), tuple(sorted(kwargs)), None))
+            return method(self, *args, **kwargs)
+
+        return recorded
+
+    monkeypatch.setattr(DeviceArray, "__array_ufunc__", ufunc)
+    monkeypatch.setattr(DeviceArray, "__array_function__", array_function)
+    for name in METHODS:
+        monkeypatch.setattr(DeviceArray, name, recording(name, getattr(DeviceArray, name)))
+    return found
+
+
+def loop_of(name: str, given: tuple[Any, ...]) -> str | None:
+    """Return the loop of a CuPy ufunc for inputs of these dtypes: the first to which all can be cast."""
+    loops = FACTS["ufuncs"].get(name, FACTS["scipy.special"].get(name))
+    for loop in loops:
+        if all(np.can_cast(have, want) for have, want in zip(given, loop.partition("->")[0], strict=True)):
+            return loop
+    return None
+
+
+def refusals(asked: set[Asked]) -> Iterator[str]:
+    """Return the calls that CuPy would refuse, or answer in another dtype."""
+    for kind, name, positional, keywords, types in sorted(asked, key=str):
+        if kind == "ufunc":
+            method, *names = keywords
+            if method != "__call__" or not set(names) <= {"out", "dtype", "casting"}:
+                yield f"{name}.{method} with {names}"
+            elif name not in FACTS["ufuncs"] and name not in FACTS["scipy.special"]:
+                yield f"the ufunc {name}"
+            elif name != "matmul":
+                given, made = types
+                loop = loop_of(name, given)
+                if loop is None or (made is not None and np.dtype(loop[-1]) != made):
+                    yield f"{name} of {', '.join(map(str, given))}: CuPy computes {loop}, numpy makes {made}"
+        else:
+            offered = FACTS["functions" if kind == "function" else "methods"].get(name, "none")
+            if offered == "none":
+                yield f"the {kind} {name}"
+            elif name in ("reshape", "transpose"):  # their shape may come in several arguments
+                continue
+            elif not set(keywords) <= set(offered) or positional > len(offered):
+                yield f"the {kind} {name} with {positional} arguments and {keywords}; CuPy's parameters are {offered}"
+
+
+def indexing() -> None:
+    """Read and write with all kinds of indices."""
+    x = mt.rand([4, 3])
+    mask = x > 0.5
+    for index in (
+        [2, 0, 2],
+        (slice(None), [1, 1]),
+        mask,
+        (1, [0, 2]),
+        mt.to_tensor([[0, 3]]),
+        (..., None),
+        slice(0, 2),
+    ):
+        leaf = mt.rand([4, 3])
+        leaf.stop_gradient = False
+        leaf[index].sum().backward()
+        target = leaf * 1.0
+        target[index] = target[index] * 2.0
+        target.sum().backward()
+
+
+def test_cupy_has_every_function_that_the_operations_call(asked: set[Asked]) -> None:
+    for _ in everything():
+        pass
+    indexing()
+    assert len(asked) > 200
+    assert list(refusals(asked)) == []
+
+
+#: Ufuncs of CuPy with another dtype than numpy's.
+OTHER_DTYPES = {
+    ("subtract", "??"): "CuPy has the loop, to refuse it as numpy does",
+}
+
+
+def test_cupy_computes_in_the_dtypes_of_numpy() -> None:
+    differ = set()
+    for ufunc in {row.forward for row in ROWS.values() if isinstance(row.forward, np.ufunc)}:
+        for chars in product("?ilfd", repeat=ufunc.nin):
+            given = tuple(np.dtype(char) for char in chars)
+            try:
+                made = ufunc.resolve_dtypes((*given, None))[-1]
+            except TypeError:
+                made = None
+            loop = loop_of(ufunc.__name__, given)
+            if (None if loop is None else np.dtype(loop[-1])) != made:
+                differ.add((ufunc.__name__, "".join(chars)))
+    assert differ == set(OTHER_DTYPES)
+
+
+def test_a_call_that_cupy_refuses_is_noticed(asked: set[Asked]) -> None:
+    array = current.simulated.put(np.arange(3.0))
+    np.spacing(array)
+    np.add(array, 1.0, where=array > 1.0, out=array)
+    np.insert(array, 1, 2.0)
+    np.clip(array, min=0.0, max=1.0)
+    assert len(list(refusals(asked))) == 4
+
+
+@pytest.mark.parametrize(
+    ("what", "attempt"),
+    [
+        ("ufunc.at", lambda a, i: np.multiply.at(a, i, a[i])),
+        ("accumulate", lambda a, i: np.maximum.accumulate(a)),
+        ("a host array", lambda a, i: a + np.ones(3)),
+        ("a host index", lambda a, i: a[np.array([0, 1])]),
+        ("a host copy by the way", lambda a, i: np.asarray(a)),
+        ("numbers that share memory", lambda a, i: np.may_share_memory(np.float64(1), a)),
+        ("how much work", lambda a, i: np.shares_memory(a, a[1:], max_work=100)),
+        ("keywords of numpy alone", lambda a, i: a.max(initial=0.0)),
+        ("the shape of no dimensions", lambda a, i: np.zeros_like(a, shape=())),
+        ("bools added", lambda a, i: a.gpu.add_at(a > 1, i, a[i] > 1)),
+        ("extremes of floats", lambda a, i: a.gpu.raise_at(a, i, a[i])),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_simulated_gpu_refuses_the_calls_that_cupy_refuses(
+    what: str, attempt: Callable[[Any, Any], object]
+) -> None:
+    gpu = current.simulated
+    array, index = gpu.put(np.arange(3.0)), gpu.put(np.array([0, 2, 0]))
+    with pytest.raises((TypeError, NotImplementedError, ValueError)):
+        attempt(array, index)
+
+
+def test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined() -> None:
+    gpu = current.simulated
+    array, index = gpu.put(np.arange(3.0)), gpu.put(np.array([0, 2, 0]))
+    with pytest.raises(ValueError, match="share memory"):
+        array[1:] = array[:-1]
+    with pytest.raises(ValueError, match="share memory"):
+        np.copyto(array[1:], array[:-1])
+    with pytest.raises(ValueError, match="share memory"):
+        array[index[:2]] = array[1:]
+    with pytest.raises(ValueError, match="share memory"):
+        array[array > 0] = array[1:]
+    with pytest.raises(ValueError, match="share memory"):
+        gpu.add_at(array, index[:2], array[1:])
+    assert array.get().tolist() == [0.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match="lists a position twice"):
+        array[index] = gpu.put(np.arange(3.0))
+
+
+def test_the_last_of_several_values_for_one_place_stays_on_every_device() -> None:
+    x = mt.zeros([3])
+    x[[0, 2, 0]] = mt.to_tensor([1.0, 2.0, 3.0])
+    assert x.tolist() == [3.0, 0.0, 2.0]
+    y = mt.zeros([3, 2])
+    y[:, [1, 0, 1]] = mt.to_tensor([1.0, 2.0, 3.0])
+    assert y.tolist() == [[2.0, 3.0]] * 3
+
+
+def test_an_index_out_of_range_is_refused_before_the_device_wraps_it_around() -> None:
+    x = mt.zeros([3])
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[[0, 3]]
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[[0, -4]] = 1.0
+    assert x.tolist() == [0.0, 0.0, 0.0]

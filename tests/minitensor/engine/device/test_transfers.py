@@ -1,0 +1,145 @@
+"""No operation makes a round trip to the host, forward or backward: the simulated GPU counts its transfers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.engine.device.places import current
+from tests.support.engine import samples, samples_functions, samples_indexed
+from tests.support.engine.samples import Sample
+from tests.support.engine.samples_indexed import Case
+
+assert samples_functions  # imported for its samples
+
+# The tests make their own tensors on the simulated GPU.
+pytestmark = pytest.mark.cpu_only
+
+#: Operations that move arrays between host and device, and why they have to.
+MOVING = {"bessel_i": "CuPy has the Bessel functions of orders 0 and 1 only"}
+
+#: Operations that wait for single numbers of the device, and why.
+_INDEX = "an index is checked before anything is read or written"
+_FAR = "whether some number is so far below 0 that it has to be mirrored"
+WAITING = {
+    "pow": "a single exponent may be 2 or 1, for which there are faster ways",
+    **dict.fromkeys(("digamma", "multipolygamma", "polygamma"), _FAR),
+    **dict.fromkeys(("index_add", "index_fill", "index_put", "index_select", "gather", "scatter"), _INDEX),
+    **dict.fromkeys(("take_along_axis", "put_along_axis", "scatter_add"), _INDEX),
+    **{f"put_along_axis_{name}": _INDEX for name in ("add", "multiply", "mean", "amin", "amax")},
+    "masked_scatter": "there must be as many values as the mask is true",
+    "masked_select": "its gradient is put back where the mask is true",
+    "fill_diagonal": "the cells of a diagonal that leave the matrix drop out, and are counted",
+}
+
+
+@pytest.fixture(autouse=True)
+def simulated() -> None:
+    """Make tensors on a new GPU; the fixture of every test restores the host."""
+    mt.set_device("gpu:sim", capacity="256 MiB")
+
+
+def crossed(work: Callable[[], object]) -> tuple[int, int, int]:
+    """Count arrays moved to the device, arrays moved to the host, and numbers waited for, during ``work``."""
+    transfers = current.simulated.transfers
+    before = transfers.to_device, transfers.to_host, transfers.waits
+    work()
+    after = transfers.to_device, transfers.to_host, transfers.waits
+    return tuple(b - a for a, b in zip(before, after, strict=True))
+
+
+def forward_and_backward(sample: Sample, in_place: bool) -> tuple[int, int, int]:
+    """Count the transfers of an operation and of its backward."""
+    tensors = sample.tensors(*sample.wanting(in_place))
+    target = tensors[sample.target]
+    if in_place and not target.stop_gradient:
+        tensors[sample.target] = target.clone()
+    shape = target.shape if in_place else sample.run(tensors).shape
+    ones = mt.ones(shape, "float64")
+
+    def work() -> None:
+        out = sample.run_in_place(tensors) if in_place else sample.run(tensors)
+        if not out.stop_gradient:
+            out.backward(ones)
+
+    return crossed(work)
+
+
+def only_backward(case: Case, in_place: bool) -> tuple[int, int, int]:
+    """Count the transfers of the backward of an indexed operation; the case makes its index on the host."""
+    tensors = samples_indexed.tensors(case)
+    for tensor in tensors:
+        tensor.stop_gradient = False
+    out = case.run(*(tensor.clone() for tensor in tensors), in_place=in_place)
+    ones = mt.ones(out.shape, out.dtype)
+    return (0, 0, 0) if out.stop_gradient else crossed(lambda: out.backward(ones))
+
+
+def everything() -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Return the transfers of every sample, by the name of its operation."""
+    for in_place, given in ((False, samples.NORMAL), (True, samples.IN_PLACE)):
+        for sample in given:
+            yield sample.name, forward_and_backward(sample, in_place)
+    for in_place, cases in ((False, samples_indexed.NORMAL), (True, samples_indexed.IN_PLACE)):
+        for case in cases:
+            yield case.name, only_backward(case, in_place)
+
+
+def test_operations_stay_on_the_device() -> None:
+    pytest.importorskip("scipy")  # without it the special functions have no samples
+    moved, waited = Counter[str](), Counter[str]()
+    for name, (to_device, to_host, waits) in everything():
+        moved[name] += to_device + to_host
+        waited[name] += waits
+    assert {name for name in moved if moved[name]} == set(MOVING)
+    assert {name for name in waited if waited[name]} == set(WAITING)
+
+
+def test_an_index_is_checked_on_its_device() -> None:
+    x, rows, values = mt.rand([4, 3]), mt.to_tensor([2, 0, 2]), mt.rand([3, 3])
+    for name, work in {
+        "index_select": lambda: x.index_select(rows),
+        "index_add": lambda: x.index_add_(rows, 0, values),
+        "scatter": lambda: x.scatter_(rows, values),
+        "gather": lambda: x.gather(rows),
+    }.items():
+        to_device, to_host, waits = crossed(work)
+        assert (to_device, to_host) == (0, 0), name
+        assert waits > 0, f"{name}: nobody looked at the index"
+
+
+def test_random_numbers_are_drawn_on_the_host_and_cross_once() -> None:
+    """Every device gets the same numbers."""
+    x = mt.zeros([3, 4])
+    for fill in ("bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "normal_", "uniform_"):
+        arguments = (0.5,) if fill == "geometric_" else ()
+        assert crossed(lambda: getattr(x, fill)(*arguments)) == (1, 0, 0), fill  # noqa: B023
+
+
+def test_transfers_are_counted() -> None:
+    transfers = current.simulated.transfers
+    before = transfers.bytes_to_device, transfers.bytes_to_host
+    x = mt.to_tensor(np.zeros((2, 3), np.float32))
+    assert crossed(lambda: x.numpy()) == (0, 1, 0)
+    assert (transfers.bytes_to_device - before[0], transfers.bytes_to_host - before[1]) == (24, 24)
+    assert crossed(lambda: x.sum().item()) == (0, 0, 1)
+    assert crossed(lambda: bool(mt.ones([1]))) == (1, 0, 1)
+    array = x._array
+    mask = array > 1
+    assert crossed(lambda: array[mask]) == crossed(lambda: array.__setitem__(mask, 1.0)) == (0, 0, 1)
+
+
+def test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory() -> None:
+    gpu = current.simulated
+    array = gpu.put(np.arange(1025.0))
+    counters, target, others = gpu.counters(), array[:-1], array[1:]
+    for operand, scratch in ((target, 0), (others, 8 * 1024)):
+        counters.reset_peak()
+        before = counters.requested
+        np.add(target, operand, out=target)
+        assert (counters.max_requested - before, counters.requested - before) == (scratch, 0)
+    assert target.get().tolist() == [*(2.0 * i + 2.0 * (i + 1) for i in range(1023)), 2.0 * 1023 + 1024]

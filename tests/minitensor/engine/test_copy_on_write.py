@@ -1,0 +1,298 @@
+"""Under "copy_on_write", a write first preserves just the bytes that a living saved tensor needs.
+
+Bytes are those that the device's meter counts; float32, so a cell is 4 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from tests.support.engine.memory import KIB, SHAPE, allocated
+
+N = 16
+WRITE = 7.5  # value of the tests' writes; no saved tensor contains it
+
+
+@pytest.fixture(autouse=True)
+def copy_on_write(no_collector: None) -> Iterator[None]:
+    with mt.set_inplace_policy("copy_on_write"):
+        yield
+
+
+def numbers() -> tuple[mt.Tensor, mt.Tensor]:
+    """Return a leaf of 1 KiB, and a tensor computed from it with the numbers 0, 1, 2, ... that can be written."""
+    w = mt.to_tensor(np.arange(N * N, dtype=np.float32).reshape(SHAPE), stop_gradient=False)
+    return w, w * 1.0
+
+
+def held(action: Callable[[], object]) -> int:
+    """Return how many bytes more are allocated after ``action`` than before."""
+    before = allocated()
+    action()
+    return allocated() - before
+
+
+def squares(w: mt.Tensor, x: mt.Tensor) -> mt.Tensor:
+    """Return a result that has saved ``x``. Its gradient for ``w`` is twice the present ``x``."""
+    return x * x
+
+
+def expect_twice(result: mt.Tensor, w: mt.Tensor, saved: np.ndarray) -> None:
+    """Assert that the gradient of ``result``, the square of part of ``w``, is twice ``saved`` there and 0 elsewhere."""
+    (gradient,) = mt.grad([result], [w], retain_graph=True)
+    np.testing.assert_array_equal(gradient.numpy(), 2 * saved)
+
+
+# ---------- what is written ----------
+
+MASK = np.zeros(SHAPE, bool)
+MASK[3, 4] = MASK[9, 1] = MASK[9, 2] = True
+MANY = np.random.default_rng(1).random(SHAPE) < 0.5
+MANY[0, 0] = MANY[-1, -1] = True
+FEW = np.array([0, 1, 2, 3, 5, 6, 9, 11, 13, 15])
+
+#: A write into a saved tensor: the overwritten cells, and the bytes of notes that name them (none for grids).
+WRITES: dict[str, tuple[Callable[[mt.Tensor], object], int, int]] = {
+    "a row": (lambda x: x.__setitem__(3, WRITE), N, 0),
+    "two rows": (lambda x: x.__setitem__(slice(2, 4), WRITE), 2 * N, 0),
+    "every other row": (lambda x: x.__setitem__(slice(0, None, 2), WRITE), N * N // 2, 0),
+    "reversed rows": (lambda x: x[::-1][2:5].fill_(WRITE), 3 * N, 0),
+    "a column": (lambda x: x.__setitem__((slice(None), 5), WRITE), N, 0),
+    "a column of the transposed": (lambda x: x.t()[:, 5].fill_(WRITE), N, 0),
+    "the transposed": (lambda x: x.t().scale_(0.0, WRITE), N * N, 0),
+    "the diagonal": (lambda x: x.diagonal().fill_(WRITE), N, 0),
+    "an antidiagonal": (lambda x: x[::-1].diagonal().fill_(WRITE), N, 0),
+    "a block": (lambda x: x[2:5, 3:7].fill_(WRITE), 12, 0),
+    "a spaced block": (lambda x: x[1::5, ::3].fill_(WRITE), 18, 0),
+    "one element": (lambda x: x.__setitem__((3, 4), WRITE), 1, 0),
+    "all of it": (lambda x: x.fill_(WRITE), N * N, 0),
+    "strided": (lambda x: x.as_strided([4], [17], 2).fill_(WRITE), 4, 0),
+    "listed rows that lie in a grid": (lambda x: x.__setitem__([4, 1, 7], WRITE), 3 * N, 0),
+    "a row listed twice": (lambda x: x.__setitem__([4, 4], WRITE), N, 0),
+    "a few listed elements": (lambda x: x.__setitem__(([0, 3, 3], [1, 7, 9]), WRITE), 3, 0),
+    "a mask of few": (lambda x: x.__setitem__(mt.to_tensor(MASK), WRITE), 3, 0),
+    "listed rows": (lambda x: x.__setitem__([0, 1, 9], WRITE), 3 * N, 0),
+    "many listed elements": (lambda x: x.__setitem__((FEW, FEW * 3 % N), WRITE), 10, 10),  # a byte for each position
+    "a mask of many": (lambda x: x.__setitem__(mt.to_tensor(MANY), WRITE), MANY.sum(), 32),  # a bit for each cell
+    "a mask of rows": (lambda x: x.__setitem__(mt.to_tensor(MASK[:, 1]), WRITE), N, 0),
+    "nothing": (lambda x: x[0:0].fill_(WRITE), 0, 0),
+    "an empty list": (lambda x: x.__setitem__([], WRITE), 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_preserves_the_cells_that_it_overwrites(name: str):
+    write, cells, notes = WRITES[name]
+    w, x = numbers()
+    result = squares(w, x)
+    with mt.no_grad():
+        assert held(lambda: write(x)) == 4 * cells + notes
+    assert (x.numpy() == WRITE).sum() == cells
+    expect_twice(result, w, w.numpy())
+    expect_twice(result, w, w.numpy())  # backward can read the preserved bytes again
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_second_write_to_the_same_cells_preserves_nothing(name: str):
+    write, _, _ = WRITES[name]
+    w, x = numbers()
+    result = squares(w, x)
+    with mt.no_grad():
+        write(x)
+        assert held(lambda: [write(x) for _ in range(5)]) == 0
+    expect_twice(result, w, w.numpy())
+
+
+def test_one_row_of_a_large_saved_tensor_preserves_one_row():
+    w = mt.ones([1000, 1024])
+    w.stop_gradient = False
+    x = w * 2.0
+    result = x * x
+    with mt.no_grad():
+        assert held(lambda: x.__setitem__(500, 0.0)) == 4 * 1024
+    expect_twice(result, w, np.full([1000, 1024], 4.0))
+
+
+def test_the_same_row_written_a_hundred_times_preserves_one_row():
+    w, x = numbers()
+    result = squares(w, x)
+
+    def write() -> None:
+        with mt.no_grad():
+            for i in range(100):
+                x[3] = float(i)
+
+    assert held(write) == 4 * N
+    expect_twice(result, w, w.numpy())
+
+
+def test_rows_written_one_after_another_preserve_each_once_and_in_the_end_all():
+    w, x = numbers()
+    result = squares(w, x)
+    with mt.no_grad():
+        for i in range(N):
+            assert held(lambda i=i: x.__setitem__(i, WRITE)) == 4 * N
+            assert held(lambda i=i: x[: i + 1].fill_(WRITE)) == 0
+    expect_twice(result, w, w.numpy())
+
+
+def test_elements_written_one_by_one_in_any_order_need_short_notes():
+    w, x = numbers()
+    result = squares(w, x)
+    order = np.random.default_rng(0).permutation(N * N)
+    before = allocated()
+    with mt.no_grad():
+        for count, at in enumerate(order, 1):
+            x[int(at) // N, int(at) % N] = WRITE
+            extra = allocated() - before - 4 * count
+            assert 0 <= extra <= count  # at most one byte for each cell of so small a tensor
+    assert allocated() - before == KIB
+    expect_twice(result, w, w.numpy())
+
+
+# ---------- who saved ----------
+
+SAVERS: dict[str, tuple[Callable[[mt.Tensor], mt.Tensor], int]] = {
+    "a row": (lambda x: x[3], N),
+    "a column": (lambda x: x[:, 3], N),
+    "a diagonal": (lambda x: x.diagonal(2), N - 2),
+    "the transposed": (lambda x: x.t(), N * N),
+    "reversed": (lambda x: x[::-1, ::-1], N * N),
+    "a reversed block": (lambda x: x[8:2:-2, 9:3:-1], 18),
+    "in another shape": (lambda x: x.reshape([4, 64]), N * N),
+    "windows that overlap": (lambda x: x.as_strided([10, 3], [1, 1], 4), 12),
+    "windows with gaps": (lambda x: x.as_strided([3, 2], [5, 2], 1), 6),
+    "one element": (lambda x: x[3, 4], 1),
+    "an element seen often": (lambda x: x.as_strided([5], [0], 7), 1),
+}
+
+
+@pytest.mark.parametrize("name", SAVERS)
+def test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view(name: str):
+    look, cells = SAVERS[name]
+    w, x = numbers()
+    seen = look(x)
+    result = seen * seen
+    (want,) = mt.grad([result], [w], retain_graph=True)
+    with mt.no_grad():
+        assert held(lambda: x.fill_(WRITE)) == 4 * cells
+        assert held(lambda: x.fill_(WRITE + 1)) == 0
+    for _ in range(2):
+        (gradient,) = mt.grad([result], [w], retain_graph=True)
+        np.testing.assert_array_equal(gradient.numpy(), want.numpy())
+
+
+@pytest.mark.parametrize("saver", SAVERS)
+@pytest.mark.parametrize("write", WRITES)
+def test_every_saver_survives_every_write(saver: str, write: str):
+    w, x = numbers()
+    seen = SAVERS[saver][0](x)
+    result = seen * seen
+    (want,) = mt.grad([result], [w], retain_graph=True)
+    cells = np.unique(seen.numpy())  # the numbers in it are those of the cells
+    with mt.no_grad():
+        extra = held(lambda: WRITES[write][0](x))
+    needed = 4 * (x.numpy().ravel()[cells.astype(int)] == WRITE).sum()
+    covered = 4 * WRITES[write][1] + WRITES[write][2]
+    assert needed <= extra <= min(covered, needed + KIB // 4 // 8)  # at most a bit for each cell says which they are
+    (gradient,) = mt.grad([result], [w], retain_graph=True)
+    np.testing.assert_array_equal(gradient.numpy(), want.numpy())
+
+
+def test_two_savers_of_the_same_cells_share_one_copy():
+    w, x = numbers()
+    results = [squares(w, x), squares(w, x), squares(w, x.reshape([N * N]))]
+    with mt.no_grad():
+        assert held(lambda: x.__setitem__(3, WRITE)) == 4 * N
+        # One cell of the column is preserved already. A note about it would be larger than a second copy.
+        assert held(lambda: x.__setitem__((slice(None), 3), WRITE)) == 4 * N
+    for result in results:
+        expect_twice(result, w, w.numpy())
+
+
+def test_savers_at_different_versions_each_read_their_own_numbers():
+    w, x = numbers()
+    first = squares(w, x)
+    with mt.no_grad():
+        x[0] = 1.0
+    second = squares(w, x)
+    with mt.no_grad():
+        x[0] = 2.0
+        x[1] = 2.0
+    third = squares(w, x)
+    with mt.no_grad():
+        assert held(lambda: x.fill_(WRITE)) == KIB  # row 0 for the third; row 1 for it; the rest for all three
+    want = w.numpy()
+    expect_twice(first, w, want)
+    want[0] = 1.0
+    expect_twice(second, w, want)
+    want[:2] = 2.0
+    expect_twice(third, w, want)
+
+
+def test_bytes_preserved_for_one_saver_are_freed_with_it():
+    w, x = numbers()
+    whole, row = squares(w, x), x[2] * x[2]
+    before = allocated()
+    with mt.no_grad():
+        x.fill_(WRITE)
+    assert allocated() - before == KIB
+    del whole
+    assert allocated() - before == 4 * N - KIB  # the result had 1 KiB, too
+    want = np.zeros(SHAPE, np.float32)
+    want[2] = w.numpy()[2]
+    expect_twice(row, w, want)
+    del row
+    assert allocated() - before == -KIB - 4 * N
+
+
+def test_a_saver_that_dies_first_costs_nothing():
+    w, x = numbers()
+    result = squares(w, x)
+    del result
+    with mt.no_grad():
+        assert held(lambda: x.fill_(WRITE)) == 0
+    assert x._storage.savers is None
+
+
+def test_a_saver_that_backward_has_freed_costs_nothing():
+    w, x = numbers()
+    result = squares(w, x)
+    result.backward()
+    with mt.no_grad():
+        assert held(lambda: x.fill_(WRITE)) == 0
+    assert result.shape == SHAPE
+
+
+def test_a_tensor_saved_a_million_times_keeps_a_short_list_of_savers():
+    x = mt.ones([1])
+    x.stop_gradient = False
+    alive = [x * x for _ in range(63)]  # just below a size at which the list doubles
+    longest = 0
+    for _ in range(1_000_000):
+        x * x
+        longest = max(longest, len(x._storage.savers))
+    assert len(alive) < longest <= 8 * 64
+
+
+@pytest.mark.parametrize("end", ["dropped", "backward"])
+def test_preserved_bytes_are_freed_with_their_node(end: str):
+    w, x = numbers()
+    results = [squares(w, x), squares(w, x)]
+    before = allocated()
+    with mt.no_grad():
+        x[3] = WRITE
+        x[5:7] = WRITE
+    assert allocated() - before == 4 * 3 * N
+    results.pop()
+    assert allocated() - before == 4 * 3 * N - KIB
+    if end == "backward":
+        results[0].backward()
+        assert allocated() - before == 0  # one result fewer, one gradient more
+        w.grad = None
+    results.pop()
+    assert allocated() - before == -2 * KIB

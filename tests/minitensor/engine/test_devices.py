@@ -1,0 +1,489 @@
+"""Tensors stay on their device, moves are operations, and an operation on a full GPU changes nothing.
+
+These tests choose their devices themselves.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.autograd import PyLayer
+from minitensor.engine.core.storage import write_log
+from minitensor.engine.device.memory_error import OutOfMemoryError
+from minitensor.engine.device.places import current, device_named
+from tests.support.engine import samples, samples_indexed
+from tests.support.engine.state import Moment
+
+pytestmark = pytest.mark.cpu_only
+
+SIM = "gpu:sim"
+
+
+@pytest.fixture(autouse=True)
+def gpus_as_before() -> Iterator[None]:
+    simulated, announced = current.simulated, current.announced
+    yield
+    current.simulated, current.announced = simulated, announced
+
+
+@pytest.fixture
+def no_gpu_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restore the devices of a new program on a computer without a CUDA device."""
+    monkeypatch.setattr(current, "simulated", None)
+    monkeypatch.setattr(current, "announced", False)
+    monkeypatch.setattr(current, "cuda", None)
+    monkeypatch.setattr(current, "no_cuda", "none was asked for")
+
+
+def tensor(place: str, wanting: bool = False) -> mt.Tensor:
+    return mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], place=place, stop_gradient=not wanting)
+
+
+# ---------- an operation works on one device ----------
+
+#: Every row of several operands, once: a name, the operands, and a function that calls it.
+MIXED = {
+    **{s.name: (s.arrays, s.run) for s in samples.SAMPLES if len(s.arrays) > 1 and s.row.normal},
+    **{s.name + "_": (s.arrays, s.run_in_place) for s in samples.IN_PLACE_ONCE if len(s.arrays) > 1},
+    **{c.name: (c.arrays, lambda x, c=c: c.run(*x)) for c in samples_indexed.NORMAL if len(c.arrays) > 1},
+    **{
+        c.name + "_": (c.arrays, lambda x, c=c: c.run(*x, in_place=True))
+        for c in samples_indexed.IN_PLACE
+        if len(c.arrays) > 1
+    },
+}
+
+
+@pytest.mark.parametrize("name", sorted(MIXED))
+def test_operands_on_two_devices_are_refused_before_anything_is_written(name: str):
+    arrays, call = MIXED[name]
+    for k in range(len(arrays)):
+        for places in ((SIM, "cpu"), ("cpu", SIM)):
+            operands = [mt.to_tensor(a, place=places[i != k]) for i, a in enumerate(arrays)]
+            before = [(x.numpy().tobytes(), x.inplace_version, x.place) for x in operands]
+            log = list(write_log)
+            with pytest.raises(TypeError, match=r"Place\(cpu\)|Place\(gpu:sim\)") as raised:
+                call(operands)
+            assert "`x.cuda()`" in str(raised.value) and name.rstrip("_") in str(raised.value)
+            assert [(x.numpy().tobytes(), x.inplace_version, x.place) for x in operands] == before
+            assert list(write_log) == log
+
+
+class Stray(PyLayer):
+    """Layer whose backward returns a gradient on another device."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.cpu() if g.place != "cpu" else g.cuda(SIM)
+
+
+def with_hook(w: mt.Tensor, y: mt.Tensor) -> mt.Tensor:
+    product = w * 2
+    product.register_hook(lambda g: y)
+    return product.sum()
+
+
+#: Other operations on two tensors: a leaf ``w`` and a tensor ``x`` on one device, and ``y`` on the other.
+ELSEWHERE: dict[str, Callable[[mt.Tensor, mt.Tensor, mt.Tensor], object]] = {
+    "concat": lambda w, x, y: mt.concat([x, y]),
+    "stack": lambda w, x, y: mt.stack([x, y]),
+    "a number without dimensions": lambda w, x, y: x + y[0, 0],
+    "the same in place": lambda w, x, y: x.add_(y[0, 0]),
+    "x[y]": lambda w, x, y: x[y.astype("int64")[0] - 1],
+    "x[mask]": lambda w, x, y: x[y > 2],
+    "x[y] = 1": lambda w, x, y: x.__setitem__(y.astype("int64")[0] - 1, 1.0),
+    "x[0] = y": lambda w, x, y: x.__setitem__(0, y[0]),
+    "x[[0, 1]] = y": lambda w, x, y: x.__setitem__([0, 1], y),
+    "set_": lambda w, x, y: x.set_(y),
+    "normal": lambda w, x, y: mt.normal(x, y),
+    "y in x": lambda w, x, y: y in x,
+    "backward from": lambda w, x, y: (w * 2).backward(y),
+    "grad from": lambda w, x, y: mt.grad([w * 2], [w], [y]),
+    "grad from, recorded": lambda w, x, y: mt.grad([w * 2], [w], [y], create_graph=True),
+    "grad =": lambda w, x, y: setattr(w, "grad", y),
+    "a hook's answer": lambda w, x, y: with_hook(w, y).backward(),
+    "a hook's answer, recorded": lambda w, x, y: mt.grad(with_hook(w, y), [w], create_graph=True),
+    "a layer's answer": lambda w, x, y: Stray.apply(w).sum().backward(),
+    "a layer's answer, recorded": lambda w, x, y: mt.grad(Stray.apply(w).sum(), [w], create_graph=True),
+}
+
+
+@pytest.mark.parametrize("places", [("cpu", SIM), (SIM, "cpu")], ids=" and ".join)
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_every_other_operation_on_two_tensors_refuses_two_devices(name: str, places: tuple[str, str]):
+    w, x, y = tensor(places[0], wanting=True), tensor(places[0]), tensor(places[1])
+    before = Moment(w=w, x=x, y=y)
+    with pytest.raises((TypeError, ValueError), match=r"Place\(cpu\)(.|\n)*Place\(|Place\(gpu(.|\n)*Place\("):
+        ELSEWHERE[name](w, x, y)
+    before.expect_unchanged()
+
+
+def test_a_layer_with_outputs_on_two_devices_is_refused():
+    class Both(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1, x.cuda(SIM)
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g
+
+    with pytest.raises(TypeError, match=r"Both.*Place\(cpu\) and Place\(gpu:sim\)"):
+        Both.apply(tensor("cpu", wanting=True))
+
+
+def test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor():
+    for here, there in (("cpu", SIM), (SIM, "cpu")):
+        x = tensor(here)
+        mt.set_device(there)
+        for y in (x + 1.0, x + np.ones((2, 2), np.float32), x + [[1.0, 1.0], [1.0, 1.0]], 1.0 + x):
+            assert y.place == here and y.tolist() == [[2, 3], [4, 5]]
+        x.add_(np.ones(2, np.float32))
+        x[0] = [7.0, 8.0]
+        x[[1]] = np.zeros(2)
+        assert x.place == here and x.tolist() == [[7, 8], [0, 0]] and x[[0], [1]].place == here
+        assert mt.get_device() == there, "new tensors are made where they were made before"
+
+
+# ---------- moving ----------
+
+
+def test_a_move_is_a_copy_that_a_gradient_passes():
+    w = tensor("cpu", wanting=True)
+    there = w.cuda(SIM)
+    assert there.place == SIM and there.tolist() == w.tolist() and not there.is_leaf and there.cuda(SIM) is there
+    there.multiply_(there)  # writes to that device and not to this one
+    (there.cpu() * 3).sum().backward()
+    assert w.tolist() == [[1, 2], [3, 4]] and w.grad.place == "cpu" and w.grad.tolist() == [[6, 12], [18, 24]]
+
+
+def test_a_move_has_gradients_of_any_order():
+    w = mt.to_tensor([1.0, 2.0], place="cpu", stop_gradient=False)
+    (first,) = mt.grad((w.cuda(SIM) ** 4).cpu().sum(), [w], create_graph=True)
+    (second,) = mt.grad(first.sum(), [w], create_graph=True)
+    (third,) = mt.grad(second.sum(), [w])
+    assert [g.place for g in (first, second, third)] == ["Place(cpu)"] * 3
+    assert [g.tolist() for g in (first, second, third)] == [[4, 32], [12, 48], [24, 48]]
+
+
+def test_gradients_are_added_on_the_device_of_the_leaf():
+    w = tensor("cpu", wanting=True)
+    mt.autograd.backward([(w * 2).sum(), (w.cuda(SIM) * 3).sum()])
+    assert w.grad.place == "cpu" and w.grad.tolist() == [[5, 5], [5, 5]]
+
+
+def test_a_move_under_no_grad_is_not_recorded():
+    for here, there in (("cpu", SIM), (SIM, "cpu")):
+        w = tensor(here, wanting=True)
+        with mt.no_grad():
+            moved = w.to(there)
+        assert moved.place == there and moved.stop_gradient and moved.is_leaf
+
+
+def test_copy_and_set_value_copy_from_another_device():
+    for here, there in (("cpu", SIM), (SIM, "cpu")):
+        x, y = tensor(here), tensor(there, wanting=True)
+        x.copy_(y * 2)
+        x.sum().backward()
+        assert x.place == here and x.inplace_version == 1 and y.grad.place == there
+        assert y.grad.tolist() == [[2, 2], [2, 2]]
+        w = tensor(here, wanting=True)
+        w.set_value(y)
+        assert w.is_leaf and w.place == here and w.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("place", ["cpu", SIM])
+def test_a_tensor_made_like_another_is_on_its_device(place: str):
+    x = tensor(place)
+    mt.set_device("cpu" if place == SIM else SIM)
+    made = [mt.zeros_like(x), mt.ones_like(x), mt.full_like(x, 2), mt.rand_like(x), mt.randn_like(x), x.clone(), x * 2]
+    assert {str(y.place) for y in made} == {f"Place({place})"}
+    assert mt.zeros([1]).place != place and copy.deepcopy(x).place == place
+
+
+def test_a_pickle_comes_back_on_the_host():
+    x = tensor(SIM, wanting=True)
+    back = pickle.loads(pickle.dumps(x))
+    assert back.place == "cpu" and back.tolist() == x.tolist() and not back.stop_gradient
+
+
+def test_to_takes_a_device_a_dtype_or_a_tensor():
+    x = tensor("cpu", wanting=True)
+    y = x.to(SIM, "float64")
+    assert y.place == SIM and y.dtype == "float64" and x.to(y).place == SIM and x.to(y).dtype == "float64"
+    assert x.to(device=SIM, dtype="int64").dtype == "int64" and x.to("cpu") is x and x.to() is x
+    assert x.to(SIM, "float64", True).dtype == "float64"
+    y.sum().backward()
+    assert x.grad.place == "cpu" and x.grad.dtype == "float32"
+
+
+@pytest.mark.parametrize("where", ["gpu:1", "tpu", "", 3, 1.5, ["cpu"], {}, object])
+def test_to_and_cuda_name_an_invalid_device(where: object):
+    x = tensor("cpu")
+    with pytest.raises((ValueError, TypeError), match=r"device|dtype|element type"):
+        x.to(where)
+    if not isinstance(where, float):
+        with pytest.raises(ValueError, match="cuda: there is no device"):
+            x.cuda(where)
+
+
+def test_a_place_is_equal_to_its_name_and_to_no_other():
+    place = tensor(SIM).place
+    assert place == SIM == place and place == "Place(gpu:sim)" and place != "cpu" and place != "gpu" and place != 3
+    assert str(place) == "Place(gpu:sim)" and {place: 1}["Place(gpu:sim)"] and copy.deepcopy(place) == str(place)
+    assert mt.to_tensor([1.0], place=place).place == place
+
+
+# ---------- choosing a device ----------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("gpu:1",), "gpu:1"),
+        ((None,), "None"),
+        (("GPU",), "'GPU'"),
+        ((0,), "0"),
+        (("cpu", "1 GiB"), "only the simulated GPU"),
+        (("cpu", None, "torch"), "only the simulated GPU"),
+        ((SIM, "lots"), "'lots'"),
+        ((SIM, "-1 MiB"), "'-1 MiB'"),
+        ((SIM, "0.2 B"), "'0.2 B'"),
+        ((SIM, 0), "at least 1 byte"),
+        ((SIM, -5), "-5"),
+        ((SIM, 1.5), "1.5"),
+        ((SIM, True), "True"),
+        ((SIM, [1]), r"\[1\]"),
+        ((SIM, float("nan")), "nan"),
+        ((SIM, None, "jax"), "jax"),
+        ((SIM, None, 5), "5"),
+    ],
+    ids=str,
+)
+def test_an_invalid_device_is_named_and_the_old_one_stays(arguments: tuple, text: str):
+    mt.set_device(SIM)
+    before = current.simulated
+    with pytest.raises((ValueError, TypeError), match=text):
+        mt.set_device(*arguments)
+    assert current.gpu is before and current.simulated is before and mt.get_device() == SIM
+
+
+def test_a_capacity_is_bytes_or_a_text_in_any_unit():
+    texts = {"64 B": 64, "2 KB": 2000, "2 KiB": 2048, "2.5 MB": 2_500_000, "3MiB": 3 << 20, "1 gb": 10**9}
+    for given, size in {**texts, " 1 GiB ": 1 << 30, 4096: 4096, np.int64(7): 7}.items():
+        mt.set_device(SIM, capacity=given)
+        assert current.gpu.allocator.capacity == size, given
+
+
+def test_a_gpu_may_be_too_small_for_anything():
+    mt.set_device(SIM, capacity=1)
+    with pytest.raises(OutOfMemoryError, match="of which 1 bytes is free"):
+        mt.ones([1])
+    assert mt.zeros([0]).tolist() == []
+
+
+def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, capsys: pytest.CaptureFixture[str]):
+    mt.set_device(SIM)
+    assert capsys.readouterr().err == "", "that was asked for"
+    mt.set_device("gpu")
+    told = capsys.readouterr().err
+    assert "'gpu' is a simulated GPU of 8.00 GiB" in told and told.count("\n") == 1
+    mt.set_device("gpu", capacity="1 GiB")
+    tensor("gpu").cuda()
+    assert capsys.readouterr().err == "" and device_named("test", "gpu").allocator.capacity == 1 << 30
+
+
+def test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one():
+    mt.set_device(SIM, capacity="32 MiB")
+    old = mt.ones([4])
+    gpu = current.gpu
+    mt.set_device(SIM, capacity="64 MiB")
+    new = mt.ones([4])
+    assert old.tolist() == [1, 1, 1, 1] and (old + 1).sum().item() == 8 and old.place != new.place
+    assert gpu.allocator.requested == 16 and current.gpu.allocator.requested == 16
+    for call in (mt.add, mt.Tensor.add_, lambda x, y: mt.concat([x, y])):
+        with pytest.raises(TypeError, match="a new simulated GPU is a different device"):
+            call(new, old)
+    assert new.inplace_version == 0 and (old.cuda(SIM) + new).tolist() == [2, 2, 2, 2]
+    assert new.to(old.place).place == old.place and (new.to(old) + old).tolist() == [2, 2, 2, 2]
+    del old
+    assert gpu.allocator.allocated == 0
+
+
+# ---------- who counts ----------
+
+
+def test_tensors_on_a_gpu_are_not_counted_on_the_host(no_collector: None):
+    host = mt.device.cpu
+    mt.set_device(SIM)
+    host.reset_peak_memory_stats()
+    base = host.memory_allocated()
+    w = tensor(SIM, wanting=True)
+    y = (w * w).exp() + w
+    y.sum().backward()
+    assert (host.memory_allocated(), host.max_memory_allocated()) == (base, base) and w.grad.place == SIM
+    del w, y
+    assert (host.memory_allocated(), host.max_memory_allocated()) == (base, base)
+
+
+def test_the_two_peaks_of_a_gpu_are_reset_one_by_one():
+    mt.set_device(SIM, capacity="64 MiB")
+    gpu = mt.device.cuda
+    x = mt.ones([1024, 1024])
+    del x
+    assert (gpu.memory_allocated(), gpu.max_memory_allocated()) == (0, 4 << 20)
+    assert gpu.memory_reserved() == gpu.max_memory_reserved() == 20 << 20, "for less than 10 MiB, 20 are reserved"
+    gpu.reset_max_memory_reserved()
+    assert (gpu.max_memory_allocated(), gpu.max_memory_reserved()) == (4 << 20, 20 << 20), "they are still reserved"
+    gpu.reset_max_memory_allocated()
+    gpu.empty_cache()
+    assert (gpu.max_memory_allocated(), gpu.memory_reserved(), gpu.max_memory_reserved()) == (0, 0, 20 << 20)
+    gpu.reset_peak_memory_stats()
+    assert gpu.max_memory_reserved() == 0
+
+
+# ---------- when memory runs out ----------
+
+
+class Full:
+    """GPU that has no memory left after ``served`` more requests."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, served: int) -> None:
+        gpu = current.gpu
+        allocate = type(gpu).allocate
+
+        def allocate_or_not(self: object, nbytes: int) -> object:
+            nonlocal served
+            if nbytes:
+                served -= 1
+            if served < 0 and nbytes:
+                raise OutOfMemoryError(nbytes, nbytes, 1 << 20, 1 << 20, 1 << 20, 0)
+            return allocate(gpu, nbytes)
+
+        monkeypatch.setattr(type(gpu), "allocate", allocate_or_not)
+
+
+WRITES = {
+    **{str(s): (s.arrays, s.target, s.run_in_place) for s in samples.IN_PLACE_ONCE},
+    **{f"{c}, in place": (c.arrays, 0, lambda x, c=c: c.run(*x, in_place=True)) for c in samples_indexed.IN_PLACE},
+}
+
+
+def fails_cleanly(name: str, served: int) -> bool:
+    """True if the operation finds no memory after ``served`` requests; asserts that nothing changed."""
+    arrays, target, call = WRITES[name]
+    operands = [mt.to_tensor(a) for a in arrays]
+    x = operands[target]
+    if x.dtype in ("float32", "float64"):
+        w = mt.zeros_like(x)
+        w.stop_gradient = False
+        operands[target] = x = x + w
+    saved = x * x
+    before = Moment(**{f"operand {i}": y for i, y in enumerate(operands)}, saved=saved)
+    with pytest.MonkeyPatch.context() as patch:
+        Full(patch, served)
+        try:
+            call(operands)
+            return False
+        except OutOfMemoryError:
+            pass
+    before.expect_unchanged()
+    return True
+
+
+@pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
+@pytest.mark.parametrize("name", WRITES)
+def test_an_operation_in_place_that_finds_no_memory_has_changed_nothing(name: str, policy: str):
+    mt.set_device(SIM, capacity="32 MiB")
+    mt.set_inplace_policy(policy)
+    assert next(served for served in range(100) if not fails_cleanly(name, served)) < 99
+
+
+def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_continues():
+    mt.set_device(SIM, capacity="32 MiB")
+
+    def step() -> mt.Tensor:
+        return ((v * w).exp() * w + v.sin()).sum()
+
+    v, w = mt.to_tensor([0.1, 0.2], stop_gradient=False), mt.to_tensor([0.3, 0.4], stop_gradient=False)
+    step().backward()
+    wanted = v.grad.tolist(), w.grad.tolist()
+    v.grad = w.grad = None
+    held = current.gpu.allocator.requested
+    for served in range(60):
+        loss = step()
+        with pytest.MonkeyPatch.context() as patch:
+            Full(patch, served)
+            try:
+                loss.backward()
+                break
+            except OutOfMemoryError:
+                assert v.grad is None and w.grad is None
+        del loss
+        assert current.gpu.allocator.requested == held
+    assert served > 5 and (v.grad.tolist(), w.grad.tolist()) == wanted
+
+
+def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place():
+    mt.set_device(SIM, capacity="32 MiB")
+    leaves = [mt.to_tensor([0.1, 0.2], stop_gradient=False) for _ in range(4)]
+
+    def step() -> mt.Tensor:
+        return sum((w.exp() for w in leaves[1:]), leaves[0].exp()).sum()
+
+    def gradients() -> list:
+        return [None if w.grad is None else w.grad.tolist() for w in leaves]
+
+    step().backward()
+    once = gradients()
+    leaves[1].clear_grad(False)
+    leaves[3].clear_grad()  # these two need new memory
+    before = gradients()
+    refused = 0
+    for served in range(60):
+        loss = step()
+        with pytest.MonkeyPatch.context() as patch:
+            Full(patch, served)
+            try:
+                loss.backward()
+                break
+            except OutOfMemoryError:
+                refused += 1
+                assert gradients() == before
+    assert refused > 3
+    assert gradients() == [[2 * g for g in once[0]], once[1], [2 * g for g in once[2]], once[3]]
+
+
+def test_dropped_tensors_free_memory_on_the_gpu():
+    mt.set_device(SIM, capacity="64 MiB")
+    x = mt.ones([6, 1024, 1024])  # 24 MiB
+    with pytest.raises(OutOfMemoryError, match="Out of memory"):
+        _ = x * 2 + x * 3
+    assert current.gpu.allocator.requested == 24 << 20
+    y = x * 3
+    del x
+    assert (y + 1)[0, 0, 0].item() == 4
+
+
+def test_the_counters_of_a_gpu_are_read_by_name_place_or_number():
+    mt.set_device(SIM, capacity="64 MiB")
+    x = mt.ones([256])
+    mt.set_device("cpu")
+    cuda = mt.device.cuda
+    assert [cuda.memory_allocated(each) for each in (None, SIM, x.place, "gpu", 0)] == [1024] * 5
+    cuda.reset_peak_memory_stats(SIM)
+    assert cuda.max_memory_allocated(SIM) == 1024 and cuda.max_memory_reserved(SIM) == cuda.memory_reserved(SIM) > 0
+    cuda.synchronize(0)
+    for wrong in ("cpu", "gpu:7", 3, True, object()):
+        with pytest.raises(ValueError, match=r"device.cuda"):
+            cuda.memory_allocated(wrong)

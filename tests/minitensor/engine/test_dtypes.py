@@ -1,0 +1,292 @@
+"""Dtypes are promoted as in a table, every operation has the expected dtype, and nothing widens silently."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from tests.support.engine.samples import NORMAL, Sample
+
+ALL = ("float32", "float64", "int32", "int64", "bool")
+
+#: Promotion of two tensors. Rows: the left one; columns: the right one, in the order of ALL.
+MEET = {
+    "float32": ("float32", "float64", "float32", "float32", "float32"),
+    "float64": ("float64", "float64", "float64", "float64", "float64"),
+    "int32": ("float32", "float64", "int32", "int64", "int32"),
+    "int64": ("float32", "float64", "int64", "int64", "int64"),
+    "bool": ("float32", "float64", "int32", "int64", "bool"),
+}
+#: Promotion of a tensor with a Python number: True, 3, 2.5. It is never widened.
+WITH_NUMBER = {
+    "float32": ("float32", "float32", "float32"),
+    "float64": ("float64", "float64", "float64"),
+    "int32": ("int32", "int32", "float32"),
+    "int64": ("int64", "int64", "float32"),
+    "bool": ("bool", "int64", "float32"),
+}
+#: Quotients are floating.
+QUOTIENT = {
+    "float32": ("float32", "float64", "float32", "float32", "float32"),
+    "float64": ("float64", "float64", "float64", "float64", "float64"),
+    "int32": ("float32", "float64", "float32", "float32", "float32"),
+    "int64": ("float32", "float64", "float32", "float32", "float32"),
+    "bool": ("float32", "float64", "float32", "float32", "float32"),
+}
+
+
+def ones(dtype: str, shape: tuple[int, ...] = (2,)) -> mt.Tensor:
+    return mt.ones(list(shape), dtype)
+
+
+@pytest.mark.parametrize("right", ALL)
+@pytest.mark.parametrize("left", ALL)
+def test_two_tensors_are_promoted_as_in_the_table(left: str, right: str):
+    column = ALL.index(right)
+    for name in ("add", "multiply", "maximum", "minimum"):
+        assert getattr(mt, name)(ones(left), ones(right)).dtype == MEET[left][column], name
+    assert (ones(left) / ones(right)).dtype == QUOTIENT[left][column]
+    assert mt.where(mt.to_tensor([True, False]), ones(left), ones(right)).dtype == MEET[left][column]
+    assert mt.concat([ones(left), ones(right)]).dtype == MEET[left][column]
+    assert mt.stack([ones(left), ones(right)]).dtype == MEET[left][column]
+    if (left, right) != ("bool", "bool"):  # numpy subtracts no bools
+        assert (ones(left) - ones(right)).dtype == MEET[left][column]
+    assert (ones(left) == ones(right)).dtype == "bool" and (ones(left) < ones(right)).dtype == "bool"
+
+
+@pytest.mark.parametrize("right", ALL)
+@pytest.mark.parametrize("left", ALL)
+def test_dimensions_make_no_difference_to_how_dtypes_are_promoted(left: str, right: str):
+    want = MEET[left][ALL.index(right)]
+    assert (ones(left, ()) + ones(right)).dtype == want
+    assert (ones(left) + ones(right, ())).dtype == want
+    assert (ones(left, ()) + ones(right, ())).dtype == want
+
+
+@pytest.mark.parametrize("right", ALL)
+@pytest.mark.parametrize("left", [d for d in ALL if d != "bool"])
+def test_matrix_products_are_promoted_like_sums(left: str, right: str):
+    assert (ones(left, (2, 2)) @ ones(right, (2, 2))).dtype == MEET[left][ALL.index(right)]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_number_never_widens_a_tensor(dtype: str, shape: tuple[int, ...]):
+    numbers = (True, 3, 2.5)
+    numpys = (np.bool_(True), np.int64(3), np.float64(2.5))
+    others = (None, np.int32(3), np.float32(2.5))
+    for given in (numbers, numpys, others):
+        for number, want in zip(given, WITH_NUMBER[dtype], strict=True):
+            if number is None:
+                continue
+            x = ones(dtype, shape)
+            assert (x + number).dtype == want and (number + x).dtype == want, (dtype, number)
+            assert (x * number).dtype == want and mt.maximum(x, number).dtype == want, (dtype, number)
+            assert (x == number).dtype == "bool"
+
+
+@pytest.mark.parametrize("make", [float, np.float32, np.float64], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_arguments_do_not_widen_either(make, dtype: str):
+    x = mt.to_tensor([1.0, 2.0], dtype, stop_gradient=False)
+    for y in (
+        x.scale(make(2)),
+        x.scale(1.0, make(2)),
+        x.scale(make(2), make(1), bias_after_scale=False),
+        x.clip(make(0), make(1.5)),
+        x.clip(max=make(1.5)),
+        x ** make(2),
+        x ** make(0.5),
+        x / make(3),
+        mt.where(x > make(1.5), x, make(0)),
+    ):
+        assert y.dtype == dtype
+        y.sum().backward(retain_graph=True)
+        assert x.grad.dtype == dtype
+
+
+ONCE = {s.name: s for s in reversed(NORMAL)}
+
+
+def in_dtype(given: Sample, dtype: str) -> list[mt.Tensor]:
+    """Return the operands of a sample, with ones of ``dtype`` in place of floating ones."""
+    return [mt.to_tensor(np.ones(a.shape, dtype)) if a.dtype.kind == "f" else mt.to_tensor(a) for a in given.arrays]
+
+
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("given", [s for s in ONCE.values() if s.row.floats], ids=lambda s: s.name)
+def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
+    want = dtype if dtype.startswith("float") else "float32"
+    assert given.run(in_dtype(given, dtype)).dtype == want
+
+
+#: If numpy has no result for bools, or none that a tensor can hold, the error must say so.
+@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
+def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given: Sample, dtype: str):
+    try:
+        result = given.run(in_dtype(given, dtype))
+    except TypeError as error:
+        assert dtype == "bool" and given.name in str(error) and "bool" in str(error)
+        assert "ufunc" not in str(error) and "Dtype" not in str(error).replace("dtype", ""), str(error)
+        return
+    assert result.dtype in [mt.engine.dtypes.dtype_of(d) for d in ALL]
+    repr(result)
+    (result == result).numpy()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "bool"])
+def test_sums_and_products_of_integers_are_int64_and_means_keep_their_dtype(dtype: str):
+    x = ones(dtype)
+    assert x.sum().dtype == "int64" and x.prod().dtype == "int64" and x.mean().dtype == dtype
+    assert x.max().dtype == dtype and x.min().dtype == dtype
+    assert mt.full([3], 2**31 - 1, "int32").sum().item() == 3 * (2**31 - 1)
+
+
+def test_the_mean_of_whole_numbers_is_cut_towards_zero_as_in_paddle():
+    """The values are those of Paddle 2.6.2 for the same tensors."""
+    for numbers, mean in (([1, 2], 1), ([-1, -2], -1), ([1, 2, -8], -1), ([True, False, False], True)):
+        x = mt.to_tensor(numbers)
+        assert x.mean().item() == mean and x.mean().dtype == x.dtype
+    assert mt.to_tensor([[1, 2], [3, 5]]).mean(axis=0).tolist() == [2, 3]
+    assert mt.to_tensor([[True, False], [False, False]]).mean(axis=1).tolist() == [True, False]
+    assert mt.full([3], 2**31 - 1, "int32").mean().item() == 2**31 - 1
+
+
+def test_integer_division_is_true_division():
+    assert (mt.to_tensor([1, 3]) / mt.to_tensor([2, 2])).tolist() == [0.5, 1.5]
+    assert (mt.to_tensor([1, 3]) / 2).dtype == "float32"
+    assert (3 / mt.to_tensor([2], "int32")).tolist() == [1.5]
+
+
+def test_whole_numbers_keep_integers_whole():
+    x = mt.to_tensor([1, 2], "int32")
+    assert x.scale(2.0, 1.0).dtype == "int32" and x.scale(2.0, 1.0).tolist() == [3, 5]
+    assert x.scale(0.5).dtype == "float32" and x.scale(0.5).tolist() == [0.5, 1]
+    assert x.clip(0, 1).dtype == "int32" and x.clip(1.5, 2).dtype == "float32"
+    assert (x**2).dtype == "int32" and (x**0.5).dtype == "float32" and abs(-x).dtype == "int32"
+
+
+def test_integers_compare_with_numbers_of_any_kind():
+    x = mt.to_tensor([1, 2, 3])
+    assert (x > 1.5).tolist() == [False, True, True]
+    assert (x == 2.0).tolist() == [False, True, False]
+    assert (x != 2.5).tolist() == [True, True, True]
+
+
+# ---------- in place ----------
+
+
+@pytest.mark.parametrize("operand", ALL)
+@pytest.mark.parametrize("target", ALL)
+def test_in_place_the_dtype_stays_or_the_operation_is_refused(target: str, operand: str):
+    x, y = ones(target), ones(operand)
+    refused = (operand.startswith("float") and not target.startswith("float")) or (
+        target == "bool" and operand != "bool"
+    )
+    for name in ("add_", "multiply_", "maximum_"):
+        if refused:
+            with pytest.raises(TypeError, match=rf"`{name}`.*{target}.*dtype never changes in place"):
+                getattr(x, name)(y)
+            assert x.inplace_version == 0 and x.tolist() == ones(target).tolist()
+        else:
+            assert getattr(ones(target), name)(y).dtype == target
+
+
+@pytest.mark.parametrize("value", ALL)
+@pytest.mark.parametrize("target", ALL)
+def test_storing_converts_to_the_dtype_of_the_target(target: str, value: str):
+    for write in (lambda x, v: x.__setitem__(..., v), lambda x, v: x.__setitem__([0, 1], v), lambda x, v: x.copy_(v)):
+        x = mt.zeros([2], target)
+        write(x, mt.to_tensor([1, 0], value))
+        assert x.dtype == target and x.tolist() == mt.to_tensor([1, 0], target).tolist()
+
+
+# ---------- dtypes as values ----------
+
+
+def test_a_dtype_prints_compares_hashes_and_pickles():
+    assert repr(mt.float32) == "minitensor.float32" and mt.int64.name == "int64"
+    assert mt.ones([1]).dtype is mt.float32 and mt.ones([1], "bool").dtype is mt.bool
+    assert mt.float32 == "float32" and mt.float32 == np.float32 and mt.float32 == np.dtype("float32")
+    assert mt.float32 != "float64" and mt.float32 != mt.float64 and mt.float32 != np.int32
+    assert mt.float32 != 3 and mt.float32 != None and mt.float32 != "nonsense"  # noqa: E711
+    assert {mt.float32: 1}[mt.float32] == 1 and {mt.float32: 1}["float32"] == 1
+    assert pickle.loads(pickle.dumps(mt.int32)) is mt.int32
+    assert mt.float64.itemsize == 8 and mt.bool.itemsize == 1
+
+
+@pytest.mark.parametrize(
+    "given, want",
+    [
+        ("float32", "float32"),
+        (mt.float64, "float64"),
+        (np.float64, "float64"),
+        (np.dtype("int32"), "int32"),
+        (float, "float64"),
+        (int, "int64"),
+        (bool, "bool"),
+        ("bool", "bool"),
+    ],
+    ids=str,
+)
+def test_a_dtype_may_be_given_in_many_ways(given: object, want: str):
+    assert mt.zeros([1], given).dtype == want
+    assert mt.ones([1], "int64").astype(given).dtype == want
+    assert mt.to_tensor([1], given).dtype == want
+
+
+@pytest.mark.parametrize("wrong", ["float23", "float16", np.uint8, np.complex64, str, object, 3, "", [], {}, (), "<U3"])
+def test_an_unknown_dtype_is_named_with_those_there_are(wrong: object):
+    for call in (
+        lambda: mt.zeros([1], wrong),
+        lambda: mt.to_tensor([1], wrong),
+        lambda: mt.ones([1]).astype(wrong),
+        lambda: mt.full([1], 1, wrong),
+        lambda: mt.arange(3, dtype=wrong),
+    ):
+        with pytest.raises(TypeError, match=r"is not supported.*float32, float64, int32, int64, bool"):
+            call()
+
+
+@pytest.mark.parametrize("wrong", [None, mt.ones([1])], ids=["None", "a tensor"])
+def test_astype_takes_a_dtype_only(wrong: object):
+    with pytest.raises(TypeError):
+        mt.ones([1]).astype(wrong)
+
+
+def test_random_numbers_are_floats():
+    for make in (mt.rand, mt.randn):
+        assert make([2], "float64").dtype == "float64"
+        with pytest.raises(TypeError, match=rf"{make.__name__}.*float32 or float64.*int64"):
+            make([2], "int64")
+
+
+# ---------- arrays whose dtype is equal but not the same object ----------
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ones(3, np.dtype("float32", metadata={"unit": "m"})),
+        np.ones(3, np.dtype("float64").newbyteorder("=")),
+        pickle.loads(pickle.dumps(np.ones(3, "float32"))),
+        np.ones(3, "longlong"),
+        np.ones(3, ">f4"),
+        np.ones(3, ">i8"),
+        np.ones(3, "<f8"),
+    ],
+    ids=["metadata", "newbyteorder", "pickled", "longlong", "big-endian float", "big-endian int", "little-endian"],
+)
+def test_an_unusual_numpy_dtype_becomes_the_ordinary_one(array: np.ndarray):
+    x = mt.to_tensor(array)
+    assert x.dtype == array.dtype.newbyteorder("=") and x.tolist() == [1, 1, 1]
+    assert (x + array).tolist() == [2, 2, 2]
+    assert x.exp().dtype in ("float32", "float64") and (x / x).tolist() == [1, 1, 1]
+    assert x.add_(mt.to_tensor(array)).tolist() == [2, 2, 2]
+    x[0] = array[0]
+    x[1:] = array[1:]
+    assert x.tolist() == [1, 1, 1]

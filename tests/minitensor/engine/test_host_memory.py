@@ -1,0 +1,86 @@
+"""The counters of the host equal the memory of the process, and a long training does not leak.
+
+Each program runs in a new process (``tests/support/engine/experiments.py``). Our counters include tensors and the big
+buffers kept for reuse; the others count all memory, so a little more.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.engine.experiments import PROGRAMS
+
+pytestmark = pytest.mark.cpu_only
+
+MIB = 1 << 20
+
+#: The C library requests and releases each large piece at once, as it does by default for the largest; the system
+#: counts in small pages; and BLAS has the buffers of one thread.
+FIXED = {
+    "MALLOC_MMAP_THRESHOLD_": "131072",
+    "MALLOC_TRIM_THRESHOLD_": "131072",
+    "NUMPY_MADVISE_HUGEPAGE": "0",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+@functools.cache
+def printed(*arguments: str) -> list[list]:
+    """Return the output of the program in a fresh process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.engine.experiments", *arguments],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, **FIXED},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def expect_close(ours: int, theirs: int, most: int, what: str) -> None:
+    """Assert that two counts differ by at most 2 %, or by 2 % of the peak if little is left."""
+    assert abs(theirs - ours) <= 0.02 * (ours if ours > MIB else most), f"{what}: {ours} counted, {theirs} used"
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_counters_agree_with_tracemalloc(program: str):
+    moments = printed(program)
+    most = max(ours for _, _, ours, *_ in moments)
+    assert most > 20 * MIB
+    for moment, _, ours, traced, _ in moments:
+        expect_close(ours, traced, most, moment)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is read from /proc, which is Linux's")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_counters_agree_with_the_memory_of_the_process(program: str):
+    moments = printed(program)
+    most = max(ours for _, _, ours, *_ in moments)
+    for moment, _, ours, _, rss in moments:
+        expect_close(ours, rss, most, moment)
+
+
+def test_the_counters_give_the_figures_of_the_article():
+    """10000 x 10000 float32 are 400,000,000 bytes, [1, 64, 512, 512] 67,108,864; in place takes nothing."""
+    told = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
+    assert told["y = relu(x)"] - 400_000_000 == told["relu_(x)"] == 400_000_000
+    assert (told["h = relu(h)"], told["the same in place"]) == (134_217_728, 67_108_864)
+
+
+@pytest.mark.parametrize("place", ["cpu", "gpu:sim"])
+def test_a_thousand_steps_without_the_garbage_collector_hold_as_much_as_the_first(place: str):
+    steps = printed("steps", place)
+    assert [step for step, *_ in steps] == [1, 10, 100, 500, 1000]
+    assert len({allocated for _, allocated, _ in steps}) == 1
+    processes = {step: rss for step, _, rss in steps}
+    # The write log fills up; a leak of 300 bytes a step would be more.
+    assert processes[1000] - processes[100] < MIB // 4

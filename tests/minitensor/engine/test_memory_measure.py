@@ -1,0 +1,307 @@
+"""memory.measure: what a region takes is what the device's own counters say, and these are left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from memory_stage.explanation.minitensor import Listener
+from minitensor import memory
+from minitensor.engine.events import Subscription, listening, watch
+from tests.support.engine.memory import KIB, SHAPE, leaf
+from tests.support.engine.watched import PROGRAMS, counters, told_by
+
+pytestmark = pytest.mark.usefixtures("no_collector")  # what earlier tests left is not freed in the middle of one
+
+
+def test_a_measure_has_the_bytes_of_a_result_and_none_of_a_view_or_in_place_operation():
+    x = mt.ones(SHAPE)
+    with memory.measure() as normal:
+        y = x * 2.0
+    assert (normal.allocated, normal.peak, normal.allocations, normal.extra_bytes) == (KIB, KIB, 1, KIB)
+    with memory.measure() as rebound:
+        y = y * 2.0
+    assert (rebound.allocated, rebound.peak, rebound.allocations, rebound.extra_bytes) == (0, KIB, 1, KIB)
+    with memory.measure() as in_place:
+        y.multiply_(x)
+        y.reshape_([256])
+        z = y.reshape([16, 16])
+    assert (in_place.allocated, in_place.peak, in_place.allocations, in_place.extra_bytes) == (0, 0, 0, 0)
+    with memory.measure() as dropped:
+        del x, y, z
+    assert (dropped.allocated, dropped.peak, dropped.allocations) == (-2 * KIB, 0, 0)
+
+
+def test_figures_can_be_read_inside_the_region_and_after_it():
+    with memory.measure() as m:
+        x = mt.ones(SHAPE)
+        assert (m.allocated, m.peak) == (KIB, KIB)
+        del x
+        assert (m.allocated, m.peak) == (0, KIB)
+    x = mt.ones(SHAPE)
+    assert (m.allocated, m.peak, m.allocations) == (0, KIB, 1), x.shape
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_measure_equals_the_counters(program, device):
+    count = counters(device)
+    base = count.memory_allocated()
+    count.reset_max_memory_allocated()
+    with memory.measure() as m:
+        program(lambda *tensors: None)
+    assert m.allocated == count.memory_allocated() - base
+    assert m.peak == count.max_memory_allocated() - base > 0
+    assert m.extra_bytes >= m.peak and m.allocations > 0
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_measuring_does_not_change_a_program(program, device):
+    assert told_by(program, device, memory.measure()) == told_by(program, device)
+
+
+def test_the_peak_of_the_program_and_its_reset_are_not_disturbed(device):
+    count = counters(device)
+    high = mt.ones([8, *SHAPE])
+    count.reset_max_memory_allocated()
+    base = count.memory_allocated()
+    del high
+    with memory.measure() as m:
+        x = mt.ones(SHAPE)
+        assert count.max_memory_allocated() == base
+        count.reset_max_memory_allocated()
+        assert count.max_memory_allocated() == base - 7 * KIB
+        y = mt.ones(SHAPE)
+        del x, y
+        assert (m.allocated, m.peak) == (0, 2 * KIB), "the program's reset is not the measure's"
+    assert count.max_memory_allocated() == base - 6 * KIB
+
+
+def test_measures_nest_and_each_begins_anew():
+    with memory.measure() as outer:
+        x = mt.ones([4, *SHAPE])
+        with memory.measure() as inner:
+            del x
+            x = mt.ones(SHAPE)
+        y = mt.ones(SHAPE)
+    assert (inner.allocated, inner.peak, inner.allocations) == (-3 * KIB, 0, 1)
+    assert (outer.allocated, outer.peak, outer.allocations) == (2 * KIB, 4 * KIB, 3), (x.shape, y.shape)
+
+
+def test_a_measure_of_backward_includes_intermediate_gradients(device):
+    w = leaf()
+    y = (w * 3.0 * 3.0).sum()
+    count = counters(device)
+    count.reset_max_memory_allocated()
+    base = count.memory_allocated()
+    with memory.measure() as m:
+        y.backward()
+    assert m.allocated == count.memory_allocated() - base == KIB
+    assert m.peak == count.max_memory_allocated() - base >= 2 * KIB, "the gradients before and behind a product"
+
+
+@pytest.mark.cpu_only
+def test_intermediate_gradients_count_in_bytes_and_make_no_storage():
+    w = leaf()
+    y = (w * 3.0 * 3.0).sum()
+    with memory.measure() as m:
+        y.backward()
+    # Two gradients of w's size at once, before and behind the first product; the leaf takes the last one over.
+    assert (m.allocated, m.peak, m.allocations, m.extra_bytes) == (KIB, 2 * KIB, 1, KIB)
+
+
+@pytest.mark.cpu_only
+def test_each_device_has_figures():
+    mt.set_device("gpu:sim", capacity="64 MiB")
+    mt.set_device("cpu")
+    with memory.measure() as m:
+        x = mt.ones([300])
+        y = x.cuda()
+    assert (m.device, m.devices) == ("cpu", ["cpu", "gpu:sim"])
+    assert (m.allocated, m["cpu"].allocated, m["gpu:sim"].allocated) == (1200, 1200, 1536), y.place
+    assert m["gpu:sim"].allocations == 1
+    with memory.measure("gpu:sim") as n:
+        x.add_(1.0)
+        y.add_(1.0)
+        z = x + 1.0
+    assert (n.device, n.allocated, n["cpu"].allocated) == ("gpu:sim", 0, 1200), z.shape
+    assert n["gpu:0"].allocations == 0, "nothing happened there"
+
+
+def test_a_measure_names_an_unknown_device():
+    with pytest.raises(ValueError, match="measure: there is no device 'tpu'"):
+        memory.measure("tpu")
+
+
+def test_an_error_passes_through_and_the_figures_stay():
+    with pytest.raises(KeyError), memory.measure() as m:
+        x = mt.ones(SHAPE)
+        raise KeyError
+    assert m.allocated == KIB, x.shape
+    assert watch.listener is None
+
+
+def test_a_measure_is_opened_once():
+    m = memory.measure()
+    with m:
+        pass
+    with pytest.raises(RuntimeError, match="a Measure is opened once; make another one"), m:
+        pass
+    assert watch.listener is None
+
+
+def test_the_text_of_a_measure_has_every_device():
+    with memory.measure("cpu") as m:
+        pass
+    assert repr(m) == "Measure(cpu: allocated +0, peak 0, 0 allocations of 0 bytes)"
+
+
+# ---------- the host's counters under Paddle's names ----------
+
+
+@pytest.mark.cpu_only
+def test_the_two_peaks_of_the_host_are_reset_one_by_one():
+    host = mt.device.cpu
+    host.reset_peak_memory_stats()
+    base = host.memory_allocated()
+    x = mt.ones([4, *SHAPE])
+    del x
+    assert host.max_memory_allocated() == host.max_memory_reserved() == base + 4 * KIB
+    host.reset_max_memory_allocated()
+    assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base, base + 4 * KIB)
+    x = mt.ones([2, *SHAPE])
+    del x
+    assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base + 2 * KIB, base + 4 * KIB)
+    host.reset_max_memory_allocated()
+    assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base, base + 4 * KIB)
+    x = mt.ones([2, *SHAPE])
+    del x
+    host.reset_max_memory_reserved()
+    assert (host.max_memory_allocated(), host.max_memory_reserved()) == (base + 2 * KIB, base)
+    x = mt.ones([8, *SHAPE])
+    assert host.memory_allocated() == host.memory_reserved() == base + 8 * KIB, x.shape
+    assert host.max_memory_allocated() == host.max_memory_reserved() == base + 8 * KIB
+    host.reset_peak_memory_stats()
+    host.empty_cache()
+    host.synchronize()
+    assert host.max_memory_allocated() == host.max_memory_reserved() == base + 8 * KIB
+
+
+@pytest.mark.cpu_only
+def test_the_host_and_the_gpu_have_counters_of_the_same_names():
+    names = ["allocated", "reserved"]
+    wanted = {"reset_peak_memory_stats", "empty_cache", "synchronize"}
+    wanted |= {form.format(name) for name in names for form in ("memory_{}", "max_memory_{}", "reset_max_memory_{}")}
+    for device in (mt.device.cpu, mt.device.cuda):
+        assert wanted <= set(dir(device))
+
+
+# ---------- listeners in a row ----------
+
+
+class Counting(Subscription):
+    def __init__(self) -> None:
+        self.heard = 0
+
+    def on_event(self, kind: str, *arguments: object) -> None:
+        if kind == "make":
+            self.heard += 1
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0), (0, 2, 1), (2, 0, 1)])
+def test_listeners_close_in_any_order_and_none_is_left(order):
+    listeners = [Counting() for _ in range(3)]
+    for each in listeners:
+        each.open()
+    for i in order:
+        mt.ones([1])
+        listeners[i].close()
+    mt.ones([1])
+    assert [listeners[i].heard for i in order] == [1, 2, 3]
+    assert watch.listener is None
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
+    """A report, a recording, a measure and a plain function: each may outlive those that began after it."""
+    all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda kind, *_: None)]
+    for each in all_of_them:
+        each.__enter__()
+    for i in order:
+        mt.ones([1])
+        all_of_them[i].__exit__(None, None, None)
+    assert watch.listener is None
+
+
+class Noting(Subscription):
+    """Notes the kinds of what it hears, and goes when it has heard `until`."""
+
+    def __init__(self, until: str = "") -> None:
+        self.heard: list[str] = []
+        self._until = until
+
+    def on_event(self, kind: str, *arguments: object) -> None:
+        self.heard.append(kind)
+        if kind == self._until:
+            self.close()
+
+
+def program_with_events_of_every_kind() -> None:
+    """Made, viewed, borrowed, written, taken, and several events of one operation."""
+    x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    mt.nn.functional.cross_entropy(x.reshape([1, 2]), mt.to_tensor([1])).backward()
+    with mt.set_inplace_policy("copy_on_write"):
+        for _ in range(2):
+            h = x * 2.0
+            y = h.sin()
+            h.add_(1.0)
+            y.sum().backward()
+    borrowed = mt.from_numpy(np.ones(2, np.float32))
+    borrowed.add_(1.0)
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("until", ["alloc", "make", "view", "write", "taken", "start", "enter", "flight", "leaf"])
+def test_a_listener_may_close_in_the_middle_of_an_operation(until):
+    with contextlib.closing(Noting()) as alone:
+        alone.open()
+        program_with_events_of_every_kind()
+    outer, going = Noting(), Noting(until)
+    with contextlib.closing(outer):
+        outer.open()
+        going.open()
+        program_with_events_of_every_kind()
+    assert outer.heard == alone.heard
+    assert going.heard == alone.heard[: alone.heard.index(until) + 1]
+    Noting(until).open()
+    program_with_events_of_every_kind()
+    assert watch.listener is None
+
+
+@pytest.mark.cpu_only
+def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
+    class Failing(Subscription):
+        def on_event(self, kind: str, *arguments: object) -> None:
+            raise ZeroDivisionError("in here")
+
+    outer, failing, inner = Counting(), Failing(), Counting()
+    for each in (outer, failing, inner):
+        each.open()
+    x = mt.ones([1]) + 1.0
+    with pytest.warns(RuntimeWarning, match=r"Failing stopped before its end \(ZeroDivisionError: in here\)"):
+        for each in (inner, failing, outer):
+            each.close()
+    assert x.tolist() == [2.0] and outer.heard == inner.heard == 2
+    assert watch.listener is None
+
+
+def test_measuring_warns_of_nothing(device):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told_by(PROGRAMS[0], device, memory.measure())

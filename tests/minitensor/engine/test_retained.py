@@ -1,0 +1,184 @@
+"""Gradients that are kept: of non-leaves when asked, cleared, set, and with the shape the tensor has now."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor import torch
+from tests.support.engine.differences import leaf
+
+# ---------- retained gradients ----------
+
+
+def test_a_non_leaf_keeps_its_gradient_only_when_asked():
+    w = leaf([1.0, 2.0])
+    x, y = w * 2, w * 3
+    x.retain_grads()
+    (x * x + y).sum().backward()
+    assert x.grad.tolist() == [4, 8] and y.grad is None
+
+
+def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
+    # Recorded: torch gives 1, Paddle the gradient of the old value (10).
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    x.retain_grads()
+    x.scale_(10.0)
+    x.sum().backward()
+    assert x.grad.tolist() == [1, 1] and w.grad.tolist() == [10, 10]
+
+
+def test_the_next_retained_gradient_takes_the_place_of_the_last_as_in_paddle():
+    # Recorded in facts/gradients.json: Paddle 2.6.2 and 3.3.1 give [3, 3], and what was kept stays [2, 2].
+    w = leaf([1.0, 2.0])
+    x = w + 0
+    x.retain_grads()
+    (x * 2).sum().backward()
+    kept = x.grad
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3] and kept.tolist() == [2, 2] and w.grad.tolist() == [5, 5]
+
+
+def test_retained_gradients_add_up_in_pytorchs_vocabulary():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = w + 0
+    x.retain_grad()
+    (x * 2).sum().backward()
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [5, 5]
+
+
+def test_retained_gradients_of_a_group_follow_each_members_value():
+    w = leaf([1.0, 2.0])
+    x = w * 1
+    part = x[0:1]
+    x.retain_grads()
+    part.retain_grads()
+    part.scale_(2.0)
+    x.scale_(3.0)
+    part.add_(1.0)
+    (part * 11).sum().backward(retain_graph=True)
+    assert part.grad.tolist() == [11] and x.grad.tolist() == [11, 0] and w.grad.tolist() == [66, 0]
+
+
+def test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole():
+    # Recorded: torch's answer.
+    w = leaf([1.0, 2.0])
+    x = w.square()
+    x.retain_grads()
+    view = x.reshape([2, 1])
+    view.scale_(2.0)
+    view.sum().backward()
+    assert x.grad.tolist() == [1, 1] and w.grad.tolist() == [4, 8]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda x: x.reshape_([3, 1]), lambda x: x.unsqueeze_(1), lambda x: x.unsqueeze_(0).t_()],
+    ids=["reshape_", "unsqueeze_", "t_"],
+)
+def test_a_retained_gradient_has_the_shape_the_tensor_has_now(change):
+    w = leaf([1.0, 2.0, 3.0])
+    x = w + 0
+    x.retain_grads()
+    (x * 2).sum().backward()
+    change(x)
+    assert x.grad.shape == x.shape == [3, 1]
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [[3], [3], [3]]
+
+
+def test_a_retained_gradient_is_transposed_with_the_tensor():
+    w = leaf([[1.0, 2.0], [3.0, 4.0]])
+    weight = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64")
+    x = w + 0
+    x.retain_grads()
+    (x * weight).sum().backward()
+    x.t_()
+    assert x.grad.tolist() == [[1, 3], [2, 4]]
+    (x * weight).sum().backward()
+    assert x.grad.tolist() == [[1, 2], [3, 4]]
+
+
+def test_retaining_twice_counts_once():
+    w = leaf([1.0])
+    x = w * 1
+    x.retain_grads()
+    x.retain_grads()
+    (x * 2).backward()
+    assert x.grad.tolist() == [2]
+
+
+def test_retaining_needs_a_tensor_that_wants_a_gradient_and_is_free_on_a_leaf():
+    with pytest.raises(RuntimeError, match="requires no gradient"):
+        mt.ones([2]).retain_grads()
+    w = leaf([1.0])
+    w.retain_grads()
+    (w * 2).backward()
+    assert w.grad.tolist() == [2]
+
+
+def test_a_retained_gradient_is_dropped_if_the_tensor_becomes_a_leaf():
+    w = leaf([1.0])
+    x = w + 0
+    x.retain_grads()
+    (x * 2).backward()
+    x.stop_gradient = True
+    x.stop_gradient = False
+    assert x.is_leaf and x.grad is None
+    (x * 5).backward()
+    assert x.grad.tolist() == [5] and w.grad.tolist() == [2]
+
+
+# ---------- clearing and setting ----------
+
+
+def test_clear_grad_fills_with_zeros_or_drops():
+    w = leaf([1.0, 2.0])
+    w.clear_grad()
+    assert w.grad is None
+    (w * 2).backward()
+    w.clear_grad()
+    assert w.grad.tolist() == [0, 0]
+    (w * 2).backward()
+    w.clear_gradient(set_to_zero=False)
+    assert w.grad is None
+
+
+def test_clear_grad_works_for_a_retained_gradient():
+    w = leaf([1.0])
+    x = w + 0
+    x.retain_grads()
+    x.backward()
+    x.clear_grad()
+    assert x.grad.tolist() == [0]
+    x.clear_gradient(set_to_zero=False)
+    assert x.grad is None
+    x.backward()
+    assert x.grad.tolist() == [1]
+
+
+def test_grad_can_be_set_on_a_leaf_and_is_added_to():
+    w = leaf([1.0, 2.0])
+    w.grad = mt.to_tensor([10.0, 20.0], "float64")
+    (w * 2).backward()
+    assert w.grad.tolist() == [12, 22]
+    w.grad = None
+    assert w.grad is None
+
+
+def test_a_wrong_gradient_is_named():
+    w = leaf([1.0, 2.0])
+    for wrong, error, match in (
+        (mt.ones([3], "float64"), ValueError, r"\[2\].*\[3\]"),
+        (mt.ones([2]), ValueError, "float64.*float32"),
+        (np.ones(2), TypeError, "ndarray"),
+        (1.0, TypeError, "float"),
+    ):
+        with pytest.raises(error, match=match):
+            w.grad = wrong
+    with pytest.raises(RuntimeError, match="leaf"):
+        (w * 2).grad = mt.ones([2], "float64")
+    assert w.grad is None

@@ -1,0 +1,222 @@
+"""Programs that share memory with the outside all the time: no byte is ever other than it should be.
+
+A random program makes tensors and arrays on one another's memory, takes views, writes through both kinds, drops names,
+runs backward, changes policies and collects garbage. Beside each memory goes a shadow, an array of its own, on which
+plain numpy does the same. After every step every living array and tensor must show what its shadow shows.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.engine.sharing.numpy_memory import _by_address, _by_id, is_shared, shared_storages
+from tests.support.engine.memory import allocated
+
+pytestmark = pytest.mark.cpu_only
+
+SEED = int(os.environ.get("MINITENSOR_SEED", "0"))
+
+
+class Look:
+    """A tensor or an array (``shown``) on some memory, and the same part of the memory's shadow."""
+
+    def __init__(self, shown: mt.Tensor | np.ndarray, shadow: np.ndarray) -> None:
+        self.shown, self.shadow = shown, shadow
+
+    @property
+    def is_tensor(self) -> bool:
+        return isinstance(self.shown, mt.Tensor)
+
+    def differs(self) -> bool:
+        now = self.shown.numpy() if self.is_tensor else self.shown
+        return now.tobytes() != self.shadow.tobytes()
+
+
+class Program:
+    """Looks at many memories, at most ``most`` at a time."""
+
+    def __init__(self, seed: int, most: int = 40) -> None:
+        self.random = np.random.default_rng(seed)
+        self.looks: list[Look] = []
+        self.most = most
+
+    def step(self) -> str:
+        """Do one thing, and say what."""
+        doing: Callable[[], None] = self.random.choice(
+            [self.begin, self.begin, self.cross, self.cross, self.view, self.view, self.write, self.write, self.write]
+            + [self.drop, self.drop, self.compute, self.differentiate, self.collect]
+        )
+        if len(self.looks) >= self.most:
+            doing = self.drop
+        elif not self.looks:
+            doing = self.begin
+        doing()
+        return doing.__name__
+
+    def any(self) -> Look:
+        return self.looks[self.random.integers(len(self.looks))]
+
+    def begin(self) -> None:
+        """A new memory: a tensor's, an array's, or that of a buffer of bytes."""
+        shape = [(6,), (3, 4), (2, 2, 3), (1,), (0, 2), (), (500,)][self.random.integers(7)]
+        numbers = np.asarray(self.random.standard_normal(shape)).astype(self.random.choice(["float32", "float64"]))
+        if (kind := self.random.integers(3)) == 0:
+            self.looks.append(Look(mt.to_tensor(numbers), numbers))
+        elif kind == 1:
+            self.looks.append(Look(numbers.copy(), numbers))
+        else:
+            backed = np.frombuffer(bytearray(numbers.tobytes() or b"\0" * 8), numbers.dtype)
+            self.looks.append(Look(backed[: numbers.size].reshape(shape), numbers))
+
+    def cross(self) -> None:
+        """From a tensor to an array on its memory, or back; by numpy, or by DLPack where that keeps it writable."""
+        look = self.any()
+        if look.is_tensor:
+            other = look.shown.numpy(share=True) if self.random.random() < 0.5 else np.from_dlpack(look.shown)
+            if not other.flags.writeable:  # numpy before 2.2
+                other = look.shown.numpy(share=True)
+        else:
+            other = mt.from_numpy(look.shown) if self.random.random() < 0.5 else mt.from_dlpack(look.shown)
+        self.looks.append(Look(other, look.shadow))
+
+    def view(self) -> None:
+        """A view of a tensor, by the engine, or of an array, by numpy."""
+        look = self.any()
+        shape = look.shadow.shape
+        if not shape or 0 in shape:
+            return
+        begin, end = sorted(self.random.integers(0, shape[0] + 1, 2))
+        index = (slice(begin, end), slice(None, None, -1), slice(None, None, 2), int(begin) % shape[0])
+        choice = self.random.integers(6)
+        if choice < 4:
+            at = (index[choice], ...)
+            self.looks.append(Look(look.shown[at], look.shadow[at]))
+        elif choice == 4:
+            self.looks.append(Look(look.shown.T, look.shadow.T))
+        else:
+            self.looks.append(Look(look.shown.detach() if look.is_tensor else look.shown.view(), look.shadow))
+
+    def write(self) -> None:
+        """Write through a tensor, by one of several operations, or through an array."""
+        look = self.any()
+        number = float(np.float32(self.random.standard_normal()))
+        x, shadow = look.shown, look.shadow
+        choice = self.random.integers(4)
+        if choice == 0:
+            x[...] = number
+            shadow[...] = number
+        elif not look.is_tensor:
+            x *= x.dtype.type(number)
+            shadow *= shadow.dtype.type(number)
+        elif choice == 1:
+            x.multiply_(number)
+            np.multiply(shadow, shadow.dtype.type(number), out=shadow)
+        elif choice == 2:
+            x.set_value(x.numpy()[::-1].copy() if x.ndim else x.numpy())
+            shadow[...] = shadow[::-1].copy() if shadow.ndim else shadow
+        else:
+            x.neg_()
+            shadow[...] = -shadow  # by way of a copy: in place numpy 2.2 to 2.4 are wrong for some strides
+
+    def drop(self) -> None:
+        if self.looks:
+            del self.looks[self.random.integers(len(self.looks))]
+
+    def compute(self) -> None:
+        """Normal operations, whose results come and go and take what memory there is."""
+        look = self.any()
+        x = look.shown if look.is_tensor else mt.from_numpy(look.shown)
+        y = (x * 2.0 + 1.0).abs()
+        two, one = look.shadow.dtype.type(2), look.shadow.dtype.type(1)
+        self.looks.append(Look(y, np.array(np.abs(look.shadow * two + one))))
+
+    def differentiate(self) -> None:
+        """An operation that saves, a write, and backward: right under copy on write, else right or refused."""
+        look = self.any()
+        if not look.is_tensor or look.shadow.size == 0:
+            return
+        x = look.shown.detach()
+        w = mt.ones(x.shape, x.dtype)
+        w.stop_gradient = False
+        saved = look.shadow.copy()
+        policy = str(self.random.choice(["2.6", "copy_on_write"]))
+        with mt.set_inplace_policy(policy), mt.check_foreign_writes(bool(self.random.random() < 0.5)):
+            y = w * x
+            if self.random.random() < 0.5:
+                self.write_both(x, look.shadow)
+            try:
+                y.sum().backward()
+            except RuntimeError:
+                assert policy == "2.6"
+            else:
+                np.testing.assert_array_equal(w.grad.numpy(), saved)
+
+    def write_both(self, x: mt.Tensor, shadow: np.ndarray) -> None:
+        x.fill_(3.0)
+        shadow[...] = 3.0
+
+    def collect(self) -> None:
+        gc.collect()
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 12))
+def test_every_shared_byte_has_the_value_of_its_shadow(seed: int, base: int):
+    program = Program(seed)
+    for number in range(500):
+        done = program.step()
+        wrong = [i for i, look in enumerate(program.looks) if look.differs()]
+        assert not wrong, f"seed {seed}, step {number} ({done}): look {wrong[0]} of {len(program.looks)}"
+    del program
+    gc.collect()
+    assert allocated() == base and not shared_storages() and not _by_id and not _by_address
+
+
+def test_lent_memory_is_never_reused(base: int):
+    """Arrays of tensors long gone keep their numbers while thousands of tensors of the same size come and go."""
+    kept = []
+    for i in range(200):
+        x = mt.full([64], float(i))
+        kept.append(x[i % 7 :: 2].numpy(share=True))
+        for _ in range(20):
+            y = (x * 0.01).exp_().multiply_(0.0)
+            y.fill_(-1.0)
+        del x, y
+    assert allocated() == base + 200 * 256
+    for i, array in enumerate(kept):
+        assert (array == i).all()
+    addresses = [array.base.keeps.buffer.ctypes.data for array in kept]
+    assert len(set(addresses)) == 200
+    del kept[::2], array
+    assert allocated() == base + 100 * 256
+
+
+def test_many_shared_memories_are_distinguished(base: int):
+    """The table of what is shared stays sorted and apart while memories come and go in any order."""
+    random = np.random.default_rng(SEED)
+    held: dict[int, tuple[np.ndarray, mt.Tensor]] = {}
+    for i in range(3000):
+        if held and random.random() < 0.45:
+            del held[list(held)[random.integers(len(held))]]
+        else:
+            numbers = np.full(random.integers(1, 40), float(i))
+            held[i] = numbers, mt.from_numpy(numbers[random.integers(numbers.size) :])
+            del numbers
+        if i % 100 == 0:
+            ends = [(each.begin, each.end) for each in _by_address]
+            assert all(a[1] <= b[0] for a, b in itertools.pairwise(ends)) and len(ends) == len(held)
+            for number in held:
+                expect_one_storage(number, *held[number])
+    held.clear()
+    assert not _by_id and not _by_address and allocated() == base
+
+
+def expect_one_storage(number: int, array: np.ndarray, x: mt.Tensor) -> None:
+    again = mt.from_numpy(array)
+    assert again._storage is x._storage and is_shared(x._storage) and again[0].item() == number

@@ -1,0 +1,302 @@
+"""Memory shared with numpy: from_numpy, numpy(share=True); who keeps it alive, who counts it, and what is refused."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import weakref
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.engine.sharing.numpy_memory import is_shared
+from tests.support.engine.memory import KIB, allocated, leaf
+
+pytestmark = pytest.mark.cpu_only
+
+
+def ptr(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+# ---------- sharing shares, copying copies ----------
+
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+LAYOUTS = {
+    "contiguous": lambda a: a,
+    "a part": lambda a: a[1:, 1:3],
+    "every other": lambda a: a[..., ::2],
+    "backwards": lambda a: a[::-1, :, ::-2],
+    "transposed": lambda a: a.T,
+    "a diagonal": lambda a: np.einsum("iij->ij", a[:, :2]),
+    "0-d": lambda a: a[1, 2, 3, ...],
+    "no elements": lambda a: a[:, :0],
+    "a new dimension": lambda a: a[:, None],
+}
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_tensor_on_an_array_shares_its_memory_both_ways(layout: str, dtype: str):
+    array = LAYOUTS[layout](CUBE.astype(dtype))
+    x = mt.from_numpy(array)
+    assert x.data_ptr() == ptr(array) and x.stop_gradient and x.is_leaf and x.place == "Place(cpu)"
+    assert x.shape == list(array.shape) and x.dtype == dtype and x.inplace_version == 0
+    assert x.strides == [step // array.itemsize for step in array.strides]
+    array[...] = 1
+    assert x.tolist() == array.tolist()
+    x[...] = 0
+    assert x.inplace_version == 1 and not array.any()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_an_array_on_a_tensor_shares_its_memory_both_ways(layout: str):
+    x = mt.to_tensor(CUBE)
+    x = mt.from_numpy(LAYOUTS[layout](x.numpy(share=True)))  # the same view of the tensor's own memory
+    array = x.numpy(share=True)
+    assert ptr(array) == x.data_ptr() and list(array.shape) == x.shape and array.flags.writeable
+    array[...] = -1
+    assert x.tolist() == array.tolist() and x.inplace_version == 0
+    x.fill_(5.0)
+    assert (array == 5).all()
+
+
+def test_functions_that_are_not_named_for_sharing_copy():
+    x = mt.to_tensor(CUBE)
+    shared = x.numpy(share=True)
+    for copy in (x.numpy(), x.numpy(share=False), np.asarray(x), np.array(x), np.array([x])[0], x.detach().numpy()):
+        assert not np.shares_memory(copy, shared)
+    for made in (mt.to_tensor(shared), mt.to_tensor(x), x + shared * 0, x.clone()):
+        assert not np.shares_memory(made.numpy(share=True), shared)
+
+
+def test_numpy_gets_a_copy_of_a_tensor():
+    x = mt.to_tensor([1.0, 2.0])
+    for name in ("__array_interface__", "__array_struct__", "__buffer__", "__cuda_array_interface__"):
+        assert not hasattr(x, name)
+    with pytest.raises(TypeError, match="bytes-like"):
+        memoryview(x)
+    with pytest.raises(ValueError, match=r"numpy\(share=True\)"):
+        np.asarray(x, copy=False)
+
+
+def test_neither_side_can_change_the_shape_or_the_flags_of_the_other():
+    array = np.arange(6.0)
+    x = mt.from_numpy(array)
+    array.shape = (2, 3)
+    array.flags.writeable = False
+    assert x.shape == [6] and x.add_(1.0).tolist() == [1, 2, 3, 4, 5, 6]
+    lent = x.numpy(share=True)
+    lent.shape = (3, 2)
+    lent.flags.writeable = False
+    assert x.shape == [6] and x.add_(1.0).tolist() == [2, 3, 4, 5, 6, 7]
+
+
+def test_the_owner_can_not_move_the_memory_away():
+    array, backing = np.arange(4.0), bytearray(32)
+    x, y = mt.from_numpy(array), mt.from_numpy(np.frombuffer(backing))
+    with pytest.raises(ValueError, match="resize"):
+        array.resize(100)
+    with pytest.raises(BufferError):
+        backing.extend(b"more")
+    y.fill_(1.0)
+    assert np.frombuffer(bytes(backing)).tolist() == [1] * 4
+    del x, y
+    array.resize(100)
+    backing.extend(b"more")
+
+
+def test_files_and_other_memory_are_shared_through_their_arrays(tmp_path):
+    file = tmp_path / "numbers"
+    file.write_bytes(np.arange(8.0).tobytes())
+    mapped = np.memmap(file, np.float64, "r+")
+    x = mt.from_numpy(mapped[2:])
+    del mapped
+    x.add_(0.5)
+    assert np.fromfile(file).tolist() == [0, 1, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]
+    pages = mmap.mmap(-1, 4096)
+    y = mt.from_numpy(np.frombuffer(pages, np.float32))
+    y[3] = 7.0
+    assert np.frombuffer(pages[12:16], np.float32)[0] == 7
+    with pytest.raises(BufferError):
+        pages.close()
+    matrix = mt.from_numpy(np.ones([1, 2]).view(np.matrix) * 2)
+    assert (matrix * matrix).tolist() == [[4, 4]], "element by element: a tensor is no matrix"
+
+
+def test_a_borrowed_array_whose_elements_share_memory_is_read_only():
+    array = np.arange(4.0)
+    x = mt.from_numpy(np.lib.stride_tricks.as_strided(array, (3, 2), (8, 8)))
+    with pytest.raises(RuntimeError, match="Nothing was written"):
+        x.add_(1.0)
+    assert not x.numpy(share=True).flags.writeable and array.tolist() == [0, 1, 2, 3]
+
+
+# ---------- one memory is one storage ----------
+
+
+def test_memory_shared_twice_is_one_storage_with_one_version():
+    array = np.arange(6.0)
+    x, part = mt.from_numpy(array), mt.from_numpy(array[2:4])
+    assert part._storage is x._storage and part.offset == 2
+    w = leaf([6])
+    y = w * x
+    part.add_(1.0)
+    with pytest.raises(RuntimeError, match="add_, which made version 1"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_part_may_be_shared_first_if_its_owner_is_known(dtype: str):
+    array, backing = np.arange(6).astype(dtype), bytearray(32)
+    part = mt.from_numpy(array[2:4])
+    assert mt.from_numpy(array[::-1])._storage is part._storage and part.offset == 2
+    part = mt.from_numpy(np.frombuffer(backing, dtype, 2, 8))
+    assert mt.from_numpy(np.frombuffer(backing, dtype))._storage is part._storage
+
+
+def test_a_tensor_that_comes_back_is_on_its_own_storage():
+    x = mt.to_tensor([1.0, 2.0, 3.0])
+    back = mt.from_numpy(x.numpy(share=True)[1:])
+    assert back._storage is x._storage and back.offset == 1
+    back.add_(1.0)
+    assert x.inplace_version == 1 and x.tolist() == [1, 3, 4]
+    gc.collect()
+    assert not is_shared(x._storage), "nobody outside looks any more"
+
+
+def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
+    class Opaque:
+        """Memory whose owner does not say how much it has."""
+
+        def __init__(self, array: np.ndarray) -> None:
+            self.kept, self.__array_interface__ = array, array.__array_interface__
+
+    array = np.arange(6.0)
+    part = mt.from_numpy(np.asarray(Opaque(array[2:4])))
+    with pytest.raises(ValueError, match="a part of this memory is shared already"):
+        mt.from_numpy(np.asarray(Opaque(array)))
+    with pytest.raises(ValueError, match="dtype float64; the array has dtype int64"):
+        mt.from_numpy(array[2:4].view(np.int64))
+    assert mt.from_numpy(np.asarray(Opaque(array[4:])))._storage is not part._storage
+    rest = mt.from_numpy(array[4:])
+    assert rest._storage is not part._storage and mt.from_numpy(array[2:4])._storage is part._storage
+    assert rest.offset == 0, "its storage begins behind the part"
+    del rest
+    del part
+    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "nobody is there any more"
+    behind, in_front = (mt.from_numpy(np.asarray(Opaque(part))) for part in (array[4:], array[2:4]))
+    assert in_front._storage is not behind._storage, "they only touch"
+
+
+# ---------- lifetimes and counting ----------
+
+
+def test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it(base: int):
+    x = mt.ones([256])
+    storage = weakref.ref(x._storage)
+    array = x[128:].numpy(share=True)
+    assert is_shared(x._storage) and allocated() == base + KIB
+    del x
+    view = array[1:]
+    del array
+    assert allocated() == base + KIB and is_shared(storage()) and view.tolist() == [1] * 127
+    del view
+    assert storage() is None and allocated() == base
+
+
+def test_borrowed_memory_is_not_counted_and_lives_as_long_as_a_tensor_uses_it(base: int):
+    array = np.ones(4096)
+    gone = weakref.ref(array)
+    x = mt.from_numpy(array)
+    view = x[10:20]
+    assert allocated() == base and is_shared(x._storage)
+    del array, x
+    assert gone() is not None and view.tolist() == [1] * 10 and allocated() == base
+    copy = mt.to_tensor(view)
+    assert allocated() == base + 80
+    del view
+    assert gone() is None and copy.tolist() == [1] * 10
+
+
+def test_copies_and_views_do_not_mark_memory_as_shared():
+    x = mt.ones([3])
+    (x.numpy(), np.asarray(x), x.tolist(), x.clone().numpy(share=True), x[1:])
+    assert not is_shared(x._storage)
+
+
+# ---------- gradients ----------
+
+
+def test_gradients_flow_through_shared_memory_and_leaves_may_live_in_it():
+    array = np.array([1.0, 2.0, 3.0])
+    w = mt.from_numpy(array)
+    w.stop_gradient = False
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [2, 4, 6] and not np.shares_memory(w.grad.numpy(share=True), array)
+    with mt.no_grad():
+        w.subtract_(w.grad * 0.5)
+    assert array.tolist() == [0, 0, 0]
+
+
+def test_a_tensor_that_wants_a_gradient_is_lent_detached_only():
+    w = leaf([2])
+    for x in (w, w * 2, (w * 2)[0]):
+        with pytest.raises(RuntimeError, match=r"x\.detach\(\)\.numpy\(share=True\)"):
+            x.numpy(share=True)
+        assert ptr(x.detach().numpy(share=True)) == x.data_ptr()
+    with mt.no_grad(), pytest.raises(RuntimeError, match="wants a gradient"):
+        w.numpy(share=True)
+
+
+# ---------- refusals ----------
+
+
+def misaligned() -> np.ndarray:
+    return np.frombuffer(bytearray(20), np.float64, 2, 4)
+
+
+REFUSED = [
+    (lambda: [1.0, 2.0], TypeError, "not of list; to_tensor copies"),
+    (lambda: np.float32(1), TypeError, "not of float32"),
+    (lambda: mt.ones([2]), TypeError, "not of Tensor"),
+    (lambda: np.ma.array([1.0, 2.0], mask=[0, 1]), TypeError, r"masked.*\.data"),
+    (lambda: np.rec.array([1.0, 2.0]), TypeError, r"recarray.*np\.asarray"),
+    (lambda: np.ones(2, ">f8"), TypeError, "dtype >f8.*order.*to_tensor"),
+    (lambda: np.ones(2, np.float16), TypeError, "dtype float16.*float32.*to_tensor"),
+    (lambda: np.ones(2, np.complex64), TypeError, "dtype complex64"),
+    (lambda: np.ones(2, np.uint8), TypeError, "dtype uint8"),
+    (lambda: np.array([1, None]), TypeError, "dtype object"),
+    (lambda: np.zeros(2, "f8,i4"), TypeError, r"dtype \[\("),
+    (lambda: np.array(["2020-01-01"], "M8[D]"), TypeError, "dtype datetime64"),
+    (lambda: np.zeros(2, "f8,i4")["f0"], ValueError, "aligned to their size.*8 bytes"),
+    (misaligned, ValueError, "aligned to their size"),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "says"), REFUSED, ids=[says for *_, says in REFUSED])
+def test_memory_that_cannot_be_shared_is_refused_with_a_way_out(make, error: type[Exception], says: str):
+    before = allocated()
+    with pytest.raises(error, match=f"from_numpy.*{says}"):
+        mt.from_numpy(make())
+    assert allocated() == before
+
+
+def test_numbers_of_another_c_type_of_the_same_size_are_accepted():
+    array = np.arange(3).astype(np.longlong)
+    x = mt.from_numpy(array)
+    x.add_(mt.ones([3], "int64"))
+    assert array.tolist() == [1, 2, 3] and x.dtype == "int64"
+
+
+def test_the_memory_of_a_gpu_is_not_shared_with_numpy():
+    mt.set_device("gpu:sim")
+    x = mt.ones([2])
+    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the memory is where it is"
+    mt.set_device("cpu")
+    with pytest.raises(TypeError, match=r"gpu:sim.*x\.cpu\(\)"):
+        x.numpy(share=True)
+    assert x.cpu().numpy(share=True).tolist() == [1, 1]
+    with pytest.raises(TypeError, match="share is True or False, not 'no'"):
+        x.numpy(share="no")

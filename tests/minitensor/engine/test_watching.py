@@ -1,0 +1,217 @@
+"""Watching changes nothing: values, versions, lifetimes, bytes and peak are those of the unwatched run."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor.engine.events import listening, watch
+from tests.support.engine.memory import allocated, peak, reset_peak
+
+Report = Callable[..., None]
+
+
+# ---------- programs that report what they see ----------
+
+
+def training(report: Report) -> None:
+    mt.seed(4)
+    w, data = mt.randn([3, 2]), mt.randn([5, 3])
+    w.stop_gradient = False
+    for _ in range(3):
+        hidden = data @ w
+        mt.tanh_(hidden)
+        loss = (hidden * hidden).mean()
+        loss.backward()
+        report(w.grad, loss)
+        with mt.no_grad():
+            w.subtract_(w.grad * 0.1)
+        w.clear_grad()
+        report(w)
+
+
+def groups(report: Report) -> None:
+    w = mt.to_tensor(np.arange(6.0).reshape(2, 3) + 1, stop_gradient=False)
+    x = w * 1
+    row, column = x[0], x.T[1]
+    row.retain_grads()
+    column.scale_(2.0)
+    row.sin_()
+    x[1] = row
+    x[[0, 1]] = x[[1, 0]]
+    alias = x.detach()
+    alias.add_(1.0)
+    report(x, row, column, alias)
+    x.reshape_([3, 2])
+    ((x * 3).sum() + (row * row).sum()).backward(retain_graph=True)
+    report(x, w.grad, row.grad)
+    del row, column
+    report(x)
+
+
+def errors(report: Report) -> None:
+    w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    x = w * 1
+    y = x * x
+    for attempt in (
+        lambda: w.add_(1.0),
+        lambda: x.add_(mt.ones([3])),
+        lambda: x.add_("a"),
+        lambda: x[9],
+        lambda: x.reshape_([3]),
+        lambda: (x.add_(1.0), y.backward()),
+    ):
+        with pytest.raises((ValueError, TypeError, IndexError, RuntimeError)):
+            attempt()
+        report(w, x, y)
+
+
+def hooks(report: Report) -> None:
+    w = mt.to_tensor([1.0, 2.0], "float64", stop_gradient=False)
+    x = w * 1
+    x.register_hook(lambda g: report(g))
+    x.register_hook(lambda g: g * 2)
+    x.retain_grads()
+    (x.exp() + x).sum().backward()
+    report(w.grad, x.grad)
+    report(*mt.grad((w * w).sum(), w))
+
+
+PROGRAMS = [training, groups, errors, hooks]
+
+
+def run(program: Callable[[Report], None]) -> list[Any]:
+    """Everything the program reports: of each tensor its values, layout, version; and the bytes, above the start."""
+    gc.collect()
+    gc.disable()
+    base = allocated()
+    reset_peak()
+    seen: list[Any] = []
+
+    def report(*tensors: mt.Tensor) -> None:
+        for x in tensors:
+            seen.append((x.tolist(), x.shape, x.strides, x.dtype.name, x.inplace_version, x.is_leaf, x.stop_gradient))
+        seen.append(allocated() - base)
+        seen.append(peak() - base)
+
+    try:
+        program(report)
+        seen.append(allocated() - base)
+    finally:
+        gc.enable()
+    return seen
+
+
+# ---------- listeners ----------
+
+
+def ignore(kind: str, *arguments: object) -> None:
+    """Hears everything, does nothing."""
+
+
+def read(kind: str, *arguments: object) -> None:
+    """Looks at everything it is given, as a recorder does, and keeps numbers only."""
+    for argument in arguments:
+        if isinstance(argument, mt.Tensor):
+            argument.numpy(), argument.shape, argument.strides, argument.offset, argument.inplace_version
+            argument.stop_gradient, argument.is_leaf, argument.grad_fn, argument.grad, repr(argument)
+        elif isinstance(argument, np.ndarray):
+            argument.copy()
+
+
+@pytest.mark.parametrize("listener", [ignore, read], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_watched_program_reports_the_same(program, listener):
+    unwatched = run(program)
+    with listening(listener):
+        watched = run(program)
+    assert watched == unwatched and run(program) == unwatched
+
+
+def test_events_report_every_storage_and_every_write():
+    counts: dict[str, int] = {}
+    alive, most = 0, 0
+
+    def count(kind: str, *arguments: Any) -> None:
+        nonlocal alive, most
+        counts[kind] = counts.get(kind, 0) + 1
+        if kind in ("alloc", "free"):
+            alive += arguments[0].nbytes if kind == "alloc" else -arguments[0].nbytes
+            most = max(most, alive)
+
+    base = allocated()
+    with listening(count):
+        x = mt.zeros([4])  # alloc, make
+        y = x + x  # alloc, make
+        y.add_(x)  # write
+        y[0] = 1.0  # write, and a view is not told
+        y.fill_(2.0)  # write
+        y.T  # view  # noqa: B018
+        y.reshape_([2, 2])  # meta
+        assert alive == allocated() - base == 32
+        del x, y
+        assert alive == 0
+    assert counts["alloc"] == counts["make"] == counts["free"] == 2
+    assert counts["write"] == 3 and counts["view"] == 1 and counts["meta"] == 1
+
+
+def test_events_of_backward_are_in_order_and_have_the_gradients():
+    kinds: list[str] = []
+    leaves: list[list[float]] = []
+
+    def note(kind: str, *arguments: Any) -> None:
+        if kind in ("start", "visit", "leaf"):
+            kinds.append(kind)
+        if kind == "leaf":
+            leaves.append(arguments[1].tolist())
+
+    w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = (w * 3).sum()
+    with listening(note):
+        y.backward()
+    assert kinds[0] == "start" and kinds.count("visit") == 3 and kinds[-1] == "leaf"
+    assert leaves == [[3, 3]]
+
+
+def test_an_error_closes_the_listener():
+    with pytest.raises(KeyError), listening(ignore):
+        raise KeyError
+    assert watch.listener is None
+
+
+def test_an_outer_listener_receives_events_again_after_an_inner_one():
+    heard: list[str] = []
+    with listening(lambda kind, *_: heard.append("outer") if kind != "block" else None):
+        with listening(lambda kind, *_: heard.append("inner") if kind != "block" else None):
+            x = mt.zeros([1])
+        y = mt.zeros([1])
+    assert heard == ["inner", "inner", "outer", "outer"]
+    del x, y
+    assert len(heard) == 4
+
+
+def test_listening_keeps_nothing_alive(no_collector):
+    base = allocated()
+    with listening(ignore):
+        x = mt.to_tensor([1.0], stop_gradient=False)
+        y = x * 2
+        y.backward()
+        there = weakref.ref(y)
+        del x, y
+        assert there() is None and allocated() == base
+
+
+def test_a_number_that_becomes_a_float_is_no_tensor():
+    x = mt.arange(3)
+    told = []
+    with listening(lambda kind, *arguments: told.append((kind, arguments))):
+        y = x / 2
+    assert y.tolist() == [0.0, 0.5, 1.0]
+    made = [arguments[0] for kind, arguments in told if kind == "make"]
+    assert all(each.shape == [3] for each in made)

@@ -1,0 +1,118 @@
+"""5,000 random programs of aliases and in-place writes do here what PyTorch did with them, or differ in a named way.
+
+`python -m tests.support.vocabulary.aliases` counts and shows them.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections import Counter
+
+import pytest
+
+from tests.support.vocabulary.aliases import judging
+from tests.support.vocabulary.aliases.generator import COUNT, program
+
+RECORD = judging.record()
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> list[judging.Judged]:
+    return [judging.judge(number, RECORD["answers"][number]) for number in range(COUNT)]
+
+
+@pytest.fixture(scope="module")
+def counts(verdicts: list[judging.Judged]) -> Counter[str]:
+    return Counter(verdict for judged in verdicts for verdict in judged.verdicts)
+
+
+def test_the_record_is_of_these_programs():
+    lines = [line for number in range(COUNT) for line in program(number)]
+    text = "\n".join(f"{line.text}|{line.accepted}" for line in lines)
+    assert RECORD["programs"] == COUNT == 5_000
+    assert RECORD["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_every_difference_is_of_a_named_kind(verdicts):
+    unknown = [
+        (len(judged.lines), number, judged)
+        for number, judged in enumerate(verdicts)
+        if judging.UNKNOWN in judged.verdicts
+    ]
+    if unknown:
+        _, number, judged = min(unknown, key=lambda one: one[:2])
+        text = "\n".join(line.text for line in judged.lines)
+        pytest.fail(f"{len(unknown)} programs. The shortest, number {number}:\n{text}\n{judged.left}")
+
+
+def test_most_programs_do_the_same(counts):
+    assert counts[judging.SAME] >= 1_900
+    assert counts[judging.REFUSED] >= 1_500
+
+
+@pytest.mark.parametrize("kind", judging.KINDS)
+def test_every_kind_is_met(counts, kind):
+    assert counts[kind], "no program differs in this way any more: take the kind out of KINDS"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in judging.NOT_YET.items()],
+)
+def test_no_program_shows_a_fault_that_is_known(counts, fault):
+    """Who mends one takes it out of NOT_YET in tests/support/vocabulary/aliases/judging.py."""
+    assert not counts[fault]
+
+
+# ---- the judge notices -----------------------------------------------------------------------------------------------
+
+
+def first(verdicts: list[judging.Judged], verdict: str) -> int:
+    """A program of that verdict that ends with a gradient."""
+    return next(
+        number
+        for number, judged in enumerate(verdicts)
+        if judged.verdicts == (verdict,) and RECORD["answers"][number]["as written"]["gradients"].get("x")
+    )
+
+
+def changed(number: int, change: str) -> dict[str, judging.Result]:
+    """PyTorch's answer to a program, with one thing in it changed."""
+    answer = copy.deepcopy(RECORD["answers"][number])
+    for recorded in answer.values():
+        name = max(recorded["names"])
+        if change == "a number":
+            recorded["names"][name][0][0] += 0.1
+        elif change == "a version":
+            recorded["names"][name][2] += 1
+        elif change == "a shape":
+            recorded["names"][name][1] = [7]
+        elif change == "a flag":
+            recorded["names"][name][3] = "wants something else"
+        elif change == "a gradient":
+            recorded["gradients"]["x"][0][0] += 0.1
+        elif change == "a name":
+            del recorded["names"][name]
+        elif change == "the line of the error":
+            recorded["error"][0] += 1
+        elif change == "the kind of the error":
+            recorded["error"][2] = "of another kind"
+        elif change == "no error":
+            recorded.pop("error", None)
+        elif change == "an error":
+            recorded["error"] = [1, "RuntimeError", "stale"]
+    return answer
+
+
+@pytest.mark.parametrize("change", ["a number", "a version", "a shape", "a flag", "a gradient", "a name", "an error"])
+def test_a_change_in_what_pytorch_answered_is_noticed(verdicts, change):
+    number = first(verdicts, judging.SAME)
+    assert judging.judge(number, RECORD["answers"][number]).verdicts == (judging.SAME,)
+    assert judging.judge(number, changed(number, change)).verdicts == (judging.UNKNOWN,)
+
+
+@pytest.mark.parametrize("change", ["the line of the error", "the kind of the error", "no error", "a number"])
+def test_a_change_in_what_pytorch_refused_is_noticed(verdicts, change):
+    number = first(verdicts, judging.REFUSED)
+    assert judging.judge(number, changed(number, change)).verdicts == (judging.UNKNOWN,)

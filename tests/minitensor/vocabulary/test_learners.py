@@ -1,0 +1,59 @@
+"""What learners type is answered here as in PyTorch and Paddle: facts/learners.json, question by question.
+
+`python -m tests.support.vocabulary.learners` shows what is answered otherwise; learners-not-yet.txt lists it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.support.vocabulary import learners, learners_on_purpose
+
+NOT_YET = frozenset(learners.not_yet())
+QUESTIONS = learners.questions()
+GROUPS = list(dict.fromkeys(map(learners.group, QUESTIONS)))
+RECORDED = learners.RECORDS
+WRONG_KINDS = [q.partition(": ")[2] for q in QUESTIONS if q.startswith("paddle: operands of a wrong kind in place")]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_questions_are_answered_as_in_the_framework(group):
+    """All but those of the list, which is written anew by `python -m tests.support.vocabulary.learners list`."""
+    asked = [question for question in QUESTIONS if learners.group(question) == group and question not in NOT_YET]
+    otherwise = {question: less for question in asked if (less := learners.differences(question))}
+    unexpected = {question: less for question, less in otherwise.items() if learners.on_purpose(question) is None}
+    assert not unexpected, json.dumps(unexpected, indent=1)
+
+
+@pytest.mark.parametrize("pattern", learners_on_purpose.ON_PURPOSE)
+def test_what_differs_on_purpose_still_differs(pattern):
+    """A pattern for which no question is answered otherwise any more is taken out."""
+    meant = [q for q in QUESTIONS if learners.on_purpose(q) == learners_on_purpose.ON_PURPOSE[pattern]]
+    assert any(re.match(pattern, question) and learners.differences(question) for question in meant)
+
+
+def test_the_list_names_questions_that_were_asked_and_nothing_that_is_on_purpose():
+    assert set(QUESTIONS) >= NOT_YET
+    assert not [question for question in NOT_YET if learners.on_purpose(question)]
+
+
+@pytest.mark.parametrize("question", sorted(NOT_YET))
+def test_what_is_not_yet_so_is_still_otherwise(question):
+    """Who mends one takes it out of the list in the same change."""
+    assert learners.differences(question)
+
+
+def test_what_is_of_a_wrong_kind_in_place_is_a_type_error_wherever_it_is_one_in_paddle():
+    """An operation that takes a list where Paddle's does not is the only other answer; no error is of an odd type."""
+    asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
+    here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}
+    paddles = [name for name, (old, new) in asked.items() if all("TypeError" in r.get("error", "") for r in (old, new))]
+    assert len(paddles) > 80
+    others = [name.partition(": ")[2] for name in paddles if not here[name].startswith("TypeError")]
+    assert others == ["m.pow_([1.0, 2.0])", "m.hypot_([1.0, 2.0])", "m.ldexp_([1.0, 2.0])"]
+    assert {error.partition(":")[0] for error in here.values()} <= {"", "TypeError", "ValueError", "AttributeError"}
+    odd = [name for name, error in here.items() if error.startswith("AttributeError")]
+    assert not [name for name in odd if "has no attribute" not in here[name]]

@@ -1,0 +1,126 @@
+"""Learners' programs print, warn and raise here what they do in PyTorch and Paddle, with only the import changed.
+
+`python -m tests.support.vocabulary.programs` shows what differs.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.vocabulary.programs import comparing, differences, judging, running
+
+VOCABULARIES = ("torch", "paddle")
+PROGRAMS = {vocabulary: running.programs(vocabulary) for vocabulary in VOCABULARIES}
+RECORDS = running.records()
+
+
+def those(table: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    return [(vocabulary, name) for vocabulary in VOCABULARIES for name in table[vocabulary]]
+
+
+def all_programs() -> list[object]:
+    """Every program but those that differ on purpose; what is known to fail has to fail."""
+    return [
+        pytest.param(
+            vocabulary,
+            name,
+            id=f"{vocabulary}-{name}",
+            marks=[pytest.mark.xfail(strict=True, reason=differences.NOT_YET[vocabulary][name])]
+            if name in differences.NOT_YET[vocabulary]
+            else [],
+        )
+        for vocabulary in VOCABULARIES
+        for name in PROGRAMS[vocabulary]
+        if name not in differences.DELIBERATE[vocabulary]
+    ]
+
+
+@pytest.mark.parametrize(("vocabulary", "name"), all_programs())
+def test_a_program_does_what_it_does_in_the_framework(vocabulary, name):
+    """Who mends a program of NOT_YET takes it out of that list in tests/support/vocabulary/programs/differences.py."""
+    judged = judging.judge(vocabulary, name, PROGRAMS[vocabulary][name])
+    assert not judged.found, f"{vocabulary}/{name}.py differs from {judged.version}: {judged.found}"
+
+
+@pytest.mark.parametrize(("vocabulary", "name"), those(differences.DELIBERATE))
+def test_what_differs_on_purpose_still_differs(vocabulary, name):
+    judged = judging.judge(vocabulary, name, PROGRAMS[vocabulary][name])
+    assert judged.verdict == "on purpose", f"{vocabulary}/{name}.py differs no more: take it out of DELIBERATE"
+
+
+def test_there_are_sixty_programs_and_more_in_each_vocabulary():
+    assert all(len(PROGRAMS[vocabulary]) >= 60 for vocabulary in VOCABULARIES)
+
+
+@pytest.mark.parametrize("version", [one for versions in judging.VERSIONS.values() for one in versions])
+def test_every_program_was_recorded_as_it_stands(version):
+    programs = PROGRAMS[version.partition(" ")[0]]
+    digests = {name: running.programs_recorder.digest(program) for name, program in programs.items()}
+    assert {name: answer["sha256"] for name, answer in RECORDS[version].items()} == digests
+
+
+def test_the_tables_name_programs_that_exist_and_each_once():
+    for vocabulary in VOCABULARIES:
+        deliberate, not_yet = set(differences.DELIBERATE[vocabulary]), set(differences.NOT_YET[vocabulary])
+        assert not deliberate & not_yet
+        assert deliberate | not_yet <= set(PROGRAMS[vocabulary])
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_only_imports_are_changed(vocabulary):
+    for program in PROGRAMS[vocabulary].values():
+        changed = running.with_changed_imports(vocabulary, program)
+        pairs = list(zip(program.splitlines(), changed.splitlines(), strict=True))
+        assert any(before != after for before, after in pairs)
+        assert all(re.match(r"\s*(import|from) ", before) for before, after in pairs if before != after)
+
+
+# ---- the comparison itself -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here"),
+    [
+        ("tensor([1., 2.])", "tensor([1., 3.])"),
+        ("tensor([1., 2.])", "tensor([1., 2.], requires_grad=True)"),
+        ("[6]", "[7]"),
+        ("0.1234", "0.1236"),
+        ("0.12345678", "0.12346"),
+        ("1e-05", "2e-05"),
+        ("a\nb", "a"),
+        ("True 1", "True -1"),
+        ("nan", "inf"),
+    ],
+)
+def test_texts_that_differ_are_told_apart(recorded, here):
+    assert "output" in comparing.differences({"out": recorded}, {"out": here})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here"),
+    [
+        ("0.1234", "0.1235"),
+        ("0.12345678", "0.12345679"),
+        ("[1.2345e-08]", "[1.2346e-08]"),
+        ("12345678.0", "12345679.0"),
+    ],
+)
+def test_the_last_figure_may_differ(recorded, here):
+    assert not comparing.differences({"out": recorded}, {"out": here})
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here", "what"),
+    [
+        ({"error": "ValueError: a"}, {}, "error"),
+        ({"error": "ValueError: a"}, {"error": "TypeError: a"}, "error"),
+        ({"error": "ValueError: a b. c", "line": 2}, {"error": "ValueError: a b. d", "line": 3}, "line"),
+        ({"error": "ValueError: one thing. c"}, {"error": "ValueError: another thing. c"}, "words"),
+        ({"warnings": ["UserWarning: look out"]}, {}, "no warning"),
+        ({}, {"warnings": ["UserWarning: look out"]}, "one more warning"),
+    ],
+)
+def test_errors_lines_and_warnings_are_compared(recorded, here, what):
+    assert list(comparing.differences(recorded, here)) == [what]

@@ -1,0 +1,88 @@
+"""The appendix on names: every cell runs, every difference has a note, every note a difference that was recorded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import minitensor as mt
+from book_kit.tables import names_tables as tables
+from minitensor.paddle.names import ASKS, LIBRARIES, ROWS
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "chapters" / "C_names.md"
+
+
+@pytest.fixture(scope="module")
+def records():
+    return tables.recorded(ROOT / "facts")
+
+
+def test_every_library_was_recorded(records):
+    assert sorted(title.partition(" ")[0] for title in records) == ["JAX", "NumPy", "Paddle", "Paddle", "PyTorch"]
+    assert {"Paddle 2.6.2", "Paddle 3.3.1"} <= set(records)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=tables.key)
+def test_a_row_says_what_was_seen(row, records):
+    found = tables.answers(row, records)
+    assert len(found) > 1 or set(row.cells) == {"minitensor"}
+    for title, answer in found.items():
+        if "error" not in row.ask:
+            assert not answer.error, f"{title} raises {answer.error}"
+            assert all(expression in answer.values for expression in row.expressions), title
+    assert bool(tables.differing(row, found)) == bool(row.note), tables.differing(row, found)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "torch" in row.cells], ids=tables.key)
+def test_pytorchs_cell_gives_pytorchs_answer_under_its_names_or_is_missing(row, records):
+    found = tables.run(row, "torch")
+    wanted = next(answers for title, answers in records.items() if title.startswith("PyTorch"))[tables.key(row)]
+    if found.error == "AttributeError" != wanted.error:
+        assert f"`{row.shown('torch')}`" in tables.torch_text()
+        return
+    assert found.error == wanted.error
+    assert tables.alike([found.to(ask) for ask in row.ask if ask], [wanted.to(ask) for ask in row.ask if ask])
+
+
+def test_rows_are_told_apart_and_asks_are_used():
+    keys = [tables.key(row) for row in ROWS]
+    assert len(set(keys)) == len(keys)
+    assert {ask for row in ROWS for ask in row.ask if ask} == set(ASKS)
+    assert all(set(row.cells) <= set(LIBRARIES) and "minitensor" in row.cells for row in ROWS)
+
+
+def test_running_the_cells_leaves_modes_and_device_alone():
+    before = mt.get_inplace_policy(), mt.get_device(), mt.is_grad_enabled()
+    for row in ROWS:
+        tables.run(row)
+    assert (mt.get_inplace_policy(), mt.get_device(), mt.is_grad_enabled()) == before
+
+
+def test_a_changed_cell_is_not_taken_for_the_recorded_one(records, monkeypatch):
+    monkeypatch.setitem(ROWS[0].cells, "torch", "torch.tensor([3.0])")
+    with pytest.raises(ValueError, match=r"'Making tensors: from numbers' of PyTorch .* record it again"):
+        tables.recorded(ROOT / "facts")
+
+
+def test_the_page_shows_every_section_once():
+    shown = re.findall(r'names_table\("([^"]+)"\)', PAGE.read_text(encoding="utf-8"))
+    assert shown == tables.sections()
+
+
+def test_tables_have_as_many_cells_in_each_line(records):
+    made = [*map(tables.names_table, tables.sections()), tables.differences_table(records), tables.not_here_table()]
+    for table in made:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_what_was_seen_names_versions_only_where_they_differ(records):
+    lines = tables.differences_table(records).splitlines()
+    rounding = next(line for line in lines if "| `round` |" in line)
+    assert (
+        "`[1.0, 2.0, 3.0]`: minitensor, Paddle 2.6.2; `[0.0, 2.0, 2.0]`: Paddle 3.3.1, PyTorch, NumPy, JAX" in rounding
+    )
+    rebinding = next(line for line in lines if "| `+=` |" in line)
+    assert "*is the result x itself?* no: minitensor, Paddle, JAX; yes: PyTorch, NumPy" in rebinding

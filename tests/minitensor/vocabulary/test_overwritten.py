@@ -1,0 +1,87 @@
+"""A function whose input or result is overwritten before backward: the gradient is right, or backward refuses.
+
+facts/learners.json holds the gradient of each function where nothing is written, and what PyTorch does where its input,
+its result or both are. The tables below are the functions that save another thing here than in PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.vocabulary import learners
+
+RECORD = {
+    question.removeprefix("overwritten: "): answer
+    for question, answer in learners.RECORDS["torch 2.13.0"].items()
+    if question.startswith("overwritten: ")
+}
+FUNCTIONS = list(dict.fromkeys(question.rpartition(", ")[0] for question in RECORD))
+WRITES = ("its input written", "its result written", "both written")
+
+#: Where PyTorch refuses and the engine answers: it saves less, or something that nobody can write.
+ANSWERED_HERE = {
+    "gelu": {"its input written", "both written"},
+    "layer_norm": {"its input written", "both written"},
+    "log_softmax": {"its result written", "both written"},
+    "logsumexp": {"its input written", "its result written", "both written"},
+    "softplus": {"its input written", "both written"},
+    "prod": {"its result written"},
+    "std": {"its input written", "its result written", "both written"},
+    "var": {"its input written", "both written"},
+    "norm": {"its result written"},
+    "cumprod": {"its result written"},
+    "mse_loss": {"its input written", "both written"},
+    "nll_loss": {"its input written", "both written"},
+    "pow(2, x)": {"its input written"},
+    "gather": {"its input written", "both written"},
+    "norm1": {"its result written"},
+    "smooth_l1": {"its input written", "both written"},
+}
+#: Where PyTorch answers and the engine refuses: it saves the input where PyTorch saves the result, or the other way.
+REFUSED_HERE = {
+    "2 / x": {"its input written", "both written"},
+    "elu": {"its result written", "both written"},
+    "leaky_relu": {"its result written", "both written"},
+}
+
+
+def outcome(function: str, write: str) -> str | list[float]:
+    """The gradient as numbers; "refused"; or the error of a function that is not here."""
+    return told(learners.answer("torch", RECORD[f"{function}, {write}"]["program"]))
+
+
+def told(answer: dict[str, str]) -> str | list[float]:
+    error = answer.get("error", "")
+    if not error:
+        return [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e[-+]\d+)?", answer["out"])]
+    return "refused" if "has been modified by an inplace operation" in error else error
+
+
+def is_missing(function: str) -> bool:
+    return "has no attribute" in str(outcome(function, "nothing written"))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_gradient_is_right_or_backward_refuses(function):
+    if is_missing(function):
+        pytest.skip("the vocabulary has no such function")
+    right = pytest.approx(told(RECORD[f"{function}, nothing written"]), rel=1e-3, abs=1e-6)
+    assert outcome(function, "nothing written") == right
+    for write in WRITES:
+        recorded = told(RECORD[f"{function}, {write}"])
+        refused_there = recorded == "refused"
+        assert refused_there or recorded == right, "PyTorch's own gradient"
+        here = outcome(function, write)
+        expected_refused = refused_there != (
+            write in ANSWERED_HERE.get(function, ()) or write in REFUSED_HERE.get(function, ())
+        )
+        assert here == ("refused" if expected_refused else right), write
+
+
+@pytest.mark.parametrize(("table", "there"), [(ANSWERED_HERE, True), (REFUSED_HERE, False)])
+def test_the_tables_are_about_what_pytorch_does(table, there):
+    for function, writes in table.items():
+        for write in writes:
+            assert (told(RECORD[f"{function}, {write}"]) == "refused") is there, (function, write)

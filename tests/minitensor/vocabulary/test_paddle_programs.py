@@ -1,0 +1,117 @@
+"""Programs written for Paddle do the same here, with `import minitensor as paddle`.
+
+`facts/paddle-programs.json` holds what Paddle 2.6.2 and 3.3.1 did with them. What differs on purpose is listed below
+with its reason; an entry that makes no difference fails.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import minitensor
+
+FACTS = Path(__file__).parents[3] / "facts" / "paddle-programs.json"
+RECORDS = {version: record["answers"] for version, record in json.loads(FACTS.read_text(encoding="utf-8")).items()}
+OLD, NEW = "paddle 2.6.2", "paddle 3.3.1"
+BOTH = (OLD, NEW)
+NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]\d+)?")
+
+#: Versions and question; what is seen; what it is here; why.
+DIFFERENT = [
+    ((OLD,), "add_ with alpha", "error", None, "Paddle 2.6.2 does not know alpha yet; 3.3.1 does"),
+    ((OLD,), "add_ with alpha", "x.tolist()", [[-4.0, -4.0]], "Paddle 2.6.2 does not know alpha yet; 3.3.1 does"),
+    (
+        BOTH,
+        "a step between forward and backward",
+        "error",
+        "RuntimeError",
+        "a step counts as a write; Paddle's second backward silently uses the new weights",
+    ),
+    (BOTH, "a step between forward and backward", "w.inplace_version", 1, "a step counts as a write"),
+    (BOTH, "a step between forward and backward", "w.grad.tolist()", [0.0, 0.0, 0.0], "nothing wrong is added"),
+    (
+        BOTH,
+        "sin_ on no leaf",
+        "a.grad.stop_gradient",
+        True,
+        "a gradient wants no gradient, unless it was made by grad()",
+    ),
+    (BOTH, "an optimizer without parameters", "error", "TypeError", "an argument of the wrong type"),
+    (
+        (NEW,),
+        "cross_entropy",
+        "float(loss)",
+        pytest.approx(0.2651264),
+        "a mean over the rows that count, as in 2.6.2; Paddle 3.3.1 divides by all rows when ignore_index is negative",
+    ),
+    (
+        (NEW,),
+        "cross_entropy",
+        "x.grad.tolist()",
+        pytest.approx(0.11561195),
+        "the gradient of that mean (its first element is compared)",
+    ),
+]
+
+
+def ran(program: str, expressions: list[str]) -> tuple[str | None, dict[str, object]]:
+    """The type of the error that the program raised, and what the expressions are afterwards."""
+    names: dict[str, object] = {"paddle": minitensor}
+    error = None
+    try:
+        exec(program, names)
+    except Exception as raised:
+        error = type(raised).__name__
+    return error, {expression: eval(expression, names) for expression in expressions}
+
+
+def same(here: object, recorded: object) -> bool:
+    """Equal, where numbers in lists and in texts may differ in their last digits."""
+    if isinstance(here, (list, tuple)) and isinstance(recorded, list):
+        return len(here) == len(recorded) and all(map(same, here, recorded))
+    if isinstance(here, str) and isinstance(recorded, str) and NUMBER.search(recorded):
+        numbers = [[float(number) for number in NUMBER.findall(text)] for text in (here, recorded)]
+        return NUMBER.sub("#", here) == NUMBER.sub("#", recorded) and numbers[0] == pytest.approx(numbers[1], rel=2e-6)
+    if isinstance(recorded, float) and not isinstance(here, bool):
+        return here == pytest.approx(recorded, rel=2e-6, abs=2e-6)
+    return here == recorded
+
+
+def expected_elsewhere(version: str, question: str) -> dict[str, object]:
+    return {what: here for versions, asked, what, here, _ in DIFFERENT if version in versions and asked == question}
+
+
+@pytest.mark.parametrize("question", RECORDS[OLD])
+@pytest.mark.parametrize("version", BOTH)
+def test_a_program_does_what_paddle_does(version, question):
+    recorded = RECORDS[version][question]
+    error, values = ran(recorded["program"], list(recorded["values"]))
+    seen = {"error": error, **values}
+    told = {"error": recorded["error"].partition(":")[0] if "error" in recorded else None, **recorded["values"]}
+    different = expected_elsewhere(version, question)
+    for what, value in seen.items():
+        if what not in different:
+            assert same(value, told[what]), f"{what}: {value!r} here, {told[what]!r} in {version}"
+            continue
+        assert not same(value, told[what]), f"{what} is no difference any more"
+        first = value[0][0] if what == "x.grad.tolist()" and isinstance(value[0], list) else value
+        assert first == different[what], what
+
+
+def test_the_errors_of_the_articles_have_paddles_words():
+    for question in ("scale_ on a leaf", "sin_ on a leaf"):
+        words = re.search(r"that doesn't stop gradient can't use inplace strategy", RECORDS[OLD][question]["error"])
+        names = {"paddle": minitensor}
+        with pytest.raises(ValueError, match=words[0]):
+            exec(RECORDS[OLD][question]["program"], names)
+
+
+def test_a_refused_leaf_is_not_written_and_paddles_is():
+    names = {"paddle": minitensor}
+    with pytest.raises(ValueError):
+        exec(RECORDS[OLD]["sin_ on a leaf"]["program"], names)
+    assert names["x"].tolist() == [1.0, 2.0, 3.0]

@@ -1,0 +1,114 @@
+"""What the page on names lists as refused by PyTorch: all of it, and only that; and `explain` says it at each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import minitensor as mt
+from book_kit.tables import refusals_table as tables
+from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
+from minitensor import torch
+from tests.minitensor.vocabulary import test_overwritten
+from tests.minitensor.vocabulary.test_overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, is_missing, told
+from tests.support.vocabulary import learners
+
+FACTS = Path(__file__).parents[3] / "facts"
+RECORDS = tables.recorded(FACTS)
+IN_PLACE = [question for question in RECORDS if question.startswith(tables.IN_PLACE)]
+OVERLAPS = [question for question in RECORDS if question.startswith(tables.OVERLAPS)]
+
+
+def said_of(program: str) -> tuple[bool, bool]:
+    """Whether `explain` says that PyTorch would refuse, and whether the program runs here."""
+    lines = [line for line in program.splitlines() if not line.startswith(("import", "from"))]
+    names = {"torch": torch, "F": torch.nn.functional}
+    report = mt.explain(lambda: exec("\n".join(lines), names), catch=True)
+    return "PyTorch would refuse here" in " ".join(str(report).split()), report.error is None
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_explain_says_it_of_every_function_that_saves_less_here_and_of_no_other(function):
+    if is_missing(function):
+        pytest.skip("the vocabulary has no such function")
+    for write in test_overwritten.WRITES:
+        record = RECORD[f"{function}, {write}"]
+        said, answers_here = said_of(record["program"])
+        refused_there = told(record) == "refused"
+        assert not (refused_there and answers_here) or said, write
+        assert not said or refused_there, write
+
+
+@pytest.mark.parametrize("question", IN_PLACE)
+def test_explain_says_it_of_every_write_on_what_wants_a_gradient_that_pytorch_refuses_and_of_no_other(question):
+    said, answers_here = said_of(RECORDS[question]["program"])
+    refused_there = "error" in RECORDS[question]
+    assert not (refused_there and answers_here) or said
+    assert not said or refused_there
+
+
+@pytest.mark.parametrize("question", OVERLAPS)
+def test_explain_says_it_of_every_overlap_that_pytorch_refuses_and_of_no_other(question):
+    said, answers_here = said_of(RECORDS[question]["program"])
+    assert answers_here and said == ("error" in RECORDS[question])
+
+
+def test_the_table_lists_every_function_that_answers_here():
+    listed = {
+        f"{kept.asked}, its {what} written"
+        for kept in SAVES.values()
+        for what in kept.kept
+    }  # fmt: skip
+    answered = {
+        f"{function}, {write}"
+        for function, writes in ANSWERED_HERE.items()
+        for write in writes
+        if write != "both written"
+    }
+    assert listed == answered - {"norm1, its result written"}  # norm with another p
+
+
+def test_each_line_of_the_table_has_the_gradient_that_pytorch_computes_without_the_write():
+    table = tables.saved_table(RECORDS)
+    assert table.count("`RuntimeError: one of the variables needed") == 1
+    for kept in SAVES.values():
+        right = told(RECORD[f"{kept.asked}, nothing written"])
+        lines = [line for line in table.splitlines() if f"`y = {kept.call}`" in line]
+        assert len(lines) == len(kept.kept)
+        for line in lines:
+            assert told({"out": line.split(" | ")[-1]}) == pytest.approx(right, rel=1e-3, abs=1e-6)
+
+
+def test_what_pytorch_does_not_refuse_has_the_same_result_here_but_for_what_it_gets_wrong():
+    """It is wrong where the same write with a copy of what is read has another result, in PyTorch itself."""
+    otherwise = [
+        question
+        for question in OVERLAPS
+        if "error" not in RECORDS[question] and learners.differences(f"torch: {question}")
+    ]
+    assert len(otherwise) > 5
+    with_a_copy = {question.replace(".clone()", ""): question for question in OVERLAPS if ".clone()" in question}
+    table = tables.unseen_table(RECORDS)
+    for question in otherwise:
+        right = RECORDS[with_a_copy[question]]["out"].strip()
+        assert right != RECORDS[question]["out"].strip()
+        assert tables.run(RECORDS[question]["program"]) == right
+        assert f"| `{question.removeprefix(tables.OVERLAPS).removesuffix(tables.PRINTED)}` |" in table
+    assert len(table.splitlines()) == len(otherwise) + 2
+
+
+def test_each_kind_that_pytorch_refuses_for_how_a_tensor_was_made_is_in_the_table():
+    table = tables.made_table(RECORDS)
+    for what in tables.MADE_SO.values():
+        assert f"| {what} |" in table
+    # Gradients that PyTorch computes where it lets the same be written.
+    assert "| `a, b = x.split(1); a.mul_(2)` | one of several views | `tensor([2., 1.])` |" in table
+    assert (
+        RECORDS[f"{tables.IN_PLACE}a, b = x.tensor_split(2); a.mul_(2){tables.BACKWARD}"]["out"] == "tensor([2., 1.])\n"
+    )
+
+
+def test_a_line_that_pytorch_did_not_refuse_is_no_line_of_the_table():
+    with pytest.raises(ValueError, match="PyTorch did not refuse"):
+        tables._refused({"program": "x.add_(1)", "out": ""})

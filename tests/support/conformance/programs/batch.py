@@ -1,0 +1,82 @@
+"""Runs many programs and counts what became of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from random import Random
+
+from .compare import Outcome, run_program
+from .shrink import runnable, shrink
+
+MOST_SHOWN = 5
+
+
+@dataclass
+class Report:
+    """Verdicts, reasons of refusals and tags, each counted; and the programs that went wrong, as text.
+
+    ``tags`` counts the statements that were carried out, ``attempted`` those that were refused, too.
+    """
+
+    verdicts: Counter = field(default_factory=Counter)
+    reasons: Counter = field(default_factory=Counter)
+    tags: Counter = field(default_factory=Counter)
+    attempted: Counter = field(default_factory=Counter)
+    kinds: Counter = field(default_factory=Counter)
+    statements: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        self.verdicts[outcome.verdict] += 1
+        self.reasons.update(outcome.refusals)
+        self.tags.update(outcome.tags)
+        self.attempted.update(outcome.attempted)
+        self.statements += outcome.statements_run
+
+    def merge(self, other: Report) -> None:
+        for counted in ("verdicts", "reasons", "tags", "attempted", "kinds"):
+            getattr(self, counted).update(getattr(other, counted))
+        self.statements += other.statements
+        self.wrong += other.wrong
+
+    @property
+    def programs(self) -> int:
+        return self.verdicts.total()
+
+    def __str__(self) -> str:
+        lines = [f"{self.programs} programs, {self.statements} statements"]
+        lines += [f"{count:9}  {verdict}" for verdict, count in self.verdicts.most_common()]
+        lines += ["refused statements, by reason:"] * bool(self.reasons)
+        lines += [f"{count:9}  {reason}" for reason, count in self.reasons.most_common()]
+        return "\n".join(lines)
+
+
+def run_one(engine, seed: str, number: int, policy: str, lengths: tuple[int, int]) -> Outcome:
+    """Program ``number`` of a seed: always the same program, whichever others run."""
+    rng = Random(f"{seed}/{policy}/{lengths[0]}-{lengths[1]}/{number}")
+    return run_program(engine, rng, policy, rng.randint(*lengths))
+
+
+def run_batch(engine, seed: str, numbers: Iterable[int], policy: str, lengths: tuple[int, int]) -> Report:
+    report = Report()
+    for number in numbers:
+        outcome = run_one(engine, seed, number, policy, lengths)
+        report.add(outcome)
+        if outcome.verdict not in ("wrong", "invalid"):
+            continue
+        report.kinds[outcome.kind] += 1
+        if len(report.wrong) < MOST_SHOWN:
+            report.wrong.append(described(engine, outcome, seed, number, policy, lengths))
+    return report
+
+
+def described(engine, outcome: Outcome, seed: str, number: int, policy: str, lengths: tuple[int, int]) -> str:
+    """The shortest program that fails in the same way, and how to run the original again."""
+    if outcome.verdict == "invalid":
+        short = outcome
+    else:
+        short = shrink(engine, outcome, policy)
+    again = f"--seed {seed} --only {number} --policy {policy} --length {lengths[0]}-{lengths[1]}"
+    return f"# python -m tests.support.conformance.programs {again}\n{runnable(short, policy)}"

@@ -1,0 +1,332 @@
+"""Programs for four ranks. Each rank writes the results of each program into a file.
+
+    mpiexec -n 4 python -m tests.support.distributed.programs FILE
+
+A program is given the communicator of its ranks, and returns what JSON can hold. One job runs them all, because
+starting one takes longer than they do.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import minitensor as mt
+from book_kit.data.bundled import digits
+from book_kit.data.lenet import LeNet
+from minitensor import distributed as dist
+from minitensor.nn import functional as F
+
+PROGRAMS: dict[str, tuple[int, Callable[[Any], Any]]] = {}
+TIMEOUT = 60.0  # seconds: a busy machine is no fault
+
+
+def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        PROGRAMS[f"{function.__name__}_{count}"] = count, function
+        return function
+
+    return register
+
+
+def said(call: Callable[[], Any]) -> list[str]:
+    """The error of a call: its type and its words."""
+    try:
+        call()
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+    return ["nothing", ""]
+
+
+# ---------- all-reduce ----------
+
+
+def numbers(rank: int) -> np.ndarray:
+    return np.array([[1.5, -2.0, 3.0], [0.25, 5.0, -6.0]]) * (rank + 1) + rank
+
+
+@ranks(4)
+def all_reduce(comm):
+    found = {}
+    for device in ("cpu", "gpu"):
+        mt.set_device(device)
+        for op in ("sum", "max", "min", "prod", "avg"):
+            x = mt.to_tensor(numbers(comm.rank))
+            same = dist.all_reduce(x, op) is x
+            found[f"{op} {device}"] = [x.tolist(), same, x.inplace_version]
+        whole = mt.to_tensor(numbers(comm.rank))
+        dist.all_reduce(whole.t()[1:])
+        found[f"part {device}"] = [whole.tolist(), whole.inplace_version]
+    mt.set_device("cpu")
+    return found
+
+
+@ranks(4)
+def broadcast(comm):
+    x = mt.to_tensor(numbers(comm.rank))
+    dist.broadcast(x, 2)
+    return [x.tolist(), x.inplace_version, said(lambda: dist.broadcast(x, 4))]
+
+
+@ranks(2)
+def refused(comm):
+    w = mt.ones([3], "float64")
+    w.stop_gradient = False
+    y = w * 2.0
+    z = (y * y).sum()
+    wants = said(lambda: dist.all_reduce(y))
+    wide = mt.ones([1], "float64").detach()
+    truth = said(lambda: dist.all_reduce(mt.ones([2]) > 0.0))
+    number = said(lambda: dist.all_reduce(3.0))
+    unknown = said(lambda: dist.all_reduce(wide, "median"))
+    counts = said(lambda: dist.all_reduce(mt.to_tensor([1, 2]), "avg"))
+    untouched = y.tolist()
+    with mt.no_grad():
+        dist.all_reduce(y)
+    stale = said(z.backward)
+    return {
+        "wants": wants,
+        "truth": truth,
+        "number": number,
+        "unknown": unknown,
+        "counts": counts,
+        "untouched": untouched,
+        "summed": y.tolist(),
+        "stale": stale,
+    }
+
+
+@ranks(4)
+def other_shapes(comm):
+    x = mt.ones([2 if comm.rank == 3 else 3], "float64")
+    return [said(lambda: dist.all_reduce(x)), x.tolist(), x.inplace_version]
+
+
+@ranks(4)
+def other_calls(comm):
+    x = mt.ones([3], "float64")
+    return said(lambda: dist.broadcast(x, 0) if comm.rank == 1 else dist.all_reduce(x))
+
+
+@ranks(4)
+def one_is_missing(comm):
+    dist.init_parallel_env(comm, timeout=0.5)
+    x = mt.ones([3], "float64")
+    if comm.rank == 2:
+        comm.Barrier()  # where the others come when they have given up
+        return None
+    began = time.monotonic()
+    error = said(lambda: dist.all_reduce(x))
+    waited = time.monotonic() - began
+    comm.Barrier()
+    return [error, x.tolist(), x.inplace_version, waited]
+
+
+@ranks(2)
+def sum_with_gradient(comm):
+    x = mt.to_tensor(numbers(comm.rank), stop_gradient=False)
+    y = dist.sum_over_ranks(x)
+    (y * y * (comm.rank + 1.0)).sum().backward()
+    (second,) = mt.grad(mt.grad((dist.sum_over_ranks(x) ** 3).sum(), x, create_graph=True)[0].sum(), x)
+    return [y.tolist(), x.grad.tolist(), second.tolist(), x.tolist()]
+
+
+# ---------- training ----------
+
+
+@cache
+def scans() -> tuple[np.ndarray, np.ndarray]:
+    """The first scans of scikit-learn's digits, a row each."""
+    found, labels = digits()
+    return found[:192].reshape(-1, 64).astype(np.float64), labels[:192]
+
+
+def network(norm: Callable[[int], Any] | None = None) -> mt.nn.Layer:
+    mt.seed(7)
+    # Before a normalization a bias has gradient 0, up to rounding: what it is afterwards cannot be compared.
+    first = [mt.nn.Linear(64, 16, bias_attr=False), norm(16)] if norm else [mt.nn.Linear(64, 16)]
+    hidden = [*first, mt.nn.ReLU(), mt.nn.Linear(16, 10)]
+    return mt.nn.Sequential(*hidden).to(dtype="float64")
+
+
+def train(rank: int, size: int, norm: Any = None, steps: int = 6, after: Any = None) -> dict[str, Any]:
+    """Train on this rank's share of each batch: what the parameters and buffers are in the end, and the losses."""
+    rows, labels = scans()
+    net = network(norm)
+    optimizer = mt.optimizer.Momentum(0.2, parameters=net.parameters())
+    losses = []
+    for step in range(steps):
+        batch = slice(32 * step % 192 + rank, 32 * step % 192 + 32, size)
+        x, y = mt.to_tensor(rows[batch]), mt.to_tensor(labels[batch])
+        loss = F.cross_entropy(net(x), y)
+        loss.backward()
+        if size > 1:
+            dist.average_gradients(net.parameters())
+        optimizer.step()
+        optimizer.clear_grad()
+        if after:
+            after(step, net)
+        with mt.no_grad():
+            losses.append((dist.all_reduce(loss.detach().clone(), "avg") if size > 1 else loss).item())
+    return {"state": {name: x.numpy() for name, x in net.state_dict().items()}, "losses": losses, "net": net}
+
+
+def difference(found: dict[str, Any], right: dict[str, Any]) -> float:
+    """The largest difference of any entry, relative to the largest number of that entry."""
+    return max(
+        float(np.abs(found["state"][name] - value).max() / np.abs(value).max())
+        for name, value in right["state"].items()
+    )
+
+
+def lenet(part: int, parts: int) -> dict[str, Any]:
+    """Two steps of the book's LeNet, its normalizations synchronised where the batch has parts."""
+    mt.seed(7)
+    net: Any = LeNet(inplace=True).to(dtype="float64")
+    if parts > 1:
+        net = mt.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+    # The bias of a convolution before a normalization has gradient 0, up to rounding: see `network`.
+    weights = [p for name, p in net.named_parameters() if not name.startswith("conv") or not name.endswith("bias")]
+    optimizer = mt.optimizer.SGD(0.1, parameters=weights)
+    rows, labels = scans()
+    for step in range(2):
+        batch = slice(32 * step + part, 32 * step + 32, parts)
+        x = mt.to_tensor(rows[batch].reshape(-1, 1, 8, 8))
+        F.cross_entropy(net(x), mt.to_tensor(labels[batch])).backward()
+        if parts > 1:
+            dist.average_gradients(weights)
+        optimizer.step()
+        optimizer.clear_grad()
+    state = {name: x.numpy() for name, x in net.state_dict().items() if np.abs(x.numpy()).max() > 0}
+    return {"state": state}
+
+
+def compared(comm: Any) -> dict[str, Any]:
+    right = train(0, 1)
+    found = train(comm.rank, comm.size)
+    dist.check_equal(found["net"].state_dict())
+    norms = {
+        name: difference(train(comm.rank, comm.size, norm), train(0, 1, mt.nn.BatchNorm1D))
+        for name, norm in (("apart", mt.nn.BatchNorm1D), ("synchronised", mt.nn.SyncBatchNorm))
+    }
+    return {
+        "difference": difference(found, right),
+        "losses": float(np.abs(np.subtract(found["losses"], right["losses"])).max()),
+        "falls": found["losses"][-1] / found["losses"][0],
+        "lenet": difference(lenet(comm.rank, comm.size), lenet(0, 1)),
+        **norms,
+    }
+
+
+@ranks(2)
+def training(comm):
+    return compared(comm)
+
+
+@ranks(4)
+def training_on_four(comm):
+    return compared(comm)
+
+
+@ranks(2)
+def shares_of_several_sizes(comm):
+    """SyncBatchNorm on pictures, five on rank 0 and three on rank 1, against one batch of eight."""
+    pictures = np.random.default_rng(0).normal(size=(8, 3, 2, 2))
+    slopes = np.random.default_rng(1).normal(size=(8, 3, 2, 2))
+    mine = slice(0, 5) if comm.rank == 0 else slice(5, 8)
+
+    def run(layer, part):
+        x = mt.to_tensor(pictures[part], stop_gradient=False)
+        out = layer.to(dtype="float64")(x)
+        (out * mt.to_tensor(slopes[part])).sum().backward()
+        return out.numpy(), x.grad.numpy(), layer.weight.grad, layer._mean.numpy(), layer._variance.numpy()
+
+    sync, one = mt.nn.SyncBatchNorm.convert_sync_batchnorm(mt.nn.BatchNorm2D(3)), mt.nn.BatchNorm2D(3)
+    found, right = run(sync, mine), run(one, slice(None))
+    dist.all_reduce(found[2])
+    pairs = [
+        (found[0], right[0][mine]),
+        (found[1], right[1][mine]),
+        (found[2].numpy(), right[2].numpy()),
+        *zip(found[3:], right[3:], strict=True),
+    ]
+    sync.eval()
+    one.eval()
+    pairs.append((sync(mt.to_tensor(pictures)).numpy(), one(mt.to_tensor(pictures)).numpy()))
+    return [float(np.abs(a - b).max()) for a, b in pairs]
+
+
+# ---------- who differs ----------
+
+
+def extra_write(rank: int) -> Callable[[int, Any], None]:
+    """After the second step, one rank alone halves a weight in place."""
+
+    def after(step: int, net: Any) -> None:
+        if step == 1 and dist.get_rank() == rank:
+            with mt.no_grad():
+                net[2].weight.scale_(0.5)
+
+    return after
+
+
+def named(call: Callable[[], Any]) -> Any:
+    try:
+        call()
+    except dist.RanksDifferError as error:
+        return [error.ranks, error.parameter, str(error)]
+    return None
+
+
+@ranks(4)
+def who_differs(comm):
+    net = train(comm.rank, comm.size, after=extra_write(2))["net"]
+    return named(lambda: dist.check_equal(net.state_dict()))
+
+
+@ranks(2)
+def who_of_two_differs(comm):
+    net = train(comm.rank, comm.size, after=extra_write(1))["net"]
+    other = mt.full([2], 1.0 + comm.rank)
+    return [named(lambda: dist.check_equal(net.state_dict())), named(lambda: dist.check_equal([other]))]
+
+
+def come_together(comm: Any) -> None:
+    """A barrier that sleeps: MPI's own waits at full speed, and takes the cores from those it waits for."""
+    request = comm.Ibarrier()
+    while not request.Test():
+        time.sleep(1e-3)
+
+
+def main(file: str) -> None:
+    from mpi4py import MPI
+
+    world = MPI.COMM_WORLD
+    groups = {count: world.Split(int(world.rank < count), world.rank) for count in (2, 4)}
+    results: dict[str, Any] = {}
+    for name, (count, function) in PROGRAMS.items():
+        if world.rank < count:
+            dist.init_parallel_env(groups[count], timeout=TIMEOUT)
+            try:
+                results[name] = function(groups[count])
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
+                world.Abort(1)  # the others would wait
+    come_together(world)
+    everyone = world.gather(results)
+    if world.rank == 0:
+        found = {name: [each[name] for each in everyone[:count]] for name, (count, _) in PROGRAMS.items()}
+        Path(file).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,214 @@
+"""What must contribute exactly 0, found by trying, and whether every gradient keeps to it.
+
+A program maps arrays to one tensor. An element of an input is *unread* by an element of the result when any other
+number in its place, nan and inf included, leaves that result as it is: it was overwritten, or masked, or never looked
+at. It is *flat* there when small steps leave the result as it is: clip outside its bounds, or rounding. Both are found
+by running the program on other numbers, without any gradient rule. Then, in the first and in the second order,
+
+* an incoming gradient that is inf or nan reaches nothing that is unread or flat: what it finds there is exactly 0;
+* numbers that nobody reads may be inf or nan: no gradient, and no result, is any different.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import minitensor as mt
+from tests.support.engine.differences import on_the_host, weights
+
+Run = Callable[..., mt.Tensor]
+NOT_FINITE = (np.nan, np.inf, -np.inf)
+STEP = 1e-4
+
+
+@dataclass
+class Reads:
+    """What a function does not read, and where it is flat: found once, on the host, for every program that computes it.
+
+    A program that reads more than the others of its function do, in place or on another device, is found out by the
+    numbers that are put where nobody reads.
+
+    Attributes:
+        unread: for every input, which of its elements no element of the result reads; per element of the result.
+        flat: for every input, which elements of the result are constant around its elements.
+    """
+
+    unread: list[np.ndarray] | None = None
+    flat: list[np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """``run(*tensors)`` on the numbers of ``arrays``.
+
+    Attributes:
+        smooth: its zeros are factors that happen to be 0, as in ``0 * x``: inf times 0 is nan there, as it should be.
+        composed: a product is not read to its end. The gradient 0 of a product is multiplied by its other factor, and 0
+            times inf is nan, as it should be.
+        reads: what its function reads; programs that compute the same from the same numbers have it in common.
+    """
+
+    name: str
+    run: Run
+    arrays: tuple[np.ndarray, ...]
+    smooth: bool = False
+    composed: bool = False
+    reads: Reads = field(default_factory=Reads, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def result(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The numbers that come out, without a history."""
+        mt.seed(0)
+        with mt.no_grad(), silence():
+            return self.run(*(mt.to_tensor(a) for a in arrays)).numpy()
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Inside, a warning is an error: numpy has nothing to say to the reader."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
+    """For every input a table, result elements by input elements: whether one of the ``others`` changes the result.
+
+    Tried twice, the second time with all numbers a little different: what is unread because another number just
+    happens to be 0 does not count.
+    """
+    tables = [np.zeros((program.result(program.arrays).size, a.size), bool) for a in program.arrays]
+    for nearby in (0.0, STEP):
+        arrays = [np.asarray(a + nearby * weights(a.shape)) for a in program.arrays]
+        base = program.result(arrays)
+        for table, array in zip(tables, arrays, strict=True):
+            for e, index in enumerate(np.ndindex(array.shape)):
+                old = array[index]
+                for array[index] in others(float(old)):
+                    after = program.result(arrays)
+                    table[:, e] |= ~((after == base) | (np.isnan(after) & np.isnan(base))).ravel()
+                array[index] = old
+    return tables
+
+
+def unread(program: Program) -> list[np.ndarray]:
+    """For every input, which of its elements no element of the result reads; per element of the result."""
+    if program.reads.unread is None:
+        with on_the_host():
+            found = changes(program, lambda old: (*NOT_FINITE, old + 1.7, old - 2.3, -old, 0.0))
+        program.reads.unread = [~table for table in found]
+    return program.reads.unread
+
+
+def flat(program: Program) -> list[np.ndarray]:
+    """For every input, which elements of the result are constant around its elements."""
+    if program.reads.flat is None:
+        with on_the_host():
+            found = changes(program, lambda old: (old + STEP, old - STEP))
+        program.reads.flat = [~table for table in found]
+    return program.reads.flat
+
+
+@dataclass
+class Gradients:
+    """Of the first order, one per input; and of the second: of their weighted sum, for the inputs and for ``g``."""
+
+    first: list[np.ndarray]
+    recorded: list[np.ndarray]
+    second: list[np.ndarray]
+    second_g: np.ndarray
+
+
+def gradients(program: Program, arrays: Sequence[np.ndarray], g: np.ndarray, v: Sequence[np.ndarray]) -> Gradients:
+    """All gradients for the incoming gradient ``g``; the second ones for the weights ``v`` of the first."""
+    with silence():
+        mt.seed(0)
+        leaves = [mt.to_tensor(a, stop_gradient=False) for a in arrays]
+        program.run(*leaves).backward(mt.to_tensor(g))
+        first = [number(leaf.grad, leaf) for leaf in leaves]
+        mt.seed(0)
+        leaves = [mt.to_tensor(a, stop_gradient=False) for a in arrays]
+        incoming = mt.to_tensor(g, stop_gradient=False)
+        result = program.run(*leaves)
+        recorded = mt.grad(result, leaves, incoming, create_graph=True, allow_unused=True)
+        pairs = [
+            (x, mt.to_tensor(w)) for x, w in zip(recorded, v, strict=True) if x is not None and not x.stop_gradient
+        ]
+        second = [None] * (len(leaves) + 1)
+        if pairs:
+            outputs, weights = zip(*pairs, strict=True)
+            second = mt.grad(list(outputs), [*leaves, incoming], list(weights), allow_unused=True)
+        return Gradients(
+            first,
+            [number(x, leaf) for x, leaf in zip(recorded, leaves, strict=True)],
+            [number(x, leaf) for x, leaf in zip(second[:-1], leaves, strict=True)],
+            number(second[-1], incoming),
+        )
+
+
+def number(gradient: mt.Tensor | None, of: mt.Tensor) -> np.ndarray:
+    """A gradient's numbers; zeros where there is none."""
+    return np.zeros(of.shape) if gradient is None else gradient.numpy()
+
+
+def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> None:
+    """Both are finite and equal at ``where``."""
+    got, want = got.ravel()[where], want.ravel()[where]
+    assert np.isfinite(got).all(), f"{what}: {got}"
+    if np.array_equal(got, want):
+        return  # most are: what follows takes long to say so
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12, err_msg=what)
+
+
+def check(program: Program) -> None:
+    """Every promise of this module."""
+    arrays = program.arrays
+    shape = program.result(arrays).shape
+    size = int(np.prod(shape, dtype=int))
+    ignored = unread(program)
+    zero = ignored if program.smooth else [u | f for u, f in zip(ignored, flat(program), strict=True)]
+    g = weights(shape)
+    ones = [weights(a.shape) for a in arrays]
+    want = gradients(program, arrays, g, ones)
+    for k in range(len(arrays)):
+        nowhere = zero[k].all(axis=0)
+        for kind in ("first", "recorded", "second"):
+            equal(getattr(want, kind)[k], np.zeros(arrays[k].shape), nowhere, f"{kind} order, input {k}, finite")
+
+    # An incoming gradient that is not finite: everywhere, and at one element of the result (the first, the last, ...).
+    for poison in NOT_FINITE:
+        got = gradients(program, arrays, np.full(shape, poison), ones)
+        for k in range(len(arrays)):
+            for kind in ("first", "recorded", "second"):
+                what = f"{kind} order, input {k}, incoming gradient {poison}"
+                equal(getattr(got, kind)[k], np.zeros(arrays[k].shape), zero[k].all(axis=0), what)
+    for turn, r in enumerate(sorted({0, size // 3, size // 2, size - 1} & set(range(size)))):
+        poison = NOT_FINITE[turn % 3]
+        poisoned = np.array(g)
+        poisoned[np.unravel_index(r, shape)] = poison
+        got = gradients(program, arrays, poisoned, ones)
+        for k in range(len(arrays)):
+            for kind in ("first", "recorded", "second"):
+                what = f"{kind} order, input {k}, incoming gradient {poison} at {r}"
+                equal(getattr(got, kind)[k], getattr(want, kind)[k], zero[k][r], what)
+
+    if program.composed:
+        return
+    # Numbers that nobody reads.
+    nobody = [table.all(axis=0).reshape(a.shape) for table, a in zip(ignored, arrays, strict=True)]
+    for poison in NOT_FINITE:
+        moved = [np.where(dead, poison, a) for dead, a in zip(nobody, arrays, strict=True)]
+        v = [np.where(table.all(axis=0).reshape(w.shape), poison, w) for table, w in zip(zero, ones, strict=True)]
+        got = gradients(program, moved, g, v)
+        np.testing.assert_array_equal(program.result(moved), program.result(arrays))
+        for kind in ("first", "recorded", "second"):
+            for k, (had, has) in enumerate(zip(getattr(want, kind), getattr(got, kind), strict=True)):
+                equal(has, had, np.full(had.size, True), f"{kind} order, input {k}, {poison} where nobody reads")
+        equal(got.second_g, want.second_g, np.full(size, True), f"second order, g, {poison} where nobody reads")

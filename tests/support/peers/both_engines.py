@@ -1,0 +1,177 @@
+"""The same random programs under both engines, real PyTorch's and this package's in PyTorch's vocabulary: the traces.
+
+    python -m tests.support.peers.both_engines 500      in an environment with torch
+
+Compared is, after each line: what each name stands for (numbers, shape, strides, offset, dtype, version, whether it
+wants a gradient, whether it is a leaf), which names share a storage, and what of the saved tensors is stale: by the
+line of the operation that saved it. What differs is of a named kind, told by what happened; anything else is
+``unknown``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+import memory_stage as stage
+import minitensor.torch as own
+from tests.support.stage.replay import Memory, after_each_line
+from tests.support.vocabulary.aliases.generator import Line, program
+
+SAME, UNKNOWN = "the same", "unknown"
+KINDS = {
+    "the version of a gradient": "torch adds to `.grad` in its memory and raises the version; here it is another sum",
+    "the stride of one element": "where a dimension has one element, any stride reads the same",
+    "the layout of a result": "of operands that are laid out differently, the result follows another one of them",
+    "a write of cells that overlap": "torch fills a tensor of which several elements are one cell; here it is refused",
+    "gradients before an error": "torch's backward may have reached a leaf before it raises; here it raises first",
+    "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
+}
+#: They write one number everywhere, or one row, so torch lets them write.
+_FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
+#: Operations that torch makes of others, or whose rule keeps the result.
+_SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
+
+
+def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """After each line: its number, what is seen, and what is stale."""
+    for line, memory in after_each_line(variant):
+        yield line, _seen(memory), _stale(memory)
+
+
+def _seen(memory: Memory) -> dict[str, Any]:
+    found = {}
+    numbers: dict[str, int] = {}
+    for name, id_ in sorted(memory.names.items()):
+        if " " in name:
+            continue  # what only the running line holds
+        tensor = memory.tensors[id_]
+        storage = memory.storages[tensor["storage"]]
+        place = numbers.setdefault(storage["id"], len(numbers))
+        cells = {cell: _rounded(text) for cell, text in storage["values"].items()}
+        look = {key: tensor[key] for key in ("shape", "strides", "offset", "dtype", "stop_gradient", "leaf")}
+        found[name] = {**look, "storage": place, "cells": cells, "version": tensor.get("version", storage["version"])}
+    return found
+
+
+def _elements(seen: dict[str, Any]) -> list[Any]:
+    """Shape and numbers in reading order."""
+    cells = [seen["offset"]]
+    for n, stride in zip(seen["shape"], seen["strides"], strict=True):
+        cells = [cell + i * stride for cell in cells for i in range(n)]
+    return [seen["shape"], [seen["cells"].get(str(cell)) for cell in cells]]
+
+
+def _rounded(text: str) -> str:
+    try:
+        return f"{float(text):.2g}"
+    except ValueError:
+        return text
+
+
+def _stale(memory: Memory) -> dict[str, Any]:
+    lines = [
+        (memory.nodes[save["node"]]["line"], bool(save["stale"]))
+        for save in memory.saved.values()
+        if save["node"] in memory.nodes
+    ]
+    return dict(Counter(f"line {line}" for line, stale in set(lines) if stale))
+
+
+def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
+    """Line, what, and both answers: the first line at which something differs."""
+    source = "\n".join(line.accepted or line.text for line in lines)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = stage.record(source, {"torch": torch})
+        ours = stage.record(source, {"torch": own})
+    ended = theirs.data["variants"][0]["truncated"] or ours.data["variants"][0]["truncated"]
+    if ended:
+        return [(0, "ended early", ended, "")]
+    one, two = (list(states(each.data["variants"][0])) for each in (theirs, ours))
+    found = []
+    for (line, seen, stale), (other, seen_here, stale_here) in zip(one, two, strict=False):
+        if line != other:
+            found.append((line, "line", line, other))
+        if _is_overlapping(lines[line - 1].text, seen, seen_here):
+            return [(line, "a write of cells that overlap", line, None)]
+        for name in sorted(seen.keys() | seen_here.keys()):
+            a, b = seen.get(name), seen_here.get(name)
+            if a is not None and b is None and name.endswith(".grad") and _both_raised(theirs, ours, line):
+                return [(line, "gradients before an error", name, None)]
+            if a is None or b is None:
+                found.append((line, "name", name if a else None, name if b else None))
+            else:
+                laid_out = {"strides", "cells"} if a["cells"] != b["cells"] and _elements(a) == _elements(b) else set()
+                found += [(line, "layout", name, name)] if laid_out else []
+                found += [
+                    (line, key, (name, a[key]), (name, b[key])) for key in a if a[key] != b[key] and key not in laid_out
+                ]
+        if stale != stale_here:
+            found.append((line, "stale", stale, stale_here))
+        if found:
+            return found
+    if len(one) != len(two) or (theirs.error is None) != (ours.error is None):
+        found.append((0, "end", str(theirs.error), str(ours.error)))
+    return found
+
+
+def _both_raised(theirs: Any, ours: Any, line: int) -> bool:
+    """Whether both programs ended in this line with the same error, but for the words behind the first ones."""
+    errors = [str(each.error).partition(":")[0] for each in (theirs, ours) if each.error is not None]
+    last = [each.data["variants"][0]["steps"][-1]["line"] for each in (theirs, ours)]
+    return len(errors) == 2 and errors[0] == errors[1] and last == [line, line]
+
+
+def _overlaps(look: dict[str, Any]) -> bool:
+    """Whether several elements of a tensor are one cell, as after ``expand``."""
+    return any(n > 1 and stride == 0 for n, stride in zip(look["shape"], look["strides"], strict=True))
+
+
+def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
+    """Whether a line has filled a tensor of overlapping cells there, and has left all versions here."""
+    target = text.rpartition("no_grad(): ")[2].partition("[")[0].partition(".")[0]
+    look, here = theirs.get(target), ours.get(target)
+    written = look is not None and here is not None and look["version"] > here["version"]
+    return written and _overlaps(look) and any(op in text for op in _FILLS)
+
+
+def kind(lines: list[Line]) -> str:
+    """The kind of what differs first."""
+    found = differences(lines)
+    if not found:
+        return SAME
+    kinds = {_kind(lines, *each) for each in found}
+    return UNKNOWN if UNKNOWN in kinds else min(kinds)
+
+
+def _kind(lines: list[Line], line: int, what: str, theirs: Any, ours: Any) -> str:
+    if what == "version" and theirs[0].endswith(".grad"):
+        return "the version of a gradient"
+    if what in KINDS:
+        return what
+    if what == "layout":
+        return "the layout of a result"
+    if what == "strides":
+        return "the stride of one element"
+    if what == "stale":
+        more = {key for key in theirs if key not in ours}
+        texts = [lines[int(key.split()[1]) - 1].text for key in more]
+        if texts and not ours.keys() - theirs.keys() and all(any(op in text for op in _SAVES_MORE) for text in texts):
+            return "saves more"
+    return UNKNOWN
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    count = int(sys.argv[1])
+    kinds = {number: kind(program(number)) for number in range(count)}
+    unknown = [number for number, each in kinds.items() if each == UNKNOWN]
+    told = {"torch": torch.__version__, "programs": count, **Counter(kinds.values()), "unknown in": unknown}
+    print(json.dumps(told, indent=1))

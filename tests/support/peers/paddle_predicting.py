@@ -1,0 +1,95 @@
+"""Whether what is held for stale, by the learned table, is what Paddle's backward raises on, on random programs.
+
+    python -m tests.support.peers.paddle_predicting 500 [from]      in an environment with paddle
+
+At the end of each program backward is asked of every name that is no leaf.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from typing import Any
+
+import paddle
+
+import memory_stage as stage
+from memory_stage.engines.paddle.engine import engine
+from tests.support.peers.paddle_programs import NAMES, in_a_child, program
+
+_VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)")
+
+
+def predicted(node: Any) -> set[tuple[int, int]]:
+    """The versions, now and when it was saved, of all that is stale below a node."""
+    found, seen, todo = set(), set(), [node]
+    while todo:
+        each = todo.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        todo += each.parents
+        found |= {
+            (kept.memory.version, kept.version)
+            for kept in each.saved
+            if kept.memory.version != kept.version and not kept.unchecked
+        }
+    return found
+
+
+def judge(names: dict[str, Any], found: list[Any]) -> None:
+    """Ask the books first, then backward, of every tensor of the program."""
+    books = engine().books
+    for name in NAMES:
+        root = names[name]
+        node = books.node_of(root)
+        if node is None or root.is_leaf:
+            continue
+        expected = predicted(node)
+        try:
+            root.backward(retain_graph=True)
+            told = None
+        except RuntimeError as error:
+            match = _VERSIONS.search(str(error))
+            if match is None:
+                continue  # another error: nothing of the kind is predicted
+            told = tuple(map(int, match.groups()))
+        found.append((name, expected, told))
+
+
+def judged(seed: int) -> Any:
+    """Of each root of a program: its name, the stale versions below it, and those that backward raised on, or None."""
+
+    def run() -> list[Any]:
+        names: dict[str, Any] = {"paddle": paddle, "errors": [], "found": [], "judge": judge}
+        names["names"] = names
+        shown = stage.record(program(seed, gradient=False) + "judge(names, found)\n", names, steps=2000)
+        assert shown.data["variants"][0]["truncated"] is None
+        return [(name, sorted(expected), told) for name, expected, told in names["found"]]
+
+    return in_a_child(run)
+
+
+def is_right(expected: list[Any], told: Any) -> bool:
+    """Whether backward raised on one of the versions that were expected, or on none where none was."""
+    return told in expected if told is not None else not expected
+
+
+if __name__ == "__main__":
+    count, first = (int(each) for each in (*sys.argv[1:], "0")[:2])
+    counts: Counter[str] = Counter()
+    wrong = []
+    for seed in range(first, first + count):
+        found = judged(seed)
+        if isinstance(found, str):
+            counts["crashed" if found == "crashed" else "failed"] += 1
+            wrong += [] if found == "crashed" else [seed]
+            continue
+        for _, expected, told in found:
+            counts["roots"] += 1
+            counts["raised"] += told is not None
+            counts["right"] += is_right(expected, told)
+        wrong += [] if all(is_right(expected, told) for _, expected, told in found) else [seed]
+    print(json.dumps({"paddle": paddle.__version__, "programs": count, **counts, "wrong in": wrong}, indent=1))

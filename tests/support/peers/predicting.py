@@ -1,0 +1,123 @@
+"""Whether what the recorder holds for stale is what torch's backward raises on, on random programs.
+
+    python -m tests.support.peers.predicting 2000      in an environment with torch
+
+Every line of a program may fail without ending it, and at its end backward is asked of every tensor that there is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import Counter
+from typing import Any, ClassVar
+
+import torch
+
+import memory_stage as stage
+from memory_stage.engines.protocol import Fate
+from memory_stage.engines.torch import backward
+from memory_stage.engines.torch.node_tags import Mark
+from tests.support.vocabulary.aliases.generator import program
+
+_ASK_ALL = """
+for name_, x_ in list(globals().items()):
+    if isinstance(x_, torch.Tensor) and name_ != "x_" and x_.requires_grad:
+        try:
+            x_.sum().backward(retain_graph=True)
+        except Exception:
+            pass
+"""
+
+
+def source_of(number: int) -> str:
+    """A random program, in which each line may fail."""
+    lines = [f"try:\n    {line.text}\nexcept Exception:\n    pass" for line in program(number)]
+    return "\n".join(lines) + _ASK_ALL
+
+
+class Watched(backward.Backward):
+    """Torch's backward, with what was predicted of each pass beside what came of it."""
+
+    counts: ClassVar[Counter[str]] = Counter()
+
+    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        roots = [t_outputs] if isinstance(t_outputs, torch.Tensor) else list(t_outputs)
+        with torch._C.DisableTorchFunction():
+            stale = _stale([mark for x in roots if (mark := self._nodes.of(x)) is not None])
+        del roots
+        entered: list[Mark] = []
+        tell = self._tell
+
+        def noting(kind: str, *told: Any) -> None:
+            if kind == "enter":
+                entered.append(told[0])
+            tell(kind, *told)
+
+        self._tell = noting
+        try:
+            given = super()._run(t_outputs, *args, **kwargs)
+        except RuntimeError as error:
+            if "modified by an inplace operation" in str(error):
+                self._note(True, stale, entered)
+            else:
+                self.counts["raised for another reason"] += 1
+            raise
+        finally:
+            self._tell = tell
+        self._note(False, stale, entered)
+        return given
+
+    def _note(self, raised: bool, stale: set[Mark], entered: list[Mark]) -> None:
+        passed = [mark for mark in entered if mark in stale]
+        self.counts["roots"] += 1
+        self.counts["roots right"] += raised == bool(stale)
+        if raised:
+            self.counts["raised"] += 1
+            self.counts["at the very node"] += bool(entered) and entered[-1] in stale and len(passed) == 1
+
+
+def _stale(todo: list[Mark]) -> set[Mark]:
+    """The nodes from here on of which something saved is not as it was."""
+    seen: set[Mark] = set()
+    while todo:
+        mark = todo.pop()
+        if mark in seen:
+            continue
+        seen.add(mark)
+        todo += [parent for parent in mark.parents if parent is not None]
+        todo += mark.outputs.values()
+    return {mark for mark in seen if any(entry.fate() in (Fate.LOST, Fate.MOVED) for entry in mark.entries)}
+
+
+def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
+    """The counts over some programs, and the numbers of those in which something was predicted wrongly."""
+    from memory_stage.engines.torch import session as ear
+
+    before, ear.Backward = ear.Backward, Watched  # in its place
+    total: Counter[str] = Counter()
+    wrong = []
+    try:
+        for number in range(first, last):
+            Watched.counts = Counter()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                shown = stage.record(source_of(number), {"torch": torch}, steps=10_000)
+            counts = Watched.counts
+            if shown.data["variants"][0]["truncated"]:
+                counts["recordings that ended early"] += 1
+                wrong.append(number)
+            elif counts["roots"] != counts["roots right"] or counts["raised"] != counts["at the very node"]:
+                wrong.append(number)
+            total += counts
+    finally:
+        ear.Backward = before
+    return total, wrong
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    count = int(sys.argv[1])
+    counts, wrong = run(0, count)
+    print(json.dumps({"torch": torch.__version__, "programs": count, **counts, "wrong in": wrong}, indent=1))

@@ -1,0 +1,90 @@
+"""Programs of the pages, edited and run in the reader's browser: what the tests of it share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from tests.support.site.visit import Visit
+from tools import live
+
+#: Of tests that press a button behind which Python is.
+needs_python = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
+THREE = "chapters/02_three_kinds_of_operation"
+ALIASES = "chapters/04_aliases"
+CONFUSIONS = "chapters/fifteen_confusions"
+OWN = "chapters/your_own_program"  # of PyTorch and Paddle, as recorded
+PYTHON = "pyodide"  # part of the names of the files that a click loads
+
+
+@dataclass
+class Stage:
+    """A stage of a page, as its reader uses it."""
+
+    page: Page
+    element: Locator
+
+    def edit(self, text: str | None = None) -> None:
+        self.element.locator(".live-edit").click()
+        self.editor.wait_for()
+        if text is not None:
+            self.write(text)
+
+    def write(self, text: str) -> None:
+        self.editor.click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(text)
+
+    def choose(self, what: str, which: str) -> None:
+        self.element.get_by_role("combobox", name=what, exact=True).select_option(which)
+
+    def press(self, name: str) -> None:
+        self.element.get_by_role("button", name=name, exact=True).click()
+
+    def run(self, text: str | None = None) -> None:
+        """Run, and wait for what comes of it: a stage that can be stepped again, or a reason in words."""
+        self.element.evaluate("stage => stage.removeAttribute('edited')")
+        if text is not None:
+            self.edit(text)
+        self.press("Run")
+        self.page.wait_for_function(
+            "stage => stage.hasAttribute('edited') || !stage.querySelector('.live-actions button').disabled",
+            arg=self.element.element_handle(),
+        )
+
+    @property
+    def editor(self) -> Locator:
+        return self.element.locator(".cm-content")
+
+    @property
+    def told(self) -> str:
+        return self.element.locator(".live-told").text_content() or ""
+
+    @property
+    def data(self) -> dict:
+        return self.element.evaluate("stage => stage.data")
+
+    @property
+    def shown(self) -> dict:
+        """The variant that the stage opens with."""
+        data = self.data
+        return next(each for each in data["variants"] if each["id"] == data["opens"])
+
+    @property
+    def said(self) -> list[list[str]]:
+        return [[step["say"] for step in variant["steps"]] for variant in self.data["variants"]]
+
+    @property
+    def errors(self) -> list[str]:
+        events = [e for variant in self.data["variants"] for step in variant["steps"] for e in step["events"]]
+        return [event["text"] for event in events if event["do"] == "raise"]
+
+    @property
+    def printed(self) -> str:
+        return "".join(step.get("out", "") for variant in self.data["variants"] for step in variant["steps"])
+
+
+def asked_for_python(visit: Visit) -> list[str]:
+    return [request.url for request in visit.finished if PYTHON in request.url]

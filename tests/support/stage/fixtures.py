@@ -1,0 +1,48 @@
+"""Fixtures for memory_stage and book_kit: a strict recorder, a shell with the magics, and cells of the stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from memory_stage.recorder import record
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+@pytest.fixture(autouse=True)
+def strict_recorder(monkeypatch):
+    """Let a failure of the recorder fail the test, instead of ending the recording."""
+    monkeypatch.setattr(record, "STRICT", True)
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A separate IPython shell with the magics loaded."""
+    from IPython.core.interactiveshell import InteractiveShell  # the recorder's tests run without it
+
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "book_kit")
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def cell(shell, monkeypatch, capsys):
+    """Run a cell; return the result, the last displayed object and the printed text."""
+    import minitensor as mt  # the tests with real PyTorch and Paddle run without it
+
+    shell.push({"mt": mt})
+    shown = []
+    monkeypatch.setattr("book_kit.magics.stage_magic.display", shown.append)
+
+    def run(text: str):
+        shown.clear()
+        result = shell.run_cell(text, store_history=True)
+        return result, shown[-1] if shown else None, capsys.readouterr().out
+
+    return run

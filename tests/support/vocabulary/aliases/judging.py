@@ -1,0 +1,209 @@
+"""Compares what a program does here with what PyTorch did, and names the kind of what differs.
+
+A kind is told by what happened, never by which program it is. What is of no kind is UNKNOWN: a fault.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minitensor import torch
+
+from . import running
+from .generator import Line, program
+
+FILE = Path(__file__).parents[4] / "facts" / "alias-programs.json.gz"
+#: float32, after some operations in another order.
+TOLERANCE = 1e-3
+
+SAME, REFUSED, UNKNOWN = "the same", "both refuse", "unknown"
+#: Differences on purpose.
+KINDS = {
+    "a change of metadata is no write": "PyTorch raises the version for `t_` and `unsqueeze_`; here the numbers stay",
+    "what a write reads of itself": "PyTorch refuses, or saves what it overwrites, where a write reads its own memory; "
+    "here that is read before",
+    "one of several views": "PyTorch refuses a write into a result of `chunk`, `split`, `unbind`; here it is followed",
+    "a view made under no_grad": "PyTorch refuses a write into it; here it is a detached alias",
+    "needs less": "`log_softmax` and `std` save less here, so more may be overwritten",
+    "a gradient of its own memory": "what `grad` returns may be expanded in PyTorch, and then not be written",
+    "saved, then detached": "PyTorch refuses to use what it saved of a tensor that `detach_` was called on; here the "
+    "numbers are used",
+    "expanded": "a write through a tensor whose elements share memory is refused before anything is written; PyTorch "
+    "lets some through",
+    "all or nothing": "a backward that raises has added nothing here; PyTorch has added to some leaves",
+    "another reason": "both refuse the same line, which has more than one fault, and tell another of them",
+    "a leaf that is none": "PyTorch refuses a write into a view as into a leaf, after the view's base came to want a "
+    "gradient; it calls the view no leaf itself",
+}
+#: Faults that are known; each program of them is to become the same.
+NOT_YET = {
+    "one row of an expanded tensor": "a write into it is refused, though no two of its elements share memory",
+}
+#: What an accepted spelling stands for.
+OF_RULE = {
+    "only metadata": "a change of metadata is no write",
+    "reads what it writes": "what a write reads of itself",
+    "several views": "one of several views",
+    "a view made under no_grad": "a view made under no_grad",
+    "needs less": "needs less",
+    "a gradient that is expanded": "a gradient of its own memory",
+    "detach_": "saved, then detached",
+}
+#: What an error of PyTorch tells of it.
+OF_ERROR = {
+    "several views": "one of several views",
+    "view made under no_grad": "a view made under no_grad",
+    "overlap": "what a write reads of itself",
+    "saved and detached": "saved, then detached",
+    "expanded": "a gradient of its own memory",
+}
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdicts on one program: SAME, REFUSED, UNKNOWN, or the names of kinds; and what differs where none fits."""
+
+    verdicts: tuple[str, ...]
+    lines: list[Line] = field(repr=False)
+    left: list[tuple[str, Any, Any]] = field(default_factory=list)
+
+
+def record() -> dict[str, Any]:
+    """PyTorch's side: how it was recorded, and an answer for each program."""
+    return json.loads(gzip.decompress(FILE.read_bytes()))
+
+
+def here(lines: list[str]) -> Result:
+    try:
+        return running.run(torch, lines)
+    finally:
+        torch.set_grad_enabled(True)
+
+
+def judge(number: int, recorded: dict[str, Result]) -> Judged:
+    """Run the program here and say how it compares with PyTorch."""
+    lines = program(number)
+    seen = here([line.text for line in lines])
+    written = recorded["as written"]
+    found = differences(written, seen)
+    if not found:
+        return Judged((REFUSED if "error" in seen else SAME,), lines)
+    kinds: list[str] = []
+    if "as accepted" in recorded:
+        other = differences(recorded["as accepted"], seen)
+        if not unexplained(lines, recorded["as accepted"], seen, other)[1] or len(other) < len(found):
+            kinds = rules_met(lines, written, seen)
+            found, written = other, recorded["as accepted"]
+    more, left = unexplained(lines, written, seen, found)
+    if left:
+        return Judged((UNKNOWN,), lines, left)
+    return Judged((*kinds, *more), lines)
+
+
+def rules_met(lines: list[Line], written: Result, seen: Result) -> list[str]:
+    """The rule by which PyTorch refused; where its error does not tell it, those of all lines that ran here."""
+    refused = written.get("error", [0, "", ""])[2]
+    if refused in OF_ERROR:
+        return [OF_ERROR[refused]]
+    ran = lines if "error" not in seen else lines[: seen["error"][0] + 1]
+    rules = {OF_RULE[line.rule] for line in ran if line.accepted}
+    only_seen = {"a view made under no_grad", "one of several views"}  # these refuse in words of their own
+    return sorted(rules - only_seen) or sorted(rules)
+
+
+def differences(recorded: Result, seen: Result) -> list[tuple[str, Any, Any]]:
+    """What differs: the error, and of each name what is seen of it."""
+    found = []
+    if recorded.get("error") != seen.get("error"):
+        found.append(("error", recorded.get("error"), seen.get("error")))
+    for part in ("names", "gradients", "kept"):
+        for name in sorted({*recorded[part], *seen[part]}):
+            pair = recorded[part].get(name, "absent"), seen[part].get(name, "absent")
+            if not same(*pair) and not refuses_to_look(pair[0]):
+                found.append((f"{part} {name}", *pair))
+    return found
+
+
+def refuses_to_look(recorded: Any) -> bool:
+    """PyTorch refuses even to say whether one of several views is a leaf, after one of them was written."""
+    return isinstance(recorded, list) and recorded == ["several views"]
+
+
+def same(recorded: Any, seen: Any) -> bool:
+    if isinstance(recorded, list) and isinstance(seen, list):
+        return len(recorded) == len(seen) and all(map(same, recorded, seen))
+    if isinstance(recorded, float) and isinstance(seen, float):
+        if math.isnan(recorded) or math.isnan(seen) or math.isinf(recorded) or math.isinf(seen):
+            return str(recorded) == str(seen)
+        return abs(recorded - seen) <= TOLERANCE * max(abs(recorded), abs(seen), 1.0)
+    return type(recorded) is type(seen) and recorded == seen
+
+
+def unexplained(
+    lines: list[Line], recorded: Result, seen: Result, found: list[tuple[str, Any, Any]]
+) -> tuple[list[str], list[tuple[str, Any, Any]]]:
+    """The kinds that differences belong to by what happened, and the differences that belong to none."""
+    wanted, got = recorded.get("error"), seen.get("error")
+    if got and got[2] == "expanded" and wanted != got:
+        # PyTorch went on from here: all that follows may differ.
+        return ["expanded" if writes_what_is_expanded(lines, got[0]) else "one row of an expanded tensor"], []
+    kinds, left = [], []
+    for what, theirs, ours in found:
+        kind = kind_of(what, theirs, ours, lines, recorded, seen)
+        (left.append((what, theirs, ours)) if kind is None else kinds.append(kind))
+    if "a leaf that is none" in kinds or "needs less" in kinds:
+        left = []  # all that follows differs
+    return sorted(set(kinds)), left
+
+
+def kind_of(what: str, theirs: Any, ours: Any, lines: list[Line], recorded: Result, seen: Result) -> str | None:
+    part, _, _name = what.partition(" ")
+    wanted, got = recorded.get("error"), seen.get("error")
+    if part == "error":
+        if theirs and ours and theirs[:2] == ours[:2] and {theirs[2], ours[2]} in REASONS:
+            return "another reason"
+        if theirs and theirs[2] == "leaf" and calls_no_leaf(lines[theirs[0]].text, recorded):
+            return "a leaf that is none"
+        if theirs and theirs[2] == "stale" and (ours is None or ours[0] > theirs[0]) and writes_a_std(lines):
+            return "needs less"
+        return None
+    if part == "gradients" and wanted and wanted == got and "backward" in lines[wanted[0]].text and theirs != "absent":
+        return "all or nothing"
+    return None
+
+
+REASONS = ({"stale", "freed"}, {"several views", "view of a leaf"}, {"several views", "expanded"})
+
+
+def writes_a_std(lines: list[Line]) -> bool:
+    """Whether a result of ``std`` is written: PyTorch saves it, and here backward needs it no longer."""
+    results = {match[1] for line in lines if (match := re.match(r"(\w+) = \w+\.std\(\)", line.text))}
+    return any(target(line.text) in results for line in lines if re.search(r"_\(| [-+*/]= |\] = ", line.text))
+
+
+def target(line: str) -> str:
+    """The name that a line writes into."""
+    match = re.match(r"(?:with torch\.no_grad\(\): )?(\w+)", line)
+    assert match
+    return match[1]
+
+
+def calls_no_leaf(line: str, recorded: Result) -> bool:
+    """PyTorch itself says of the tensor that the line writes: it wants a gradient and is no leaf."""
+    return recorded["names"].get(target(line), [None] * 4)[3] == "wants"
+
+
+def writes_what_is_expanded(lines: list[Line], number: int) -> bool:
+    """The tensor that line `number` writes has elements that share memory."""
+    space: dict[str, Any] = {"torch": torch}
+    for line in lines[:number]:
+        exec(line.text, space)
+    written = space[target(lines[number].text)]
+    return any(stride == 0 and size > 1 for stride, size in zip(written.stride(), written.shape, strict=True))

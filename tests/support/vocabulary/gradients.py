@@ -1,0 +1,236 @@
+"""Runs the programs of facts/gradients.json here and compares what becomes of `.grad`.
+
+A look of the record holds the gradient, whether it wants a gradient itself, and of the gradient that the program kept
+before: its numbers, and whether it is the same object at the same address. Versions are compared in PyTorch's
+vocabulary, from where the gradient was first seen: where its count begins tells only whether PyTorch made a copy.
+
+What differs on purpose is of a named kind: what all of its differences are like, and why. A question of a kind that
+differs in any other way is wrong.
+
+python -m tests.support.vocabulary.gradients        shows what differs
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import minitensor
+from minitensor import torch
+from tests.support.vocabulary.programs.running import FACTS, facts_module
+
+asked = facts_module("gradients")
+RECORDS: dict[str, dict[str, Any]] = {
+    version: record["answers"]
+    for version, record in json.loads((FACTS / "gradients.json").read_text(encoding="utf-8")).items()
+}
+#: A program that does what one of the versions does is right.
+VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
+Steps = list[dict[str, Any]]
+
+#: What is not compared in Paddle's vocabulary, and why.
+OF_PADDLE = {
+    "version": "every write counts; Paddle adds to a gradient without counting",
+    "kept version": "the same",
+    "same object": "Paddle makes a new object at every look at `x.grad`",
+    "x.grad is x.grad": "the same",
+    "one object": "the same",
+    "wants gradient": "a gradient wants none itself here; in Paddle that of a leaf does, though nothing was recorded",
+    "strides": "Paddle 2.6.2 has none to look at",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Questions that are answered otherwise on purpose.
+
+    Attributes:
+        why: in one line.
+        like: what every one of their differences matches, whole.
+        questions: vocabulary and question.
+    """
+
+    why: str
+    like: str
+    questions: tuple[str, ...]
+
+
+_LEAF = r"error: (OSError: \(External\) )?ValueError: .*Leaf (Var|Tensor) \(\) that doesn't stop gradient .*, here none"
+_WANTING = r"noted: \w+ '(?P<a>.*)stop_gradient=False(?P<b>.*)', here '(?P=a)stop_gradient=True(?P=b)'"
+DELIBERATE = {
+    "a gradient wants no gradient itself": Kind(
+        "nothing was recorded of it, so it says `stop_gradient=True`, may be written, and is nothing to differentiate; "
+        "Paddle says False of that of a leaf and refuses to write it",
+        rf"{_LEAF}|{_WANTING}|error: none, here RuntimeError|noted: stop_gradient False, here True",
+        (
+            *("paddle: x.grad.zero_()", "paddle: x.grad.fill_(0)", "paddle: the kept gradient written in place"),
+            *("paddle: one element of the gradient assigned", "paddle: a step with momentum, the gradient written"),
+            *("paddle: an expanded gradient, then one element written", "paddle: one gradient for two leaves"),
+            *("paddle: a retained gradient written in place", "paddle: printed after backward"),
+            *("paddle: printed after a second backward", "paddle: printed after a product"),
+            *("paddle: printed after a sum alone", "paddle: printed after two uses"),
+            *("paddle: printed after it was emptied", "paddle: printed, retained", "paddle: printed, of a hook"),
+            *("paddle: printed, of a linear layer", "paddle: stop_gradient of x.grad"),
+        ),
+    ),
+    "a hook is given a copy": Kind(
+        "the gradient on its way may go to several tensors, and what is added to it later is not what the hook saw: a "
+        "hook answers with another one, as both documentations ask; in PyTorch's vocabulary what it writes into its "
+        "copy goes on",
+        r"(first|next|first backward|next backward): (grad|kept|same memory) .*|noted: seen .*"
+        rf"|{_LEAF}",
+        (
+            "paddle: a hook that writes what it is given",
+            "paddle: a hook that keeps what it is given",
+            "paddle: a hook that returns the same tensor each time",
+        ),
+    ),
+    "no circle of a leaf and its gradient": Kind(
+        "`backward(create_graph=True)` would keep both in memory for good, of which PyTorch warns: refused, with "
+        "`torch.autograd.grad` as the way out",
+        r"error: none, here NotImplementedError",
+        (
+            *("torch: create_graph twice", "torch: create_graph, then plain", "torch: plain, then create_graph"),
+            *("torch: plain with create_graph of a linear program", "torch: a retained gradient with create_graph"),
+            "torch: printed after create_graph",
+        ),
+    ),
+    "`x.grad = None` empties": Kind(
+        "as in PyTorch; Paddle refuses None",
+        r"error: ValueError: .*argument \(position 1\) must be Tensor, but got NoneType.*, here none",
+        ("paddle: a gradient kept, then x.grad = None, then written", "paddle: a history of gradients"),
+    ),
+    "right or refused": Kind(
+        "what a product saved is added to: backward raises; Paddle does not count that write and goes on with a wrong "
+        "gradient",
+        r"error: none, here RuntimeError",
+        ("paddle: a gradient saved by a product, then added to",),
+    ),
+    "`set_to_zero` is heard as a keyword, too": Kind(
+        "Paddle hears it by position only and fills with zeros",
+        r"emptied: grad \[0.0, 0.0\], here None|\w+( \w+)?: (kept|same memory) .*",
+        ("paddle: x.clear_gradient, none",),
+    ),
+    "no `.data` under Paddle's names": Kind(
+        "it is an alias whose writes no history knows: `detach()` says so by its name",
+        r"error: (ValueError.*|none), here AttributeError",
+        ("paddle: x.grad.data.zero_()",),
+    ),
+    "a gradient is like its tensor": Kind(
+        "of its shape and dtype; another one is refused with the type of error that an argument of that kind has",
+        r"error: .*, here (ValueError|TypeError)|error: none, here ValueError",
+        (
+            "paddle: a gradient of another shape assigned",
+            "paddle: a gradient of another dtype assigned",
+            "paddle: a number assigned",
+        ),
+    ),
+    "a gradient lies row by row": Kind(
+        "whatever the strides of its tensor, as in Paddle; PyTorch lays it out as its tensor",
+        r"(first|next): strides \[1, 3\], here \[2, 1\]",
+        ("torch: a leaf that is a transposed tensor",),
+    ),
+    "`del x.grad`": Kind("in Paddle the process dies", r".*", ("paddle: del x.grad",)),
+    "whose memory a gradient takes over": Kind(
+        "memory that nobody else has is taken over or copied",
+        r"noted: where it arrived .*",
+        ("torch: an arriving gradient that nobody keeps",),
+    ),
+}
+ON_PURPOSE = {question: name for name, kind in DELIBERATE.items() for question in kind.questions}
+
+
+def questions() -> list[str]:
+    """ "torch: repeated backward" and the like."""
+    return [f"{library}: {question}" for library, versions in VERSIONS.items() for question in RECORDS[versions[0]]]
+
+
+def unlike(question: str) -> list[str]:
+    """What differs in another way than the kind of the question says."""
+    kind = DELIBERATE.get(ON_PURPOSE.get(question, ""))
+    return [text for text in differences(question) if kind is None or not re.fullmatch(kind.like, text, re.DOTALL)]
+
+
+def ran(library: str, program: str) -> tuple[Steps, str]:
+    """The steps of a program that is run here, and the type of its error."""
+    names: dict[str, Any] = {library: {"torch": torch, "paddle": minitensor}[library]}
+    look, note, steps = asked.looks(names)
+    names |= {"look": look, "note": note}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(program, names)
+        except Exception as error:
+            return steps, type(error).__name__
+    return steps, "none"
+
+
+def differences(question: str) -> list[str]:
+    """What differs from the version that differs least; nothing where all is the same."""
+    library, _, name = question.partition(": ")
+    steps, error = ran(library, RECORDS[VERSIONS[library][0]][name]["program"])
+    found = []
+    for version in VERSIONS[library]:
+        recorded = RECORDS[version][name]
+        wanted = recorded.get("error", "none").partition(":")[0]
+        less = [] if wanted == error else [f"error: {recorded.get('error', 'none')}, here {error}"]
+        pairs = zip(comparable(library, recorded.get("steps", [])), comparable(library, steps), strict=False)
+        less += [text for pair in pairs for text in apart(*pair)]
+        if len(recorded.get("steps", [])) != len(steps) and not less:
+            less.append(f"{len(recorded['steps'])} steps, here {len(steps)}")
+        found.append(less)
+    return min(found, key=len)
+
+
+def comparable(library: str, steps: Steps) -> Steps:
+    """The steps, with versions counted from the first look at a gradient, and without what OF_PADDLE names."""
+    rows = [dict(step) for step in steps]
+    first: dict[str, int] = {}
+    for row in rows:
+        if library == "paddle":
+            for name in OF_PADDLE:
+                row.pop(name, None)
+            continue
+        if not row.get("same memory", True):
+            first.pop("version", None)
+        for name in ("version", "kept version"):
+            if name in row:
+                row[name] -= first.setdefault(name, row[name])
+    return rows
+
+
+def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """The parts of a look that differ. Paddle may leave a gradient that somebody holds without memory: not followed."""
+    return [
+        f"{recorded.get('after', 'noted')}: {part} {recorded.get(part)!r}, here {here.get(part)!r}"
+        for part in {**recorded, **here}
+        if recorded.get(part) != "no memory" and not same(recorded.get(part), here.get(part))
+    ]
+
+
+def same(recorded: Any, here: Any) -> bool:
+    """Equal; floats to six figures."""
+    if isinstance(recorded, (list, tuple)) and isinstance(here, (list, tuple)):
+        return len(recorded) == len(here) and all(map(same, recorded, here))
+    if isinstance(recorded, float) and isinstance(here, float):
+        return math.isclose(recorded, here, rel_tol=1e-6, abs_tol=1e-6)
+    return type(recorded) is type(here) and recorded == here
+
+
+def main() -> int:
+    """The number of questions that are answered otherwise here, and not as a kind of differences says."""
+    found = {question: unlike(question) for question in questions()}
+    wrong = {question: less for question, less in found.items() if less}
+    for question, less in wrong.items():
+        print(question, *less, sep="\n    ")
+    print(f"{len(found) - len(wrong) - len(ON_PURPOSE)} the same, {len(wrong)} otherwise, {len(ON_PURPOSE)} on purpose")
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 100))

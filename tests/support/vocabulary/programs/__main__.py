@@ -1,0 +1,41 @@
+"""Runs the learners' programs here, compares with the record, and prints what differs.
+
+python -m tests.support.vocabulary.programs                      both folders
+python -m tests.support.vocabulary.programs torch kept_gradients  some programs; with what each printed
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.support.vocabulary.programs import differences, judging, running
+
+
+def main(arguments: list[str]) -> int:
+    """The number of programs that differ otherwise than the tables say."""
+    vocabularies = [name for name in ("torch", "paddle") if name in arguments] or ["torch", "paddle"]
+    chosen = [name for name in arguments if name not in ("torch", "paddle")]
+    unexpected = 0
+    for vocabulary in vocabularies:
+        counts = dict.fromkeys(("the same", "of a kind", "on purpose", "not yet", "unexpected"), 0)
+        for name, program in running.programs(vocabulary).items():
+            if chosen and name not in chosen:
+                continue
+            judged = judging.judge(vocabulary, name, program)
+            verdict = judged.verdict
+            counts[verdict] += 1
+            unexpected += verdict == "unexpected"
+            if verdict == "the same" and not chosen:
+                continue
+            print(f"{vocabulary}/{name}.py: {verdict}, beside {judged.version}. {judged.reason}".rstrip())
+            for what, text in judged.found.items():
+                print(f"    {what}: {text}")
+            if chosen:
+                print("    -- printed here:\n" + judged.here.get("out", "") + judged.here.get("error", ""))
+        print(f"{vocabulary}: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + "\n")
+    print("Kinds: " + "; ".join(f"{name} ({reason})" for name, reason, _ in differences.KINDS))
+    return unexpected
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(sys.argv[1:]), 100))

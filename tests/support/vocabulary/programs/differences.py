@@ -1,0 +1,134 @@
+"""What differs on purpose, by kinds and by programs, each with its reason; and what the engine does not have yet.
+
+A difference of a kind is recognised by what it is, in any program. The programs of DELIBERATE differ as a whole, for
+the reason beside them. Those of NOT_YET are faults: `test_learners_programs.py` expects each to fail, strictly, so that
+who mends one takes it out of the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.vocabulary.programs import comparing
+
+Answer = dict[str, Any]
+
+
+def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """The answer with the framework's name in the place of this package's."""
+    answer = dict(answer)
+    for part in ("out", "error"):
+        if part in answer:
+            text = answer[part].replace("minitensor.torch", "torch").replace("minitensor", vocabulary)
+            answer[part] = text
+    if "cannot import name" in answer.get("error", ""):
+        answer["error"] = re.sub(r" \(\S+\)$", "", answer["error"])
+    return answer
+
+
+def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """The answer of a program that is about gradients, without what a tensor says of wanting one itself."""
+    if vocabulary != "paddle" or not re.search(r"grad\b|hook|backward", program):
+        return answer
+    return {**answer, "out": re.sub(r"stop_gradient=(True|False)", "stop_gradient=...", answer.get("out", ""))}
+
+
+def without_what_errors_add(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """The answer without lines that stand after the first of an error's text, where a program prints it whole."""
+    if "print(error)" not in program:
+        return answer
+    return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}
+
+
+def without_the_flag_of_positions(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """The answer without what whole numbers say of wanting a gradient."""
+    if vocabulary != "paddle":
+        return answer
+    flag = r"(dtype=int(?:32|64), place=\S+, stop_gradient=)\w+"
+    return {**answer, "out": re.sub(flag, r"\1...", answer.get("out", ""))}
+
+
+#: The name of a kind, its reason, and what makes two answers comparable that differ in nothing else.
+KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
+    (
+        "names itself",
+        "a dtype and a module say whose they are: minitensor.float32 where Paddle says paddle.float32",
+        named_here,
+    ),
+    (
+        "an error says more",
+        "an error begins in the framework's words and goes on: what was given, what would be right. Compared are the "
+        "lines that are no sentence of their own",
+        without_what_errors_add,
+    ),
+    (
+        "a gradient wants none",
+        "what backward() leaves in x.grad, and what it hands to a hook, wants no gradient itself. In Paddle it prints "
+        "stop_gradient=False although nothing was recorded for it: then `x.grad.zero_()` is refused, and "
+        "`x -= lr * x.grad` ties every step to the one before",
+        without_the_flag_of_gradients,
+    ),
+    (
+        "positions want no gradient",
+        "where elements are is told in whole numbers, which want no gradient; those of Paddle's sort, argsort and topk "
+        "say stop_gradient=False",
+        without_the_flag_of_positions,
+    ),
+]
+
+#: Paddle's texts name C++ files and conditions; the leaf's and the stale tensor's words are held elsewhere, in
+#: test_paddle_programs.py. PyTorch's words are kept, so a difference in them is none of purpose.
+OWN_WORDS = "an error of Paddle's type is told in words of its own: what was given and what would be right"
+
+
+def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> tuple[dict[str, str], list[str]]:
+    """What differs and is of no kind; and the names of the kinds that were met."""
+    found, met = comparing.differences(recorded, here), []
+    for name, _, alike in KINDS:
+        if not found:
+            break
+        wanted, seen = alike(vocabulary, program, recorded), alike(vocabulary, program, here)
+        less = comparing.differences(wanted, seen)
+        if len(less) < len(found):
+            met.append(name)
+            recorded, here, found = wanted, seen, less
+    if vocabulary == "paddle" and "words" in found:
+        met.append("own words")
+        del found["words"]
+    return found, met
+
+
+#: Programs that do another thing here on purpose, and why.
+DELIBERATE: dict[str, dict[str, str]] = {
+    "torch": {
+        "batch_norm_layer": "a sum that is 0 but for rounding: PyTorch prints -6e-08",
+        "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
+        "dtypes": "`half()` is refused: a tensor holds float32, float64, int32, int64 or bool, and one line says so",
+        "half_precision": "float16, bfloat16 and uint8 are refused: one line says which dtypes a tensor holds",
+        "device_agnostic": "where no CUDA device is, a simulated one answers, so `cuda.is_available()` is true",
+        "log_softmax_overwritten": "log_softmax saves no output here, so the write on it loses nothing",
+        "overlapping_write": "what a write reads of its own memory is read before, so overlaps are right",
+        "several_outputs": "a write into one of several views is followed, where PyTorch refuses",
+        "std_input_overwritten": "std keeps what its gradient needs in the forward, so its input may be written",
+        "times_itself_in_place": "`y *= y` copies what its own gradient needs",
+    },
+    "paddle": {
+        "batch_norm_layer": "Paddle warns at each training call of what it has done since 2.0",
+        "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
+        "dtypes": "int64 with float32 gives float32; Paddle 2.6.2 gives int64 by the left one, 3.3.1 refuses",
+        "backward_twice": "RuntimeError: SystemError is Python's word for a broken interpreter",
+        "gradient_not_wanted": "backward of what nothing was recorded for is told; Paddle does nothing in silence",
+        "losses": "mse_loss of [3, 1] and [3] is refused; Paddle broadcasts them to nine differences in silence",
+        "one_number_and_none": "the sum of nothing is 0, as in 3.3.1; a shape prints as a list, as in 2.6.2",
+        "optimizer_step_between": "a step counts as a write; Paddle's second backward uses the new weights in silence",
+        "shapes_in_place": "flatten_ of a transposed tensor would need another storage, which is never taken in place",
+    },
+}
+
+#: Programs that differ because something is missing or wrong, and what.
+NOT_YET: dict[str, dict[str, str]] = {
+    "torch": {},
+    "paddle": {},
+}

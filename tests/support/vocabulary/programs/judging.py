@@ -1,0 +1,46 @@
+"""What to say of one program: the same, of a kind, on purpose, not yet, or unexpected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tests.support.vocabulary.programs import differences, running
+
+#: Which versions of a framework count. A program that does what one of them does is right.
+VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A program's verdict, beside the version that it differs least from."""
+
+    verdict: str
+    reason: str
+    version: str
+    found: dict[str, str]
+    here: dict[str, Any]
+
+
+@cache
+def _records() -> dict[str, dict[str, dict[str, Any]]]:
+    return running.records()
+
+
+def judge(vocabulary: str, name: str, program: str) -> Judged:
+    """Run the program and compare it with each version's record."""
+    here = running.ran(vocabulary, program)
+    beside = {
+        version: differences.remaining(vocabulary, program, _records()[version][name], here)
+        for version in VERSIONS[vocabulary]
+    }
+    version = min(beside, key=lambda one: (len(beside[one][0]), len(beside[one][1])))
+    found, kinds = beside[version]
+    if not found:
+        verdict = "of a kind" if kinds else "the same"
+        return Judged(verdict, ", ".join(kinds), version, found, here)
+    for verdict, table in (("on purpose", differences.DELIBERATE), ("not yet", differences.NOT_YET)):
+        if name in table[vocabulary]:
+            return Judged(verdict, table[vocabulary][name], version, found, here)
+    return Judged("unexpected", "", version, found, here)

@@ -1,0 +1,90 @@
+"""Runs a learner's program with only its imports changed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy
+
+import minitensor
+from minitensor import torch
+
+FACTS = Path(__file__).parents[4] / "facts"
+
+#: What takes the place of an import of the framework.
+IMPORTS = {
+    "torch": [
+        (re.compile(r"^(\s*)import torch$", re.M), r"\1from minitensor import torch"),
+        (re.compile(r"^(\s*)import torch\.(\S+) as ", re.M), r"\1import minitensor.torch.\2 as "),
+        (re.compile(r"^(\s*)from torch\b", re.M), r"\1from minitensor.torch"),
+    ],
+    "paddle": [
+        (re.compile(r"^(\s*)import paddle$", re.M), r"\1import minitensor as paddle"),
+        (re.compile(r"^(\s*)import paddle\.(\S+) as ", re.M), r"\1import minitensor.\2 as "),
+        (re.compile(r"^(\s*)from paddle\b", re.M), r"\1from minitensor"),
+    ],
+}
+
+
+def facts_module(name: str) -> ModuleType:
+    """A script of facts/: what recorded the programs also runs them here."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, FACTS / f"{name}.py")
+        assert spec and spec.loader
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+recording = facts_module("recording")
+programs_recorder = facts_module("programs")
+facts_module("digits")  # programs import it
+
+
+def programs(vocabulary: str) -> dict[str, str]:
+    """The texts of all programs of "torch" or "paddle", by their names."""
+    return {
+        file.stem: file.read_text(encoding="utf-8") for file in sorted((FACTS / "programs" / vocabulary).glob("*.py"))
+    }
+
+
+def records() -> dict[str, dict[str, dict[str, Any]]]:
+    """Of each framework and version ("torch 2.13.0"), what it did with each program."""
+    told = json.loads((FACTS / "programs.json").read_text(encoding="utf-8"))
+    return {version: record["answers"] for version, record in told.items()}
+
+
+def with_changed_imports(vocabulary: str, program: str) -> str:
+    """The program, importing the framework's names from here. Nothing else is changed; no line moves."""
+    for pattern, instead in IMPORTS[vocabulary]:
+        program = pattern.sub(instead, program)
+    return program
+
+
+def ran(vocabulary: str, program: str) -> dict[str, Any]:
+    """What the program does here, in the form of the record: `out`, `error`, `line` and `warnings`."""
+    as_at_the_start()
+    try:
+        return recording.printed(with_changed_imports(vocabulary, program), {})
+    finally:
+        as_at_the_start()
+
+
+def as_at_the_start() -> None:
+    """Every program begins with the same modes and random numbers, as if in a process of its own."""
+    minitensor.set_inplace_policy("2.6")
+    minitensor.set_device("cpu")
+    torch.set_grad_enabled(True)
+    torch.set_printoptions(profile="default")
+    torch.autograd.set_detect_anomaly(False)
+    minitensor.seed(0)
+    torch.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)
