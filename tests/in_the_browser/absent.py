@@ -1,8 +1,9 @@
-"""What Python in a page does not have, by what it says when it is asked for."""
+"""Tests that cannot pass under Python in a page: errors that say so, and tests that are not run, with the reasons."""
 
 from __future__ import annotations
 
-#: A test that ends with this error asked for what no page has. It is counted as left out, with the reason.
+#: Parts of an error, and the reason. A test that fails with this error needs something that a page does not have, so it
+#: counts as left out.
 ABSENT = {
     "emscripten does not support processes": "starts a process",
     "can't start new thread": "starts a thread",
@@ -15,27 +16,66 @@ ABSENT = {
     "the digits come with scikit-learn": "needs scikit-learn's digits",
 }
 
-INT32 = "what numpy makes of Python's integers is int32, also for a program that calls numpy itself"
-PYTHON_313 = "does not hold under Python 3.13 outside of a browser, either"
+INT32 = "numpy converts Python's integers to int32, also in a program that calls numpy itself"
+PYTHON_313 = "fails under Python 3.13 outside of a browser, too"
+THREADS = "needs threads"
+ADDRESSES = "numpy has no such shape with addresses of 32 bits"
+SMALL_STACK = "Python's compiler overflows that stack and ends, and the page says so"
 
-#: Tests that cannot hold there, by a part of their id, and why. They are not run: one of them would end Python.
+#: Tests that are not run in a page, because they fail there or end Python: the file, how the test's id begins after the
+#: file, and the reason.
 NOT_THERE = {
-    "test_files_and_other_memory_are_shared_through_their_arrays": "a mapped file is written only when it is flushed",
-    "test_what_has_no_plain_form_is_named_with_its_place": "CPython cannot free 100,000 nested lists on that stack",
-    "test_sentences_all.py::test_every_text_has_a_program": PYTHON_313,
-    "test_sentences_all.py::test_the_sentences_on_these_programs_are_true": PYTHON_313,
-    "test_sentences_all.py::test_most_of_the_sentences_would_be_false": PYTHON_313,
-    "test_arrays_of_many_dimensions_print[0 and 7s": "numpy has no such shape with addresses of 32 bits",
-    "test_a_view_larger_than_any_memory_takes_none": "numpy has no such shape with addresses of 32 bits",
-    "[torch: missing names]": "the system's number of an error differs",
-    "still_differs[torch: calls: F.cross_entropy": "WebAssembly tells numpy of no 0 / 0",
-    "[torch-clipping_in_a_loop]": "an OrderedDict prints otherwise from Python 3.12 on",
-    "[torch-beginner_1_tensors]": INT32,
-    "test_a_program_prints_what_pytorch_prints[each: values and errors]": INT32,
-    "test_a_layer_computes_what_pytorch_recorded[nll]": INT32,
-    "test_a_layer_computes_what_pytorch_recorded[cross entropy]": INT32,
-    "[another thread": "needs threads",
-    "test_endless_recursion_is_the_programs_own_error": "pytest leaves too little of that stack; tests/site asks it",
-    "[too many ": "Python's compiler runs out of that stack and ends, and the page says so",
-    "test_cannot_is_one_word": "about files of the checkout",
+    "tests/book_kit/test_in_page.py": {
+        "test_every_request_is_answered_with_a_recording[too many ": SMALL_STACK,
+        "test_a_text_that_is_no_program_is_not_explained_and_the_answer_says_where[too many ": SMALL_STACK,
+    },
+    "tests/memory_stage/recorder/test_record.py": {
+        "test_endless_recursion_is_the_programs_own_error": "pytest uses too much of that stack; tests/site tests it",
+    },
+    "tests/memory_stage/sentences/test_sentences_all.py": {
+        "test_every_text_has_a_program": PYTHON_313,
+        "test_the_sentences_on_these_programs_are_true": PYTHON_313,
+        "test_most_of_the_sentences_would_be_false": PYTHON_313,
+    },
+    "tests/memory_stage/sentences/test_sentences_hold.py": {
+        "test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program[another thread": THREADS,
+    },
+    "tests/minitensor/engine/test_hostile_data.py": {
+        "test_a_view_larger_than_any_memory_takes_none": ADDRESSES,
+    },
+    "tests/minitensor/engine/test_printing.py": {
+        "test_arrays_of_many_dimensions_print[0 and 7s": ADDRESSES,
+    },
+    "tests/minitensor/engine/test_sharing.py": {
+        "test_files_and_other_memory_are_shared_through_their_arrays": "a mapped file is only written by a flush",
+    },
+    "tests/minitensor/vocabulary/test_docstrings.py": {
+        "test_cannot_is_one_word": "reads files of the checkout",
+    },
+    "tests/minitensor/vocabulary/test_learners.py": {
+        "test_questions_are_answered_as_in_the_framework[torch: missing names]": "the number of a system error differs",
+        "test_what_differs_on_purpose_still_differs[torch: calls: F.cross_entropy": "WebAssembly reports no 0 / 0",
+    },
+    "tests/minitensor/vocabulary/test_learners_programs.py": {
+        "test_a_program_does_what_it_does_in_the_framework[torch-clipping_in_a_loop]": (
+            "an OrderedDict prints differently from Python 3.12 on"
+        ),
+        "test_a_program_does_what_it_does_in_the_framework[torch-beginner_1_tensors]": INT32,
+    },
+    "tests/minitensor/vocabulary/test_recorded_layers.py": {
+        "test_a_layer_computes_what_pytorch_recorded[nll]": INT32,
+        "test_a_layer_computes_what_pytorch_recorded[cross entropy]": INT32,
+    },
+    "tests/minitensor/vocabulary/test_saving_and_loading.py": {
+        "test_what_has_no_plain_form_is_named_with_its_place": "CPython cannot free 100,000 nested lists on that stack",
+    },
+    "tests/minitensor/vocabulary/test_torch_record.py": {
+        "test_a_program_prints_what_pytorch_prints[each: values and errors]": INT32,
+    },
 }
+
+
+def reason_against(test: str) -> str | None:
+    """Return the reason why a test, given by its id, is not run in a page; None if it is run."""
+    file, _, name = test.partition("::")
+    return next((reason for begin, reason in NOT_THERE.get(file, {}).items() if name.startswith(begin)), None)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import minitensor
-from tests.in_the_browser.absent import ABSENT, NOT_THERE
+from tests.in_the_browser.absent import ABSENT, reason_against
 
 #: Without what asks for threads, for processes or for files of a cache.
 OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
@@ -43,8 +43,7 @@ class Listener:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         here = []
         for item in items:
-            reason = next((NOT_THERE[part] for part in NOT_THERE if part in item.nodeid), None)
-            if reason:
+            if reason := reason_against(item.nodeid):
                 self.leave_out(reason)
             else:
                 here.append(item)

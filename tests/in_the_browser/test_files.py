@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 from tests.in_the_browser.__main__ import RECORD, counts
+from tests.in_the_browser.absent import NOT_THERE
 from tests.in_the_browser.files import LEFT_OUT, runs
 from tools.build import ROOT
 
@@ -13,6 +16,14 @@ def test_the_omitted_tests_exist_and_most_tests_run():
     assert [path for path in LEFT_OUT if not (ROOT / path).exists()] == []
     assert not set(LEFT_OUT) & set(runs())
     assert len(runs()) > 3 * len(LEFT_OUT)
+
+
+def test_every_test_that_is_not_run_exists():
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *NOT_THERE]
+    collected = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    named = [f"{file}::{begin}" for file, tests in NOT_THERE.items() for begin in tests]
+    assert set(NOT_THERE) <= set(runs())
+    assert [begin for begin in named if not any(test.startswith(begin) for test in collected)] == []
 
 
 def test_no_recorded_test_failed_and_no_recorded_program_was_wrong():
