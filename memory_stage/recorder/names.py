@@ -19,7 +19,7 @@ from memory_stage.model import changes
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder.reachable_tensors import local_variables, reached
-from memory_stage.recorder.running import chain
+from memory_stage.recorder.stack import Stack
 
 
 class Names:
@@ -67,7 +67,7 @@ class Names:
 
     def scan(
         self,
-        stack: list[Any],
+        stack: Stack,
         frame: FrameType | None = None,
         running: Callable[[], dict[int, str]] | None = None,
         only_locals: bool = False,
@@ -91,9 +91,9 @@ class Names:
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
                     self._look_at(found, name)
             self._global = dict(found)
-        if frame is not None and len(stack) > 1:
-            stack[-1].names = self._locals_of(frame)
-        for activation in chain(stack[-1], "named_below"):
+        if frame is not None and len(stack.activations) > 1:
+            stack.top.names = self._locals_of(frame)
+        for activation in stack.named():
             for name, entry in activation.names.items():
                 if not entry.freed and name not in self.ignore:
                     found[f"{name} in {activation.place}"] = entry, "name"

@@ -81,11 +81,13 @@ def run(
     tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
     engine = engine or Router()
     recorder = Recorder(engine, source, file, namespace, ignore, limit)
-    recorder.told = told
+    recorder.steps.on_step = told
     without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
     recorder.names.read_program(tree, without_hooks)
     awaiting = Awaiting()
-    recorder.asked = {each.__code__.co_filename for value in functions for each in instrument.functions_of(value)}
+    recorder.source.requested = {
+        each.__code__.co_filename for value in functions for each in instrument.functions_of(value)
+    }
     with (
         engine.policy(policy) if policy else contextlib.nullcontext(),
         _with_hooks(recorder, _functions_used(tree, namespace, functions, engine)),
@@ -97,14 +99,15 @@ def run(
         finally:
             recorder.stop()
             awaiting.close()
-            instrument.take_away(recorder.hooked_functions, without_hooks)
-    if recorder.failure is not None and STRICT:
-        raise recorder.failure
-    recorder.failure = None  # its traceback holds the program's frames
-    if done and recorder.truncated:
-        recorder.truncated += _how_it_ended(done[0], file)
+            instrument.take_away(recorder.source.functions, without_hooks)
+    steps = recorder.steps
+    if steps.failure is not None and STRICT:
+        raise steps.failure
+    steps.failure = None  # its traceback refers to the program's frames
+    if done and steps.truncated:
+        steps.truncated += _how_it_ended(done[0], file)
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
-    variant = recorder.variant(id_, label, recorder.names.verdict(bool(done)))
+    variant = steps.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
     return Recording(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
 
@@ -121,18 +124,18 @@ def _run_all(
     """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
     for node in tree.body:
         last = show_last and node is tree.body[-1] and isinstance(node, ast.Expr)
-        index, hooked = recorder.hooks.top(node)
+        index, hooked = recorder.source.hooks.top(node)
         whole: Any = ast.Interactive(hooked) if last else ast.Module(hooked, tree.type_ignores)
         if last:
             recorder.names.expect_output()
         code = compile(whole, file, "single" if last else "exec", flags, dont_inherit=True)
         flags |= code.co_flags & instrument.FUTURE
-        recorder.know(code, recorder.hooks)
-        recorder.begin_statement(recorder.statements[index])
+        recorder.source.add(code, recorder.source.hooks)
+        recorder.begin_statement(index)
         try:
             made = eval(code, namespace)  # a coroutine, where the statement awaits
             if made is not None:
-                recorder.suspended = True
+                recorder.tracer.suspended = True
                 awaiting.finish(made)
         except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
             recorder.end_statement(error)
@@ -221,8 +224,7 @@ def _with_hooks(recorder: Recorder, functions: list[FunctionType]) -> Iterator[N
         found = instrument.hooked_twin(function.__code__)
         if found is not None:
             twin, of = found
-            recorder.know(twin, of)
-            recorder.statements.update(of.statements)
+            recorder.source.add(twin, of)
             plain.append((function, function.__code__))
             function.__code__ = twin
     try:
@@ -242,7 +244,7 @@ class _Printed:
         self._recorder, self._stdout, self._echo = recorder, stdout, echo
 
     def write(self, text: str) -> int:
-        kept = self._recorder.write(text)
+        kept = self._recorder.steps.write(text)
         return len(text) if kept and not self._echo else self._stdout.write(text)
 
     def __getattr__(self, name: str) -> Any:

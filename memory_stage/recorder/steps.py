@@ -1,9 +1,8 @@
-"""The recorder, third part: the step that is going on, what it becomes when it is over, and the trace of all of them.
+"""The running step of a recording, the recorded steps, and the limits of a recording.
 
-* A step in which nothing happened is left out, unless it is a statement that a reader would miss.
-* After a limited number of steps no further one is shown, and the trace says so.
-* A mistake of the recorder's own ends the recording, never the program, and the trace says so, too.
-* What is allocated, and the peak, count the storages that the trace shows and no other of the process.
+* A step that changed nothing is left out, unless a reader would miss its statement.
+* No step is recorded after a limit is reached, and the trace says that.
+* ``allocated`` and ``peak`` count only the storages that the trace shows.
 """
 
 from __future__ import annotations
@@ -13,246 +12,271 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from memory_stage.engines.protocol import Engine, Node
+from memory_stage.engines.protocol import Engine
 from memory_stage.model import changes
+from memory_stage.model.entries import Event, NodeEntry
 from memory_stage.model.finished_step import Done
 from memory_stage.model.ledger import Ledger
 from memory_stage.model.statement import Statement
-from memory_stage.recorder import names, operation_names
-from memory_stage.recorder.running import Running
+from memory_stage.recorder import operation_names
+from memory_stage.recorder.names import Names
+from memory_stage.recorder.other_threads import OtherThreads
+from memory_stage.recorder.source import ProgramSource
+from memory_stage.recorder.stack import Stack
 from memory_stage.sentences import sentences
 
 MOST_TEXT = 2000  # characters of printed text shown with one step
 MOST_EVENTS = 60_000  # of a recording: about 10 MB of a page
-MOST_IN_A_STEP = 8_000  # of one step: no picture of more can be read, and drawing it takes seconds
-MOST_BYTES = 20_000_000  # of what they tell: numbers, names and texts
+MOST_IN_A_STEP = 8_000  # events of one step: nobody can read a picture of more, and drawing it takes seconds
+MOST_BYTES = 20_000_000  # of the events and the printed text as text
 
 
 @dataclass
-class Open:
-    """The step that is going on."""
+class OpenStep:
+    """The running step.
+
+    Attributes:
+        continues: True if an earlier step began the statement.
+        node: the node that backward passes through.
+    """
 
     statement: Statement
     phase: str = "forward"
-    goes_on: bool = False  # not the first step of its statement
-    node: Any = None  # the NodeEntry that backward passes through
+    continues: bool = False
+    node: NodeEntry | None = None
 
 
-class Steps(Running):
-    """The steps of a trace, one of which may be open."""
+class Steps:
+    """The steps of a recording.
+
+    Attributes:
+        recorded: finished steps, as a trace has them.
+        open: the running step.
+        active: True while steps are recorded.
+        truncated: why the recording ended before the program did, as a sentence.
+        failure: the error of the recorder that ended the recording.
+        in_flight: bytes of the gradients that backward passes on.
+        being_freed: bytes of a storage that is being freed and is counted until its step begins.
+        on_step: called with each finished step.
+    """
 
     def __init__(
-        self, engine: Engine, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int
+        self,
+        engine: Engine,
+        ledger: Ledger,
+        names: Names,
+        source: ProgramSource,
+        stack: Stack,
+        threads: OtherThreads,
+        limit: int,
     ) -> None:
-        super().__init__(source, file)
-        self.engine = engine
-        self.limit = limit
-        self.ledger = Ledger(engine)
-        self.names = names.Names(namespace, self.ledger, ignore)
-        self.spelling = operation_names.Spelling(engine)
-        self.steps: list[dict[str, Any]] = []
-        self._on_gpu: list[dict[str, int]] = []  # what the GPU's meter said at the end of each step
-        self.reserved_before = 0
-        self.truncated: str | None = None
-        self.open: Open | None = None
-        self._told = self._told_bytes = 0  # events, in all steps, and about how long they are as text
-        self.flight = self.told_flight = 0
-        self.leaving = 0  # bytes of a storage that is being freed
-        self.text: list[str] = []
-        self.runs = 0
+        self.recorded: list[dict[str, Any]] = []
+        self.open: OpenStep | None = None
         self.active = False
-        self.failure: Exception | None = None  # what went wrong in here
-        self.told: Callable[[Done], None] | None = None  # called with each step that is over
+        self.truncated: str | None = None
+        self.failure: Exception | None = None
+        self.in_flight = 0
+        self.being_freed = 0
+        self.on_step: Callable[[Done], None] | None = None
+        self.ledger = ledger
+        self._engine = engine
+        self._names = names
+        self._source = source
+        self._stack = stack
+        self._threads = threads
+        self._limit = limit
+        self._runs = 0
+        self._printed: list[str] = []
+        self._shown_in_flight = 0
+        self._gpu_readings: list[dict[str, int]] = []  # at the end of each step
+        self._reserved_before = 0
+        self._events = self._bytes = 0  # of all recorded steps; the bytes are estimated
 
-    # ---------- the open step ----------
+    # ---------- the running step ----------
 
-    def _begin(self, statement: Statement) -> None:
-        """The first step of a statement begins."""
-        if not self.active:
+    def start(self) -> None:
+        """Record from now on."""
+        self.active = True
+        self.ledger.storages.meters.begin()  # only now, because from here on the engine's events report what is freed
+        self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
+
+    def begin(self, statement: Statement) -> None:
+        """Begin the first step of a statement, unless a limit is reached."""
+        if not self.active or self.is_full():
             return
-        if self._is_full():
-            return
-        self.runs += 1
-        self.stack[-1].statement, self.stack[-1].run = statement, self.runs
-        self._resume(Open(statement))
+        self._runs += 1
+        self._stack.top.statement, self._stack.top.run = statement, self._runs
+        self.resume(OpenStep(statement))
 
-    def _resume(self, step: Open) -> None:
-        """``step`` goes on, or begins."""
+    def resume(self, step: OpenStep) -> None:
+        """Begin or continue a step in the running function."""
         self.open = step
-        self.ledger.journal.line, self.ledger.journal.run = self.line_of(step.statement), self.stack[-1].run
+        journal = self.ledger.journal
+        journal.line, journal.run = self._source.line_of(step.statement), self._stack.top.run
 
-    def line_of_call(self, node: Node) -> int:
-        """The line of the trace that called the operation of a node, whichever line runs now."""
-        code, line = self.engine.place(node)
-        if id(code) not in self._codes:
-            line = 0
-        if code.co_filename == self.hooks.file and line:
-            return line
-        return self._shown.get((code.co_filename, line), self.ledger.journal.line)
-
-    def catch_up(self) -> None:
-        """Note what other threads have done."""
-        raise NotImplementedError
-
-    def steps_so_far(self) -> int:
-        """The number of the step that is going on."""
-        return self.ledger.journal.step
+    @property
+    def statement(self) -> Statement | None:
+        """The statement of the running step, or else of the running function."""
+        return self.open.statement if self.open else self._stack.top.statement
 
     def write(self, text: str) -> bool:
-        """The program prints. False when that is not shown any more."""
-        if not self.active:
-            return False
-        self.text.append(text)
-        return True
+        """Add printed text to the running step; return False if nothing is recorded any longer."""
+        if self.active:
+            self._printed.append(text)
+        return self.active
 
-    # ---------- a step that is over ----------
-
-    def _finish(
+    def finish(
         self,
         frame: FrameType | None = None,
         error: BaseException | None = None,
         partly: bool = False,
         came_back: bool = False,
     ) -> None:
-        """The open step is over.
+        """Finish the running step.
 
         Args:
-            frame: where its function runs, when its local variables can be read.
-            partly: its statement goes on.
-            came_back: it was in a function that is done by now; what the caller has named since is not its doing.
+            frame: the frame of the running function, if its local variables can be read.
+            error: the error that the program raised.
+            partly: True if the statement continues.
+            came_back: True if the step was in a function that has returned. Names that its caller has bound since then
+                belong to the next step.
         """
         step, self.open = self.open, None
         if step is None or not self.active:
             return
-        ledger = self.ledger
-        self.catch_up()
+        ledger, journal = self.ledger, self.ledger.journal
+        self._threads.apply()
         ledger.update()
-        line = self.line_of(step.statement)
-        unfinished = partly or error is not None
-        self.names.scan(self.stack, frame, lambda: self._running(unfinished), only_locals=came_back)
+        running = partly or error is not None
+        self._names.scan(self._stack, frame, lambda: self._stack.lines(with_top=running), only_locals=came_back)
         ledger.graph.close_step()
-        journal = ledger.journal
         if journal.events:
             ledger.tensors.add_holders()
-        # Where a line goes on into backward, its first gradient belongs to backward's own first step.
-        early = self.flight - self.told_flight if step.phase == "forward" and partly else 0
-        alone = step.goes_on and partly and not (journal.events or journal.facts or self.text)
-        if self.flight - early != self.told_flight and not alone:
-            journal.events.append({"do": "flight", "bytes": self.flight})
-            self.told_flight = self.flight
-        events, happened = journal.close_step()
-        operation_names.settle(happened)
-        text = "".join(self.text)
-        self.text.clear()
+        # If a line continues into backward, its first gradient belongs to the first step of backward.
+        early = self.in_flight - self._shown_in_flight if step.phase == "forward" and partly else 0
+        is_empty = step.continues and partly and not (journal.events or journal.facts or self._printed)
+        if self.in_flight - early != self._shown_in_flight and not is_empty:
+            journal.events.append({"do": "flight", "bytes": self.in_flight})
+            self._shown_in_flight = self.in_flight
+        events, facts = journal.close_step()
+        operation_names.settle(facts)
+        printed = "".join(self._printed)
+        self._printed.clear()
         if error is not None:
-            raised: dict[str, Any] = {"do": "raise", "text": f"{type(error).__name__}: {error}"}
-            if step.node is not None and step.node.drawn and not step.node.dead:
-                raised["node"] = step.node.drawn
-            events.append(raised)
-        said = any(type(fact) in (changes.Hooked, changes.Unseen) for fact in happened)
-        if not (events or text or said) and (step.goes_on or partly or step.statement.is_quiet):
+            events.append(_raised(error, step.node))
+        in_backward = any(type(fact) in (changes.Passed, changes.Hooked) for fact in facts)
+        is_said = any(type(fact) in (changes.Hooked, changes.Unseen) for fact in facts)
+        if not (events or printed or is_said) and (step.continues or partly or step.statement.is_quiet):
             return
-        of_gpu = self.ledger.storages.meters.reading()
-        reserved = self._on_gpu[-1]["reserved"] if self._on_gpu else self.reserved_before
-        phase = "backward" if any(type(fact) in (changes.Passed, changes.Hooked) for fact in happened) else step.phase
+        gpu = ledger.storages.meters.reading()
+        reserved = self._gpu_readings[-1]["reserved"] if self._gpu_readings else self._reserved_before
         done = Done(
             statement=step.statement,
-            line=line,
-            phase=phase,
+            line=self._source.line_of(step.statement),
+            phase="backward" if in_backward else step.phase,
             partly=partly,
-            facts=happened,
-            printed=bool(text),
+            facts=facts,
+            printed=bool(printed),
             error=error,
             node=step.node,
-            told=self.steps[-1]["say"] if self.steps else "",
+            told=self.recorded[-1]["say"] if self.recorded else "",
             ledger=ledger,
             events=events,
-            unreserved=max(0, reserved - of_gpu["reserved"]),
-            reserved=of_gpu["reserved"],
+            unreserved=max(0, reserved - gpu["reserved"]),
+            reserved=gpu["reserved"],
         )
-        if self.told is not None:
-            self.told(done)
-        allocated = self.engine.allocated() - early + ledger.storages.bytes_of_others_freed + self.leaving
-        ledger.storages.meters.peak = max(
-            ledger.storages.meters.peak, allocated
-        )  # of an engine that tells of no allocation
-        entry = {
-            "line": line,
-            "end": line + step.statement.end - step.statement.line,
-            "phase": phase,
+        if self.on_step is not None:
+            self.on_step(done)
+        self._add(done, gpu, self._engine.allocated() - early + self.being_freed, printed)
+
+    def _add(self, done: Done, gpu: dict[str, int], allocated: int, printed: str) -> None:
+        storages = self.ledger.storages
+        allocated += storages.bytes_of_others_freed
+        storages.meters.peak = max(storages.meters.peak, allocated)  # if an engine emits no event of an allocation
+        step = {
+            "line": done.line,
+            "end": done.line + done.statement.end - done.statement.line,
+            "phase": done.phase,
             "say": sentences.say(done),
             "allocated": allocated,
-            "peak": self.ledger.storages.meters.peak,
-            "events": events,
+            "peak": storages.meters.peak,
+            "events": done.events,
         }
-        passes = self._passes()
-        if passes:
-            entry["passes"] = passes
-        self._on_gpu.append(of_gpu)
-        if text:
-            entry["out"] = text
-        self.steps.append(entry)
-        self._told += len(events)
-        self._told_bytes += len(str(events)) + min(len(text), MOST_TEXT)
+        if passes := self._stack.passes():
+            step["passes"] = passes
+        if printed:
+            step["out"] = printed
+        self.recorded.append(step)
+        self._gpu_readings.append(gpu)
+        self._events += len(done.events)
+        self._bytes += len(str(done.events)) + min(len(printed), MOST_TEXT)
 
     # ---------- the end ----------
 
-    def _is_full(self) -> bool:
-        """Whether no further step may be shown; then the recording ends."""
-        if len(self.steps) < self.limit and self._told < MOST_EVENTS and self._told_bytes < MOST_BYTES:
+    def is_full(self) -> bool:
+        """Return True, and end the recording, if no further step may be recorded."""
+        count = len(self.recorded)
+        if count < self._limit and self._events < MOST_EVENTS and self._bytes < MOST_BYTES:
             return False
         why = ""
-        if len(self.steps) < self.limit:
-            much = f"{self._told:,} changes of memory"
-            many = self._told >= MOST_EVENTS
-            why = f": they tell of {much}" if many else f": they tell of {much}, which take {self._told_bytes:,} bytes"
-        self.truncated = (
-            f"Only the first {len(self.steps)} steps are shown{why}. The program ran on to its end without being "
-            f"recorded."
-        )
-        self.stop()
+        if count < self._limit:
+            why = f": they tell of {self._events:,} changes of memory"
+            if self._events < MOST_EVENTS:
+                why += f", which take {self._bytes:,} bytes"
+        self.end(f"Only the first {count} steps are shown{why}. The program ran on to its end without being recorded.")
         return True
 
-    def _end_in_a_step(self) -> None:
-        """The open step has become too long for a picture: the recording ends before it."""
-        self.truncated = (
+    def is_too_long(self) -> bool:
+        """Return True, and end the recording before the running step, if that has too many events for a picture."""
+        if len(self.ledger.journal.events) <= MOST_IN_A_STEP:
+            return False
+        self.end(
             f"Line {self.ledger.journal.line} alone makes more than {MOST_IN_A_STEP:,} changes of memory, so the "
             f"recording ends before it. The program ran on to its end without being recorded."
         )
-        self.stop()
+        return True
 
-    def _give_up(self, failure: Exception) -> None:
-        """The recorder has made a mistake: the recording ends."""
+    def fail(self, failure: Exception) -> None:
+        """End the recording after an error of the recorder."""
         self.failure = failure
-        self.truncated = (
+        self.end(
             f"The recording stopped after this step: the recorder failed ({type(failure).__name__}: {failure}). "
             f"The program ran on."
         )
-        self.stop()
 
-    def stop(self) -> None:
-        """Show no further step."""
+    def end(self, why: str | None = None) -> None:
+        """Record no further step."""
+        self.truncated = why or self.truncated
         self.active = False
         self.open = None
 
     def variant(self, id_: str, label: str, verdict: str | None) -> dict[str, Any]:
-        """The finished trace of this run."""
-        others = self.ledger.storages.meters.start - self.ledger.storages.bytes_before
-        for step, on_gpu in zip(self.steps, self._on_gpu, strict=True):
+        """Return the trace of this run."""
+        journal, meters = self.ledger.journal, self.ledger.storages.meters
+        others = meters.start - self.ledger.storages.bytes_before
+        for step, gpu in zip(self.recorded, self._gpu_readings, strict=True):
             step["allocated"] = max(0, step["allocated"] - others)
             step["peak"] = max(0, step["peak"] - others)
-            if self.ledger.storages.meters.used:
-                step.update(self.ledger.storages.meters.shown(on_gpu))
+            if meters.used:
+                step.update(meters.shown(gpu))
             if len(step.get("out", "")) > MOST_TEXT:
                 left = len(step["out"]) - MOST_TEXT
                 step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
-        steps = self.steps or [
+        steps = self.recorded or [
             {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
         ]
-        for event in (*self.ledger.journal.before, *(event for step in steps for event in step["events"])):
-            if event.get("device") == self.ledger.storages.meters.device:
-                del event["device"]  # told once, for the whole trace
-        variant: dict[str, Any] = {"id": id_, "label": label, "code": self.code}
-        if self.ledger.journal.before:
-            variant["before"] = self.ledger.journal.before
+        for event in (*journal.before, *(event for step in steps for event in step["events"])):
+            if event.get("device") == meters.device:
+                del event["device"]  # the trace has it once for all storages
+        variant: dict[str, Any] = {"id": id_, "label": label, "code": self._source.lines}
+        if journal.before:
+            variant["before"] = journal.before
         return {**variant, "verdict": verdict, "truncated": self.truncated, "steps": steps}
+
+
+def _raised(error: BaseException, node: NodeEntry | None) -> Event:
+    """Return the event of an error, which backward may have raised at a node."""
+    event: Event = {"do": "raise", "text": f"{type(error).__name__}: {error}"}
+    if node is not None and node.drawn and not node.dead:
+        event["node"] = node.drawn
+    return event

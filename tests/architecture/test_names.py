@@ -112,7 +112,6 @@ REPEATED_FILES = {
     "recording.py",
     "refusals.py",
     "report.py",
-    "running.py",
     "saved.py",
     "states.py",
     "threads.py",
@@ -135,11 +134,7 @@ TWO_THINGS = {
 }
 CHAINS = {
     ("Calls", "Operations"),
-    ("Following", "Recorder"),
     ("Hooked", "Module"),
-    ("Lines", "Running"),
-    ("Running", "Steps"),
-    ("Steps", "Following"),
 }
 
 

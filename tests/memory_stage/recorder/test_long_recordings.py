@@ -8,7 +8,7 @@ import pytest
 
 import memory_stage as stage
 import minitensor as mt
-from memory_stage.recorder import record, recorder, steps
+from memory_stage.recorder import record, steps
 
 LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.5))\nprint(i)\n"
 
@@ -50,8 +50,8 @@ def test_a_single_step_that_is_too_long_ends_it_before_that_step(monkeypatch):
 @pytest.mark.parametrize("moment", ["begin_statement", "end_statement"])
 def test_a_failure_of_the_recorder_between_statements_ends_the_recording_but_not_the_program(monkeypatch, moment):
     calls = []
-    method = "_begin" if moment == "begin_statement" else "_finish"
-    real = getattr(recorder.Recorder, method)
+    method = "begin" if moment == "begin_statement" else "finish"
+    real = getattr(steps.Steps, method)
 
     def broken(*arguments, **named):
         calls.append(1)
@@ -59,7 +59,7 @@ def test_a_failure_of_the_recorder_between_statements_ends_the_recording_but_not
             raise RuntimeError("a planted fault")
         return real(*arguments, **named)
 
-    monkeypatch.setattr(recorder.Recorder, method, broken)
+    monkeypatch.setattr(steps.Steps, method, broken)
     monkeypatch.setattr(record, "STRICT", False)
     names = {"mt": mt}
     shown = stage.record("x = mt.zeros([2])\ny = x + 1\nz = y + 1\nw = z + 1\n", names)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from memory_stage.recorder.recorder import Recorder
+from memory_stage.recorder.steps import Steps
 from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage
@@ -27,16 +27,16 @@ from minitensor.engine.saved.saved import FREED, Lost, Preserved, is_right
 def looking(namespace: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
     """Return a list that gets one entry for each step recorded inside the ``with`` block."""
     seen: list[dict[str, Any]] = []
-    finish = Recorder._finish
+    finish = Steps.finish
 
-    def finish_and_look(self: Recorder, *arguments: Any, **settings: Any) -> None:
+    def finish_and_look(self: Steps, *arguments: Any, **settings: Any) -> None:
         finish(self, *arguments, **settings)
-        if len(self.steps) > len(seen):
+        if len(self.recorded) > len(seen):
             # When a function returns, the trace reports the names bound to its result in the next step.
             seen.append({} if settings.get("came_back") else state_of(namespace))
 
     with pytest.MonkeyPatch.context() as patched:  # restored without adding a method that the class only inherited
-        patched.setattr(Recorder, "_finish", finish_and_look)
+        patched.setattr(Steps, "finish", finish_and_look)
         yield seen
 
 

@@ -21,9 +21,11 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from memory_stage.model.ledger import Ledger
 from memory_stage.recorder import record
 from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.recorder.recorder import Recorder
+from memory_stage.recorder.steps import Steps
 from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage
@@ -97,15 +99,15 @@ class Witness:
         self.moments: list[Moment] = []
         self._first: weakref.WeakKeyDictionary[Node, dict[int, bytes]] = weakref.WeakKeyDictionary()
 
-    def look(self, recorder: Recorder) -> None:
+    def look(self, ledger: Ledger) -> None:
         """One moment more."""
         now = Moment(allocated=cpu_meter.allocated)
         things = [each for each in gc.get_objects() if isinstance(each, (Storage, mt.Tensor, Node))]
         for storage in [each for each in things if isinstance(each, Storage) and not hasattr(each, "of")]:
-            entry = recorder.ledger.storages.entries.get(recorder.engine.key(storage))
+            entry = ledger.storages.entries.get(ledger.engine.key(storage))
             if entry is not None:
                 numbers = host_array(storage.buffer)
-                block = recorder.engine.block(storage)
+                block = ledger.engine.block(storage)
                 for name, value in self.namespace.items():
                     if isinstance(value, np.ndarray) and np.may_share_memory(value, numbers):
                         now.arrays[name] = entry.id
@@ -114,7 +116,7 @@ class Witness:
                 )
         for x in [each for each in things if isinstance(each, mt.Tensor)]:
             below = getattr(x._storage, "of", x._storage)
-            entry = recorder.ledger.storages.entries.get(recorder.engine.key(below))
+            entry = ledger.storages.entries.get(ledger.engine.key(below))
             if entry is None or entry.id not in now.storages:
                 continue
             node, array = peek(x), x._array
@@ -135,7 +137,7 @@ class Witness:
             # a number of the program's text is no storage's
             now.nodes.append((node.op.name, node.place.line, any(one[1].buffer.size for one in triples)))
             for i, saved in enumerate(triples):
-                entry = recorder.ledger.storages.entries.get(recorder.engine.key(saved[1]))
+                entry = ledger.storages.entries.get(ledger.engine.key(saved[1]))
                 version = saved[2] if isinstance(saved[2], int) else getattr(saved[2], "version", -1)
                 if entry is not None:
                     there = host_array(saved[0]).tobytes()
@@ -158,8 +160,8 @@ class Witness:
             for path, value in self._reached(local_variables(frame), ""):
                 now.names[f"{path} in {place}"] = id(value)
         del frame, own
-        gpus = recorder.engine.gpus()
-        now.met = recorder.ledger.journal._counts.get("", 0)
+        gpus = ledger.engine.gpus()
+        now.met = ledger.journal._counts.get("", 0)
         now.reserved = sum(gpu.counters().reserved for gpu in gpus)
         self.moments.append(now)
 
@@ -231,21 +233,20 @@ def only_what_comes() -> Iterator[None]:
 def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
     """A witness of the recording inside the ``with`` block."""
     witness = Witness(namespace, file)
-    finish, begin = Recorder._finish, Recorder.begin
+    finish, begin = Steps.finish, Recorder.begin
 
-    def finish_and_look(self: Recorder, *arguments: Any, **settings: Any) -> None:
-        steps = len(self.steps)
+    def finish_and_look(self: Steps, *arguments: Any, **settings: Any) -> None:
+        steps = len(self.recorded)
         finish(self, *arguments, **settings)
-        if len(self.steps) > steps:
-            witness.look(self)
+        if len(self.recorded) > steps:
+            witness.look(self.ledger)
 
     def begin_and_look(self: Recorder) -> None:
         begin(self)
-        witness.look(self)
+        witness.look(self.ledger)
 
     with pytest.MonkeyPatch.context() as patched, only_what_comes():
-        # It leaves no method behind that the class had from another.
-        patched.setattr(Recorder, "_finish", finish_and_look)
+        patched.setattr(Steps, "finish", finish_and_look)
         patched.setattr(Recorder, "begin", begin_and_look)
         yield witness
 

@@ -1,0 +1,175 @@
+"""Follow a program from statement to statement, and cut its steps there.
+
+A step ends where the next statement of the same function begins, where a function is called or returns, and where an
+error is raised. Each error is recorded once, in the step that raised it. The program's position is known from its hooks
+(``instrument``) and, where no hook is reached, as at the end of a ``with``, from the frame that called the engine.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from memory_stage.engines.protocol import Engine
+from memory_stage.model import changes
+from memory_stage.model.statement import Statement
+from memory_stage.recorder.names import Names
+from memory_stage.recorder.source import ProgramSource
+from memory_stage.recorder.stack import Stack
+from memory_stage.recorder.steps import OpenStep, Steps
+
+
+class Tracer:
+    """Begin and finish steps as the program runs.
+
+    Attributes:
+        suspended: True while a statement of the top level awaits: changes outside of functions then belong to it.
+    """
+
+    def __init__(self, engine: Engine, source: ProgramSource, stack: Stack, names: Names, steps: Steps) -> None:
+        self.suspended = False
+        self._engine = engine
+        self._source = source
+        self._stack = stack
+        self._names = names
+        self._steps = steps
+        self._journal = steps.ledger.journal
+        self._reported: int | None = None  # id of the error that was recorded last
+
+    # ---------- the top level ----------
+
+    def begin_statement(self, statement: Statement) -> None:
+        """Begin a statement of the top level."""
+        if self._steps.active:
+            self._engine.arrive()
+        self._reported, self.suspended = None, False
+        self._stack.top.passes.clear()
+        self._steps.begin(statement)
+
+    def end_statement(self, error: BaseException | None) -> None:
+        """Finish a statement of the top level, which has run or raised ``error``."""
+        if error is not None:
+            if id(error) != self._reported:
+                self._fail(error)
+                self._reported = id(error)
+            self._stack.pop(0)
+        self._return_to(0)
+        self._steps.finish()
+
+    # ---------- hooks ----------
+
+    def reach(self, index: int, moment: str, frame: FrameType) -> None:
+        """Finish the statement before a hook in the same frame, and begin the statement of the hook."""
+        error = sys.exc_info()[1]
+        if id(error) != self._reported:
+            self._reported = None  # the recorded error was handled, and another one may get its id
+        statement = self._source.statements[index]
+        if moment == "enter":
+            self._enter(statement, frame)
+        elif moment == "caught":
+            if error is not None and self._reported is None:
+                self._fail(error)
+                self._reported = id(error)
+                self._come_to(frame, silently=True)
+        else:
+            self._come_to(frame)
+            self._steps.finish(frame)
+            self._engine.arrive()
+            passes = self._stack.top.passes
+            if moment == "turn":
+                passes[index] = passes.get(index, 0) + 1
+                return
+            if moment == "before":
+                passes.pop(index, None)
+            self._steps.begin(statement)
+
+    def leave(self, moment: str, value: Any, frame: FrameType) -> None:
+        """Note the ``value`` that a function is about to return or yield; finish its step unless it yields."""
+        self._come_to(frame)
+        if not self._steps.active:
+            return
+        activation = self._stack.top
+        activation.value, activation.inside = None, []
+        if moment != "leave":
+            self._steps.ledger.update()
+            activation.value, activation.inside = self._names.in_value(value)
+        if moment != "yield":
+            self._steps.finish(frame, partly=moment == "return")
+
+    def locate(self, frame: FrameType | None) -> None:
+        """Find the statement in or below ``frame`` for which the engine works."""
+        frame = self._innermost(frame)
+        if frame is None:
+            if self.suspended:
+                self._return_to(0)  # a task of the event loop runs: functions that other tasks called have returned
+        elif self._stack.depth_of(frame) is not None:
+            self._come_to(frame)
+            self._begin_head(frame, frame.f_lineno)
+
+    # ---------- steps ----------
+
+    def _innermost(self, frame: FrameType | None) -> FrameType | None:
+        """Return the innermost frame with hooks, from ``frame`` on."""
+        while frame is not None and not self._source.has(frame.f_code):
+            frame = frame.f_back
+        return frame
+
+    def _fail(self, error: BaseException) -> None:
+        """Finish the step in which ``error`` was raised, in the function that raised it."""
+        inner, traceback = None, error.__traceback__
+        while traceback is not None:
+            if self._source.has(traceback.tb_frame.f_code):
+                inner = traceback
+            traceback = traceback.tb_next
+        if inner is not None and self._stack.depth_of(inner.tb_frame) is not None:
+            self._come_to(inner.tb_frame)  # the functions that it called have returned, as an exhausted generator does
+            self._begin_head(inner.tb_frame, inner.tb_lineno)
+        self._steps.finish(error=error)
+
+    def _begin_head(self, frame: FrameType, line: int) -> None:
+        """Begin another step of a compound statement if ``line`` is its head and the running statement has ended."""
+        now = self._steps.statement
+        if now is None or now.line <= line <= now.end:
+            return
+        head = self._source.head_at(frame.f_code, line)
+        if head is not None and head is not now:
+            self._steps.finish(frame)
+            self._steps.begin(head)
+
+    def _enter(self, function: Statement, frame: FrameType) -> None:
+        """Record the call of a function of the notebook."""
+        self.locate(frame.f_back)
+        self._source.show(function)
+        of_class = f"{function.function}." if function.function and function.kind == "method" else ""
+        caller = self._stack.top
+        self._stack.push(frame, self._journal.step, of_class)
+        if self._steps.open is None and caller.statement is not None:
+            self._steps.open = OpenStep(caller.statement, continues=True)
+        self._journal.facts.append(changes.Called(self._stack.top.full_name))
+        self._steps.finish(frame, partly=True)
+
+    def _come_to(self, frame: FrameType, silently: bool = False) -> None:
+        """Record that ``frame`` runs: the functions that it called have returned, or it is a resumed generator."""
+        depth = self._stack.depth_of(frame)
+        if depth is not None:
+            self._return_to(depth, silently)
+            return
+        names = self._stack.resume(frame, self._journal.step)
+        if names is not None:
+            top = self._stack.top
+            self._journal.facts.append(changes.Resumed(top.full_name, top.place, names))
+
+    def _return_to(self, depth: int, silently: bool = False) -> None:
+        """Record that the functions above ``depth`` on the stack have returned."""
+        if depth == len(self._stack.activations) - 1:
+            return
+        last = self._stack.activations[depth + 1]
+        returned = changes.Returned(last.full_name, last.is_generator, last.since, last.value, last.inside)
+        if not silently:
+            self._steps.finish(partly=True, came_back=True)
+        self._stack.pop(depth)
+        statement = self._stack.top.statement
+        if not silently and statement is not None:
+            self._steps.resume(OpenStep(statement, continues=True))
+            self._journal.facts.append(returned)
