@@ -54,20 +54,20 @@ NOT_THERE = {
     },
     "tests/minitensor/vocabulary/test_learners.py": {
         "test_questions_are_answered_as_in_the_framework[torch: missing names]": "the number of a system error differs",
-        "test_what_differs_on_purpose_still_differs[torch: calls: F.cross_entropy": "WebAssembly reports no 0 / 0",
+        "test_intended_differences_still_differ[torch: calls: F.cross_entropy": "WebAssembly reports no 0 / 0",
     },
     "tests/minitensor/vocabulary/test_learners_programs.py": {
-        "test_a_program_does_what_it_does_in_the_framework[torch-clipping_in_a_loop]": (
+        "test_a_program_behaves_as_in_the_framework[torch-clipping_in_a_loop]": (
             "an OrderedDict prints differently from Python 3.12 on"
         ),
-        "test_a_program_does_what_it_does_in_the_framework[torch-beginner_1_tensors]": INT32,
+        "test_a_program_behaves_as_in_the_framework[torch-beginner_1_tensors]": INT32,
     },
     "tests/minitensor/vocabulary/test_recorded_layers.py": {
         "test_a_layer_computes_what_pytorch_recorded[nll]": INT32,
         "test_a_layer_computes_what_pytorch_recorded[cross entropy]": INT32,
     },
     "tests/minitensor/vocabulary/test_saving_and_loading.py": {
-        "test_what_has_no_plain_form_is_named_with_its_place": "CPython cannot free 100,000 nested lists on that stack",
+        "test_the_error_for_an_unsupported_value_names_its_place": "CPython cannot free so deep a list on that stack",
     },
     "tests/minitensor/vocabulary/test_torch_record.py": {
         "test_a_program_prints_what_pytorch_prints[each: values and errors]": INT32,

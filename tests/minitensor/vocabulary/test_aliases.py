@@ -1,6 +1,6 @@
-"""5,000 random programs of aliases and in-place writes do here what PyTorch did with them, or differ in a named way.
+"""Compare 5,000 random programs of aliases and in-place writes with PyTorch: they do the same or differ in a named way.
 
-`python -m tests.support.vocabulary.aliases` counts and shows them.
+python -m tests.support.vocabulary.aliases      counts and shows the differences
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def counts(verdicts: list[judging.Judged]) -> Counter[str]:
     return Counter(verdict for judged in verdicts for verdict in judged.verdicts)
 
 
-def test_the_record_is_of_these_programs():
+def test_the_record_contains_these_programs():
     lines = [line for number in range(COUNT) for line in program(number)]
     text = "\n".join(f"{line.text}|{line.accepted}" for line in lines)
     assert RECORD["programs"] == COUNT == 5_000
     assert RECORD["sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_every_difference_is_of_a_named_kind(verdicts):
+def test_every_difference_has_a_named_kind(verdicts):
     unknown = [
         (len(judged.lines), number, judged)
         for number, judged in enumerate(verdicts)
@@ -52,7 +52,7 @@ def test_most_programs_do_the_same(counts):
 
 
 @pytest.mark.parametrize("kind", judging.KINDS)
-def test_every_kind_is_met(counts, kind):
+def test_every_kind_occurs(counts, kind):
     assert counts[kind], "no program differs in this way any more: take the kind out of KINDS"
 
 
@@ -60,8 +60,8 @@ def test_every_kind_is_met(counts, kind):
     "fault",
     [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=why)) for name, why in judging.NOT_YET.items()],
 )
-def test_no_program_shows_a_fault_that_is_known(counts, fault):
-    """Who mends one takes it out of NOT_YET in tests/support/vocabulary/aliases/judging.py."""
+def test_no_program_shows_a_known_fault(counts, fault):
+    """If you repair such a program, remove it from NOT_YET in tests/support/vocabulary/aliases/judging.py."""
     assert not counts[fault]
 
 
@@ -106,13 +106,13 @@ def changed(number: int, change: str) -> dict[str, judging.Result]:
 
 
 @pytest.mark.parametrize("change", ["a number", "a version", "a shape", "a flag", "a gradient", "a name", "an error"])
-def test_a_change_in_what_pytorch_answered_is_noticed(verdicts, change):
+def test_a_changed_answer_of_pytorch_is_noticed(verdicts, change):
     number = first(verdicts, judging.SAME)
     assert judging.judge(number, RECORD["answers"][number]).verdicts == (judging.SAME,)
     assert judging.judge(number, changed(number, change)).verdicts == (judging.UNKNOWN,)
 
 
 @pytest.mark.parametrize("change", ["the line of the error", "the kind of the error", "no error", "a number"])
-def test_a_change_in_what_pytorch_refused_is_noticed(verdicts, change):
+def test_a_changed_refusal_of_pytorch_is_noticed(verdicts, change):
     number = first(verdicts, judging.REFUSED)
     assert judging.judge(number, changed(number, change)).verdicts == (judging.UNKNOWN,)

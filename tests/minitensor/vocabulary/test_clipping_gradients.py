@@ -1,4 +1,6 @@
-"""Gradients are made smaller in place, as by `nn.utils` of both vocabularies; facts/gradients.json has what is kept."""
+"""Test `nn.utils` of both vocabularies, which scale gradients in place. facts/gradients.json records the kept
+gradients.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def of_paddle(*gradients: list[float]) -> list[paddle.Tensor]:
 
 
 @pytest.mark.parametrize(("norm_type", "norm"), [(2.0, 13.0), (1, 19.0), (math.inf, 12.0), (0, 2.0)])
-def test_paddles_scales_all_gradients_alike_to_the_largest_norm_that_is_allowed(norm_type, norm):
+def test_paddle_scales_all_gradients_by_one_factor_to_the_largest_allowed_norm(norm_type, norm):
     # 3, 4 and 12: of squares 13, of sizes 19, the largest 12; for 0, two gradients that are not 0, as Paddle counts
     leaves = of_paddle([3.0, 4.0], [12.0])
     told = paddle.nn.utils.clip_grad_norm_(leaves, norm / 2, norm_type)
@@ -28,29 +30,29 @@ def test_paddles_scales_all_gradients_alike_to_the_largest_norm_that_is_allowed(
     assert np.allclose(leaves[0].grad.tolist() + leaves[1].grad.tolist(), [1.5, 2, 6], rtol=1e-5)
 
 
-def test_paddles_leaves_small_gradients_as_they_are_and_one_tensor_will_do():
+def test_paddle_leaves_small_gradients_unchanged_and_accepts_a_single_tensor():
     (x,) = of_paddle([3.0, 4.0])
     assert paddle.nn.utils.clip_grad_norm_(x, 10.0).item() == pytest.approx(5.0)
     assert x.grad.tolist() == [3, 4]
 
 
-def test_paddles_of_nothing_is_zero():
+def test_paddles_norm_of_no_gradients_is_zero():
     assert paddle.nn.utils.clip_grad_norm_([paddle.ones([2])], 1.0).item() == 0
 
 
-def test_a_norm_that_is_not_finite_is_refused_when_asked_and_nothing_is_written():
+def test_a_norm_that_is_not_finite_is_refused_on_request_and_writes_nothing():
     (x,) = of_paddle([3.0, math.inf])
     with pytest.raises(RuntimeError, match="error_if_nonfinite=False"):
         paddle.nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
     assert x.grad.tolist() == [3, math.inf]
 
 
-def test_a_norm_that_paddle_has_not_is_refused():
+def test_an_unknown_kind_of_norm_is_refused():
     with pytest.raises(ValueError, match="norm_type only support"):
         paddle.nn.utils.clip_grad_norm_(of_paddle([3.0]), 1.0, norm_type=3)
 
 
-def test_pytorchs_writes_small_gradients_too_and_each_bound_is_a_write():
+def test_pytorch_writes_small_gradients_too_and_each_bound_is_one_write():
     # torch multiplies by the factor clamped to 1, and clamps from below, then from above.
     x = torch.ones(2, requires_grad=True)
     (x * 2.0).sum().backward()

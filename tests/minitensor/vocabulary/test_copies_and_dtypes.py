@@ -1,4 +1,4 @@
-"""What deep copies share, what another dtype does to a module, and what `float` means as a dtype."""
+"""Test the memory that deep copies share, modules converted to another dtype, and `float` as a dtype."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sharing(tensors):
     return [[np.shares_memory(a, b) for a in arrays] for b in arrays]
 
 
-def test_a_deep_copy_in_pytorchs_vocabulary_shares_as_the_originals_do():
+def test_deep_copies_of_pytorch_tensors_share_memory_as_the_originals_do():
     a = torch.arange(12.0).reshape(4, 3)
     tensors = [view(a) for view in VIEWS.values()]
     copies = copy.deepcopy({"inside": [tensors]})["inside"][0]
@@ -40,7 +40,7 @@ def test_a_deep_copy_in_pytorchs_vocabulary_shares_as_the_originals_do():
         assert one.storage_offset() == other.storage_offset()
 
 
-def test_a_deep_copy_in_paddles_vocabulary_shares_with_nothing():
+def test_a_deep_copy_of_a_paddle_tensor_shares_no_memory():
     a = paddle.arange(12.0).reshape([4, 3])
     tensors = [view(a) for view in VIEWS.values()]
     copies = copy.deepcopy(tensors)
@@ -49,7 +49,7 @@ def test_a_deep_copy_in_paddles_vocabulary_shares_with_nothing():
 
 
 @pytest.mark.parametrize("library", [torch, paddle])
-def test_a_deep_copy_of_a_module_has_no_gradients_and_trains_alone(library):
+def test_a_deep_copy_of_a_module_has_no_gradients_and_trains_separately(library):
     layer = library.nn.Linear(2, 1)
     layer(library.ones([1, 2])).sum().backward()
     twin = copy.deepcopy(layer)
@@ -59,7 +59,7 @@ def test_a_deep_copy_of_a_module_has_no_gradients_and_trains_alone(library):
     assert twin.weight.grad.tolist() == layer.weight.grad.tolist()
 
 
-def test_bytes_of_a_deep_copy_are_those_of_the_storages():
+def test_a_deep_copy_has_the_bytes_of_the_storages():
     from minitensor import memory
 
     a = torch.zeros(100)
@@ -72,7 +72,7 @@ def test_bytes_of_a_deep_copy_are_those_of_the_storages():
 
 
 @pytest.mark.parametrize("change", [lambda m: m.double(), lambda m: m.to(torch.float64), lambda m: m.to(float)])
-def test_a_module_takes_another_dtype_with_its_gradients(change):
+def test_a_module_converts_its_gradients_to_the_new_dtype(change):
     module = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
     module.register_buffer("steps", torch.zeros(1, dtype=torch.int64))
     module.register_buffer("mean", torch.zeros(1))
@@ -89,14 +89,14 @@ def test_a_module_takes_another_dtype_with_its_gradients(change):
     assert module.float()[0].weight.dtype == torch.float32
 
 
-def test_a_module_refuses_a_dtype_without_fractions_and_dtypes_that_do_not_meet():
+def test_a_module_refuses_integer_dtypes_and_mixed_dtypes():
     with pytest.raises(TypeError, match=r"only accepts floating point .* desired dtype=torch.int64"):
         torch.nn.Linear(1, 1).to(torch.int64)
     with pytest.raises(RuntimeError, match="same dtype, but got Float and Double"):
         torch.nn.Linear(1, 1).double()(torch.ones(1, 1))
 
 
-def test_what_was_computed_before_has_no_way_back_to_another_dtype():
+def test_backward_of_an_earlier_result_refuses_a_parameter_of_another_dtype():
     layer = torch.nn.Linear(2, 1)
     loss = layer(torch.ones(1, 2)).sum()
     layer.double()
@@ -105,7 +105,7 @@ def test_what_was_computed_before_has_no_way_back_to_another_dtype():
     assert layer.weight.grad is None and layer.bias.grad is None
 
 
-def test_a_leaf_may_be_given_data_of_another_shape_when_it_has_no_gradient():
+def test_a_leaf_without_a_gradient_accepts_data_of_another_shape():
     w = torch.ones(2, requires_grad=True)
     w.data = torch.ones(3)
     (w * 2).sum().backward()
@@ -141,7 +141,7 @@ def made(function, tensor, **named):
     ("library", "name"),
     [pytest.param(each, name, id=f"{each.__name__}.{name}") for each in (torch, paddle) for name in takes_dtype(each)],
 )
-def test_the_type_float_is_float64_as_dtype(library, name):
+def test_the_type_float_means_float64_as_a_dtype(library, name):
     out = made(getattr(library, name), library.ones([2]), dtype=float)
     if out is not None:
         assert out.dtype == library.float64
@@ -154,7 +154,7 @@ def test_most_functions_with_a_dtype_were_tried():
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "uint8", "int8", "int16", "half", "complex64"])
-def test_a_dtype_that_is_left_out_says_which_there_are(name):
+def test_the_error_for_an_unsupported_dtype_lists_the_supported_ones(name):
     with pytest.raises(AttributeError, match=r"float32, float64, int32, int64 or bool"):
         getattr(torch, name)
     with pytest.raises(TypeError, match=r"float32, (torch.)?float64, (torch.)?int32, (torch.)?int64, (torch.)?bool"):

@@ -1,4 +1,4 @@
-"""Data sets and loaders in both vocabularies: which samples come, what is copied, what is refused."""
+"""Test data sets and loaders in both vocabularies: the samples, the copies and the refused arguments."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ def here():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_samples_of_a_loader_are_those_that_pytorch_recorded(case, here):
+def test_a_loader_returns_the_samples_recorded_from_pytorch(case, here):
     assert json.loads(json.dumps(here[case])) == RECORD[case]
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_pytorch_refuses_is_refused_in_its_words(case, here):
+def test_a_loader_refuses_with_the_words_of_pytorch(case, here):
     assert here[case].startswith(RECORD[case])
 
 
-def test_a_data_set_that_writes_into_itself_changes_here_as_in_pytorch_without_workers():
+def test_a_data_set_that_writes_into_itself_changes_as_in_pytorch_without_workers():
     assert epochs(torch) == RECORD["no worker"]
-    assert RECORD["no worker"][-1] != [1.0, 1.0] == RECORD["one worker by fork"][-1]  # what workers hide
+    assert RECORD["no worker"][-1] != [1.0, 1.0] == RECORD["one worker by fork"][-1]  # a write that workers hide
     assert set(WORKERS) <= set(RECORD)
 
 
 @both
-def test_a_shuffled_loader_has_every_sample_once_in_an_order_that_the_seed_says(v):
+def test_a_shuffled_loader_returns_every_sample_once_in_an_order_set_by_the_seed(v):
     loader = v.Loader(six(v), batch_size=4, shuffle=True)
 
     def epochs():
@@ -84,7 +84,7 @@ def test_a_shuffled_loader_has_every_sample_once_in_an_order_that_the_seed_says(
 
 
 @both
-def test_a_batch_is_a_copy_and_writing_into_it_leaves_the_data_as_they_were(v, device):
+def test_a_batch_is_a_copy_so_writes_into_it_leave_the_data_unchanged(v, device):
     data = six(v)
     before = data.tensors[0].tolist()
     for x, _ in v.Loader(data, batch_size=2):
@@ -95,7 +95,7 @@ def test_a_batch_is_a_copy_and_writing_into_it_leaves_the_data_as_they_were(v, d
 
 
 @both
-def test_a_batch_is_a_view_where_that_is_asked_for(v, device):
+def test_a_batch_is_a_view_on_request(v, device):
     data = six(v)
     for x, numbers in v.Loader(data, batch_size=4, share=True):
         assert x.shape[0] == numbers.shape[0] and x.is_contiguous()
@@ -104,7 +104,7 @@ def test_a_batch_is_a_view_where_that_is_asked_for(v, device):
 
 
 @both
-def test_a_view_of_rows_that_do_not_follow_each_other_is_refused(v):
+def test_a_view_of_rows_that_are_not_consecutive_is_refused(v):
     with pytest.raises(ValueError, match=r"a view has rows that follow each other; this batch has the rows \[5, 0\]"):
         list(v.Loader(six(v), batch_sampler=[[5, 0]], share=True))
     with pytest.raises(TypeError, match="views of the tensors of a TensorDataset; the data set is a list"):
@@ -112,20 +112,20 @@ def test_a_view_of_rows_that_do_not_follow_each_other_is_refused(v):
 
 
 @both
-def test_a_sample_that_is_no_batch_is_a_view_and_writing_into_it_changes_the_data_under_you(v):
-    """What happens to who normalizes "a picture" in place: each epoch normalizes the data again."""
+def test_a_single_sample_is_a_view_so_writes_into_it_change_the_data(v):
+    """A learner who normalizes "a picture" in place normalizes the data again in each epoch."""
     data = six(v)
     first_epoch = [x.tolist() for x, _ in v.Loader(data, batch_size=None)]
     for _ in range(2):
         for x, _ in v.Loader(data, batch_size=None):
             x.multiply_(0.5) if v is PADDLE else x.mul_(0.5)
     assert [x.tolist() for x, _ in v.Loader(data, batch_size=None)] == (np.array(first_epoch) / 4).tolist()
-    assert v.version(data.tensors[0]) == 12  # the data tell that they were written: once for each sample
+    assert v.version(data.tensors[0]) == 12  # each sample was written once, and the data show it
 
 
 @both
 @pytest.mark.parametrize("how", ["loader", "data set"])
-def test_a_loader_or_a_data_set_that_hands_out_copies_keeps_the_data(v, how):
+def test_a_loader_or_a_data_set_that_returns_copies_keeps_the_data_unchanged(v, how):
     data = six(v, share=how == "loader")
     before = data.tensors[0].tolist()
     for x, _ in v.Loader(data, batch_size=None, share=False if how == "loader" else None):
@@ -134,7 +134,7 @@ def test_a_loader_or_a_data_set_that_hands_out_copies_keeps_the_data(v, how):
 
 
 @both
-def test_copies_are_handed_out_whatever_collate_fn_makes(v):
+def test_a_loader_copies_samples_for_every_collate_fn(v):
     data = six(v)
     for batch in v.Loader(data, batch_size=2, collate_fn=lambda samples: {"x": samples[0][0]}, share=False):
         batch["x"].zero_()
@@ -145,7 +145,7 @@ def test_copies_are_handed_out_whatever_collate_fn_makes(v):
 
 
 @both
-def test_a_loop_left_early_leaves_grad_mode_and_a_loop_without_it_records_nothing(v):
+def test_a_loop_left_early_restores_grad_mode_and_a_loop_without_grad_mode_records_nothing(v):
     weight = v.tensor([2.0, 3.0])
     weight.stop_gradient = False
     for mode in v.no_grad:
@@ -160,7 +160,7 @@ def test_a_loop_left_early_leaves_grad_mode_and_a_loop_without_it_records_nothin
 
 
 @both
-def test_a_data_set_of_ones_own_needs_a_length_and_samples(v):
+def test_a_custom_data_set_needs_a_length_and_samples(v):
     class Squares(v.Dataset):
         def __len__(self):
             return 5
@@ -188,7 +188,7 @@ def test_samples_without_an_index_make_batches_too(v):
 
 
 @both
-def test_workers_are_refused_with_what_to_do(v):
+def test_workers_are_refused_with_advice(v):
     with pytest.raises(ValueError, match=r"num_workers=2 is not supported: .* Leave it out, or use num_workers=0"):
         v.Loader(six(v), num_workers=2)
 
@@ -206,6 +206,6 @@ def test_workers_are_refused_with_what_to_do(v):
         (lambda: io.DataLoader(six(PADDLE), share="yes"), TypeError, "share is True, False or None, not 'yes'"),
     ],
 )
-def test_paddles_names_refuse_what_does_not_fit(make, error, words):
+def test_paddles_names_refuse_arguments_that_do_not_fit(make, error, words):
     with pytest.raises(error, match=words):
         make()

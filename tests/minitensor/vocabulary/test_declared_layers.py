@@ -27,7 +27,7 @@ def class_of(declared: Any, vocabulary: Any, nn: Any) -> type:
 
 
 @pytest.mark.parametrize(("declared", "vocabulary", "nn"), LAYERS)
-def test_a_class_has_the_parameters_that_are_declared(declared: Any, vocabulary: Any, nn: Any):
+def test_a_class_has_the_declared_parameters(declared: Any, vocabulary: Any, nn: Any):
     kind = class_of(declared, vocabulary, nn)
     _, _, parameters = declared.spelled(vocabulary).partition("(")
     written = str(inspect.signature(kind)).replace(" -> 'None'", "")
@@ -44,14 +44,14 @@ def test_its_function_has_each_setting_as_a_parameter(declared: Any, vocabulary:
 
 
 @pytest.mark.parametrize(("declared", "vocabulary", "nn"), LAYERS)
-def test_a_class_is_found_by_pickle_and_its_methods_by_inspect(declared: Any, vocabulary: Any, nn: Any):
+def test_pickle_finds_a_declared_class_and_inspect_finds_its_methods(declared: Any, vocabulary: Any, nn: Any):
     kind = class_of(declared, vocabulary, nn)
     assert type(pickle.loads(pickle.dumps(kind()))) is kind
     assert inspect.getsource(kind.forward).strip() in source(declared, vocabulary)
     assert kind.__doc__ and "{" not in kind.__doc__
 
 
-def test_a_setting_is_shown_and_inplace_only_if_it_is_true():
+def test_repr_shows_the_settings_and_inplace_only_if_it_is_true():
     assert repr(torch.nn.Hardtanh(-2.0)) == "Hardtanh(min_val=-2.0, max_val=1.0)"
     assert repr(mt.nn.LeakyReLU(0.2, inplace=True)) == "LeakyReLU(negative_slope=0.2, inplace=True)"
     assert repr(torch.nn.GELU("tanh")) == "GELU(approximate='tanh')" and repr(mt.nn.MSELoss("sum")) == "MSELoss()"

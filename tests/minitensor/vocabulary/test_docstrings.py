@@ -76,12 +76,12 @@ def test_every_function_has_a_docstring(space: str):
     assert [name for name, function in functions_of(SPACES[space]) if not inspect.getdoc(function)] == []
 
 
-def test_a_name_that_is_no_parameter_is_seen():
+def test_a_documented_name_that_is_no_parameter_is_reported():
     def wrong(other):
         """Adds ``dim``.
 
         Args:
-            axis, other: what it says.
+            axis, other: as their names suggest.
         """
 
     assert unknown("torch", "wrong", wrong) == {"dim", "axis"}
@@ -90,14 +90,14 @@ def test_a_name_that_is_no_parameter_is_seen():
 @pytest.mark.parametrize(
     ("vocabulary", "others"), [(PADDLES, {"input", "dim", "other"}), (PYTORCHS, {"x", "y", "axis", "arr"})]
 )
-def test_an_operation_speaks_in_its_own_vocabulary(vocabulary: Any, others: set[str]):
+def test_the_help_of_an_operation_uses_the_names_of_its_vocabulary(vocabulary: Any, others: set[str]):
     words = {name: set(re.findall(r"\b[a-z]\w*\b", vocabulary[name].__doc__)) for name in vocabulary}
     strange = {name: said & others - set(parameters(vocabulary[name])) for name, said in words.items()}
     prose = {"other", "input"}  # words of English, too
     assert {name: found - prose for name, found in strange.items() if found - prose} == {}
 
 
-def test_help_on_add_names_its_real_parameters_shapes_dtypes_errors_and_gradients():
+def test_help_on_add_names_its_parameters_shapes_dtypes_errors_and_gradients():
     text = torch.add.__doc__
     assert text.startswith("Elementwise sum, of input and alpha * other.\n")
     assert list(parameters(torch.add))[:2] == ["input", "other"]
@@ -107,7 +107,7 @@ def test_help_on_add_names_its_real_parameters_shapes_dtypes_errors_and_gradient
 
 
 @pytest.mark.parametrize("name", ["add_", "exp_", "relu_", "divide_", "equal_", "masked_fill_"])
-def test_what_an_in_place_docstring_says_is_raised_is_raised(name: str):
+def test_in_place_operations_raise_the_documented_errors(name: str):
     said = getattr(mt.Tensor, name).__doc__
     leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     rest = {"add_": (1.0,), "divide_": (2.0,), "equal_": (leaf,), "masked_fill_": (leaf > 1, 0.0)}.get(name, ())
@@ -136,7 +136,7 @@ def test_cannot_is_one_word():
 
 
 @pytest.mark.parametrize("vocabulary", [PADDLES, PYTORCHS], ids=["Paddle's", "PyTorch's"])
-def test_shapes_are_told_where_they_are_not_broadcast(vocabulary: Any):
+def test_docstrings_describe_shapes_that_are_not_broadcast(vocabulary: Any):
     told = [name for name in vocabulary if "Shapes: " in vocabulary[name].__doc__]
     rows = {name: vocabulary.forms[name].row for name in vocabulary}
     assert len(told) > 20
@@ -148,7 +148,7 @@ def test_shapes_are_told_where_they_are_not_broadcast(vocabulary: Any):
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "prod", "cumsum", "tril", "softmax", "renorm"])
-def test_an_operation_raises_what_its_docstring_says_of_axes_and_shapes(name: str):
+def test_operations_raise_the_documented_errors_for_axes_and_shapes(name: str):
     axis = {"tril": {}, "renorm": {"p": 2.0, "max_norm": 1.0}}.get(name, {})
     function = getattr(mt, name, None) or getattr(mt.nn.functional, name)
     if "axis" in parameters(function):
@@ -177,7 +177,7 @@ MISFITS = {
 
 @pytest.mark.parametrize("name", MISFITS)
 @pytest.mark.parametrize(("module", "kind"), [(mt, ValueError), (torch, RuntimeError)], ids=["Paddle's", "PyTorch's"])
-def test_other_shapes_than_a_docstring_tells_are_refused(name: str, module: Any, kind: type[Exception]):
+def test_shapes_that_a_docstring_does_not_allow_are_refused(name: str, module: Any, kind: type[Exception]):
     doc = (PADDLES if module is mt else PYTORCHS)[name].__doc__
     assert "Shapes: " in doc and f"{kind.__name__}: for other shapes." in doc
     index = mt.to_tensor([0, 1]) if module is mt else torch.tensor([0, 1])
@@ -186,13 +186,13 @@ def test_other_shapes_than_a_docstring_tells_are_refused(name: str, module: Any,
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
-def test_a_result_has_the_shape_that_its_docstring_tells(name: str):
+def test_a_result_has_the_documented_shape(name: str):
     function, x = getattr(mt, name), mt.ones([2, 3])
     assert "without the dimensions axis, which stay as 1 with keepdim" in function.__doc__
     assert function(x, axis=0).shape == [3] and function(x, axis=0, keepdim=True).shape == [1, 3]
 
 
-#: Calls that are refused, and as what: each is told in the docstring of the function.
+#: Refused calls with the kind of refusal. The docstring of the function names each.
 REFUSED = {
     "mm": (RuntimeError, lambda x: torch.mm(x, x)),
     "matmul": (RuntimeError, lambda x: torch.matmul(x, x)),
@@ -280,14 +280,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_a_function_of_pytorchs_refuses_stands_in_its_docstring(name: str):
+def test_docstrings_of_pytorchs_functions_name_their_refusals(name: str):
     kind, call = REFUSED[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(torch, name)).partition("Raises:")[2]
     with pytest.raises(kind):
         call(torch.ones(3, 4))
 
 
-def test_what_counts_by_its_kind_alone_is_told_in_each_vocabulary():
+def test_docstrings_describe_refused_kinds_of_arguments_in_each_vocabulary():
     """A number everywhere; in PyTorch a tensor without dimensions, too."""
     assert "A number counts by its kind, not by its width." in mt.add.__doc__
     assert "A number, or a tensor without dimensions, counts by its kind, not by its width." in torch.add.__doc__
@@ -372,14 +372,14 @@ def test_a_special_function_names_its_source(name: str):
             assert re.search(r"NIST DLMF \d+\.\d+", getattr(module, name).__doc__)
 
 
-def test_bytes_are_called_so():
+def test_docstrings_name_the_unit_of_bytes():
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
         for module in (mt.device.cuda, torch.cuda):
             assert re.search(r"\bbytes\b", getattr(module, name).__doc__, re.I)
 
 
 @pytest.mark.parametrize("name", REFUSED_BY_PADDLES)
-def test_what_a_function_of_paddles_refuses_stands_in_its_docstring(name: str):
+def test_docstrings_of_paddles_functions_name_their_refusals(name: str):
     kind, call = REFUSED_BY_PADDLES[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(mt, name)).partition("Raises:")[2]
     with pytest.raises(kind, match=rf"^{name}\b"):  # in its own name

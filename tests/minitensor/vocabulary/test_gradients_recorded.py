@@ -1,6 +1,6 @@
-"""What becomes of `.grad` over backwards, writes, hooks and clearings is what facts/gradients.json recorded.
+"""Compare `.grad` after backward, writes, hooks and clearing with the recorded facts in facts/gradients.json.
 
-`python -m tests.support.vocabulary.gradients` shows what differs.
+python -m tests.support.vocabulary.gradients      shows the differences
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from tests.support.vocabulary import gradients
 
 
 @pytest.mark.parametrize("question", [each for each in gradients.questions() if each not in gradients.ON_PURPOSE])
-def test_a_gradient_does_what_it_does_in_the_framework(question):
+def test_gradients_equal_those_recorded_from_the_framework(question):
     assert not gradients.differences(question)
 
 
 @pytest.mark.parametrize("question", gradients.ON_PURPOSE)
-def test_what_differs_on_purpose_differs_as_its_kind_says_and_in_nothing_else(question):
-    assert gradients.differences(question), "it differs no more: take it out of its kind"
+def test_an_intended_difference_is_the_one_that_its_kind_describes(question):
+    assert gradients.differences(question), "it no longer differs, so remove it from its kind"
     assert not gradients.unlike(question)
 
 
-def test_the_kinds_name_questions_that_were_asked_and_each_once():
+def test_the_kinds_name_recorded_questions_and_each_once():
     named = [question for kind in gradients.DELIBERATE.values() for question in kind.questions]
     assert set(named) <= set(gradients.questions()) and len(named) == len(set(named))
 
@@ -43,10 +43,10 @@ def test_a_kind_does_not_cover_a_difference_of_another_kind(monkeypatch):
         ({"kept": [1.0]}, {}),
     ],
 )
-def test_looks_that_differ_are_told_apart(recorded, here):
+def test_different_observations_are_distinguished(recorded, here):
     assert gradients.apart(recorded, here)
 
 
-def test_versions_are_counted_from_the_first_look():
+def test_versions_are_counted_from_the_first_observation():
     steps = [{"grad": [1.0], "version": 1}, {"grad": [2.0], "version": 2, "same memory": True}]
     assert [row["version"] for row in gradients.comparable("torch", steps)] == [0, 1]

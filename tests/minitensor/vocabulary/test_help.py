@@ -1,4 +1,4 @@
-"""What ``help`` tells of every public name that takes or makes tensors: shapes, and what is refused."""
+"""Test that ``help`` describes shapes and refusals for every public name that takes or returns tensors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SPACES = {
     "torch.optim": torch.optim,
 }
 
-#: Names that take and make no tensors, so that there is no shape to tell.
+#: These names neither take nor return tensors, so their help has no shape to describe.
 WITHOUT_SHAPES = {
     *("CPUPlace", "CUDAPlace", "ParamAttr", "check_foreign_writes", "disable_static", "enable_grad", "enable_static"),
     *("explain", "get_device", "get_inplace_policy", "in_dynamic_mode", "is_compiled_with_cuda", "is_grad_enabled"),
@@ -41,7 +41,7 @@ WITHOUT_SHAPES = {
     *("get_rng_state", "set_rng_state", "initial_seed", "manual_seed", "calculate_gain", "Layer", "Module"),
     *("bool", "float", "double", "int", "long"),
     *("Optimizer", "set_printoptions", "LayerList", "ModuleList", "from_dlpack", "grad"),
-    # Of one tensor, whatever its shape is.
+    # These take one tensor of any shape.
     *("backward", "clear_grad", "clear_gradient", "data_ptr", "detach_", "element_size", "is_contiguous", "item"),
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
     *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_"),
@@ -68,14 +68,14 @@ def public(space: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def test_every_exception_is_a_name():
+def test_every_exception_to_the_rule_is_a_public_name():
     names = {name for space in SPACES.values() for name, _ in public(space)}
     assert WITHOUT_SHAPES - names == set() == REFUSES_NOTHING - names
 
 
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize(("told", "but"), [(SHAPE, WITHOUT_SHAPES), (REFUSAL, REFUSES_NOTHING)], ids=["shape", "error"])
-def test_help_tells_shapes_and_refusals(space: str, told: re.Pattern[str], but: set[str]):
+def test_help_describes_shapes_and_refusals(space: str, told: re.Pattern[str], but: set[str]):
     names = dict(public(SPACES[space]))
     assert len(names) > 4
     assert [name for name, value in names.items() if not told.search(inspect.getdoc(value) or "")
@@ -83,7 +83,7 @@ def test_help_tells_shapes_and_refusals(space: str, told: re.Pattern[str], but: 
 
 
 def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """Calls that layers, losses, optimizers and rates refuse, by the class whose help says so."""
+    """Return calls that layers, losses, optimizers and schedules refuse, by the class whose help names the refusal."""
     x, images, classes = mt.ones([3, 4]), mt.ones([1, 2, 4, 4]), mt.to_tensor([0, 1, 9])
     leaf = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     whole = mt.ones([2], dtype="int64")
@@ -221,7 +221,7 @@ def modules() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
 
 
 @pytest.mark.parametrize(("space", "calls"), [(mt, layers), (torch, modules)], ids=["Paddle's", "PyTorch's"])
-def test_what_a_class_or_a_method_refuses_stands_in_its_help(space: Any, calls: Callable[[], dict[str, Any]]):
+def test_the_help_of_a_class_or_a_method_names_its_refusals(space: Any, calls: Callable[[], dict[str, Any]]):
     for path, (kind, call) in calls().items():
         value = space
         for name in path.split("."):

@@ -11,7 +11,7 @@ import minitensor as paddle
 import minitensor.torch as torch
 
 
-def test_paddles_hook_sees_the_sum_that_backward_left():
+def test_paddles_hook_sees_the_accumulated_gradient():
     x = paddle.ones([2])
     x.stop_gradient = False
     seen = []
@@ -26,7 +26,7 @@ def test_paddles_hook_sees_the_sum_that_backward_left():
         paddle.ones([2])._register_backward_hook(lambda: None)
 
 
-def test_pytorchs_hook_is_given_the_tensor_and_may_step_and_empty_the_gradient():
+def test_pytorchs_hook_receives_the_tensor_and_may_step_and_clear_the_gradient():
     x = torch.ones(2, requires_grad=True)
 
     def step(tensor):
@@ -44,7 +44,7 @@ def test_pytorchs_hook_is_given_the_tensor_and_may_step_and_empty_the_gradient()
         (x * 2).register_post_accumulate_grad_hook(step)
 
 
-def test_a_hook_holds_no_tensor():
+def test_a_hook_keeps_no_tensor_alive():
     gc.disable()
     try:
         x = torch.ones(2, requires_grad=True)

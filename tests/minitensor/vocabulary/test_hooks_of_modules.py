@@ -1,4 +1,4 @@
-"""Hooks of a module after its backward: what they are handed and what they change, as PyTorch was seen to do it."""
+"""Test hooks that a module calls after its backward: their arguments and their effects, as recorded from PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def noted(seen):
     return hook
 
 
-def test_a_hook_is_handed_the_gradients_of_what_went_in_and_came_out_from_the_last_module_to_the_first():
+def test_hooks_receive_gradients_of_inputs_and_outputs_from_the_last_module_to_the_first():
     torch.manual_seed(0)
     net, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), []
     handles = [net[i].register_full_backward_hook(noted(seen)) for i in (0, 2)]
@@ -39,7 +39,7 @@ class Two(nn.Module):
         return a * b, a + k
 
 
-def test_a_module_with_several_inputs_is_told_once_of_the_gradients_that_came_through_it():
+def test_a_hook_of_a_module_with_several_inputs_is_called_once():
     two, seen = Two(), []
     two.register_full_backward_hook(noted(seen))
     a, b = (torch.tensor([x], requires_grad=True) for x in (2.0, 3.0))
@@ -56,7 +56,7 @@ class Product(nn.Module):
         return a * b
 
 
-def test_a_hook_is_called_where_gradients_of_some_inputs_are_asked_for():
+def test_a_hook_is_called_if_only_some_gradients_are_requested():
     """As torch 2.13 called it: all gradients of the inputs are there, whichever one is asked for."""
     product, seen = Product(), []
     product.register_full_backward_hook(noted(seen))
@@ -71,10 +71,10 @@ def test_a_hook_is_called_where_gradients_of_some_inputs_are_asked_for():
     linear = nn.Linear(2, 1)
     linear.register_full_backward_hook(noted(seen))
     torch.autograd.grad(linear(a).sum(), [linear.weight])
-    assert len(seen) == 3  # no gradient of what went in
+    assert len(seen) == 3  # no call, because nobody wants the gradient of the input
 
 
-def test_a_replaced_gradient_that_has_gone_on_is_refused():
+def test_replacing_a_gradient_that_backward_has_used_is_refused():
     product = Product()
     a, b = (torch.tensor([x], requires_grad=True) for x in (2.0, 3.0))
     product.register_full_backward_hook(lambda module, given, _: tuple(g * 10 for g in given))
@@ -83,7 +83,7 @@ def test_a_replaced_gradient_that_has_gone_on_is_refused():
 
 
 @pytest.mark.parametrize("inplace", [False, True])
-def test_what_a_hook_returns_takes_the_place_of_the_gradient_of_the_input(inplace):
+def test_the_return_value_of_a_hook_replaces_the_gradient_of_the_input(inplace):
     layer = nn.ReLU(inplace=inplace)
     layer.register_full_backward_hook(lambda module, grad_input, grad_output: (grad_input[0] * 10,))
     x = torch.tensor([1.0, -1.0, 2.0], requires_grad=True)
@@ -91,7 +91,7 @@ def test_what_a_hook_returns_takes_the_place_of_the_gradient_of_the_input(inplac
     assert x.grad.tolist() == [10.0, 0.0, 10.0]
 
 
-def test_hooks_hold_nothing_once_backward_is_done():
+def test_hooks_keep_nothing_alive_after_backward():
     layer = nn.Linear(2, 2)
     layer.register_full_backward_hook(lambda *_: None)
     gc.collect()
@@ -116,7 +116,7 @@ def test_without_recording_a_hook_is_not_called():
     assert seen == []
 
 
-def test_a_hook_before_backward_changes_the_gradient_that_comes_in():
+def test_a_hook_before_backward_changes_the_gradient_of_the_output():
     """The numbers are those that PyTorch 2.13 printed."""
     layer, seen = nn.Linear(2, 1, bias=False), []
     with torch.no_grad():
@@ -132,7 +132,7 @@ def test_a_hook_before_backward_changes_the_gradient_that_comes_in():
     assert seen[1:] == [("Linear", [[[2.0, 2.0]]], [[[1.0]]])] and x.grad.tolist() == [[22.0, 22.0]]
 
 
-def test_hooks_before_backward_run_in_their_order_and_one_may_go_first():
+def test_hooks_before_backward_run_in_order_and_one_may_be_registered_first():
     layer, order = nn.Linear(1, 1), []
     for number, first in ((1, False), (2, False), (0, True)):
         layer.register_full_backward_pre_hook(lambda *_, number=number: order.append(number), prepend=first)
@@ -143,7 +143,7 @@ def test_hooks_before_backward_run_in_their_order_and_one_may_go_first():
         layer(torch.ones(1, 1)).sum().backward()
 
 
-def test_a_hook_of_a_module_whose_inputs_want_nothing_warns_as_pytorchs():
+def test_a_hook_of_a_module_whose_inputs_want_no_gradients_warns_as_in_pytorch():
     layer, seen = nn.Linear(2, 1), []
     layer.register_full_backward_hook(noted(seen))
     with pytest.warns(UserWarning, match="Full backward hook is firing when gradients are computed with respect to"):

@@ -1,6 +1,6 @@
-"""What learners type is answered here as in PyTorch and Paddle: facts/learners.json, question by question.
+"""Compare the answers to learners' questions in facts/learners.json with those of PyTorch and Paddle.
 
-`python -m tests.support.vocabulary.learners` shows what is answered otherwise; learners-not-yet.txt lists it.
+python -m tests.support.vocabulary.learners      shows the different answers; learners-not-yet.txt lists them
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ def test_questions_are_answered_as_in_the_framework(group):
 
 
 @pytest.mark.parametrize("pattern", learners_on_purpose.ON_PURPOSE)
-def test_what_differs_on_purpose_still_differs(pattern):
+def test_intended_differences_still_differ(pattern):
     """A pattern for which no question is answered otherwise any more is taken out."""
     meant = [q for q in QUESTIONS if learners.on_purpose(q) == learners_on_purpose.ON_PURPOSE[pattern]]
     assert any(re.match(pattern, question) and learners.differences(question) for question in meant)
 
 
-def test_the_list_names_questions_that_were_asked_and_nothing_that_is_on_purpose():
+def test_the_list_names_recorded_questions_and_no_intended_difference():
     assert set(QUESTIONS) >= NOT_YET
     assert not [question for question in NOT_YET if learners.on_purpose(question)]
 
 
 @pytest.mark.parametrize("question", sorted(NOT_YET))
-def test_what_is_not_yet_so_is_still_otherwise(question):
-    """Who mends one takes it out of the list in the same change."""
+def test_the_listed_answers_still_differ(question):
+    """If you repair an answer, remove it from the list in the same change."""
     assert learners.differences(question)
 
 
-def test_what_is_of_a_wrong_kind_in_place_is_a_type_error_wherever_it_is_one_in_paddle():
+def test_a_wrong_type_in_place_is_a_type_error_where_it_is_one_in_paddle():
     """An operation that takes a list where Paddle's does not is the only other answer; no error is of an odd type."""
     asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
     here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}

@@ -1,6 +1,6 @@
-"""Learners' programs print, warn and raise here what they do in PyTorch and Paddle, with only the import changed.
+"""Run learners' programs with only the import changed: they print, warn and raise as in PyTorch and Paddle.
 
-`python -m tests.support.vocabulary.programs` shows what differs.
+python -m tests.support.vocabulary.programs      shows the differences
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def those(table: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def all_programs() -> list[object]:
-    """Every program but those that differ on purpose; what is known to fail has to fail."""
+    """Return every program that does not differ on purpose. Programs in NOT_YET have to fail."""
     return [
         pytest.param(
             vocabulary,
@@ -38,30 +38,30 @@ def all_programs() -> list[object]:
 
 
 @pytest.mark.parametrize(("vocabulary", "name"), all_programs())
-def test_a_program_does_what_it_does_in_the_framework(vocabulary, name):
-    """Who mends a program of NOT_YET takes it out of that list in tests/support/vocabulary/programs/differences.py."""
+def test_a_program_behaves_as_in_the_framework(vocabulary, name):
+    """If you repair a program of NOT_YET in tests/support/vocabulary/programs/differences.py, remove it there."""
     judged = judging.judge(vocabulary, name, PROGRAMS[vocabulary][name])
     assert not judged.found, f"{vocabulary}/{name}.py differs from {judged.version}: {judged.found}"
 
 
 @pytest.mark.parametrize(("vocabulary", "name"), those(differences.DELIBERATE))
-def test_what_differs_on_purpose_still_differs(vocabulary, name):
+def test_intended_differences_still_differ(vocabulary, name):
     judged = judging.judge(vocabulary, name, PROGRAMS[vocabulary][name])
     assert judged.verdict == "on purpose", f"{vocabulary}/{name}.py differs no more: take it out of DELIBERATE"
 
 
-def test_there_are_sixty_programs_and_more_in_each_vocabulary():
+def test_each_vocabulary_has_at_least_sixty_programs():
     assert all(len(PROGRAMS[vocabulary]) >= 60 for vocabulary in VOCABULARIES)
 
 
 @pytest.mark.parametrize("version", [one for versions in judging.VERSIONS.values() for one in versions])
-def test_every_program_was_recorded_as_it_stands(version):
+def test_the_record_contains_every_program_unchanged(version):
     programs = PROGRAMS[version.partition(" ")[0]]
     digests = {name: running.programs_recorder.digest(program) for name, program in programs.items()}
     assert {name: answer["sha256"] for name, answer in RECORDS[version].items()} == digests
 
 
-def test_the_tables_name_programs_that_exist_and_each_once():
+def test_the_tables_name_existing_programs_and_each_once():
     for vocabulary in VOCABULARIES:
         deliberate, not_yet = set(differences.DELIBERATE[vocabulary]), set(differences.NOT_YET[vocabulary])
         assert not deliberate & not_yet
@@ -94,7 +94,7 @@ def test_only_imports_are_changed(vocabulary):
         ("nan", "inf"),
     ],
 )
-def test_texts_that_differ_are_told_apart(recorded, here):
+def test_different_texts_are_distinguished(recorded, here):
     assert "output" in comparing.differences({"out": recorded}, {"out": here})
 
 

@@ -1,4 +1,4 @@
-"""A function that is given what it cannot take tells of itself, and of no other function that it happens to call."""
+"""Test that a function's error about a wrong argument names this function, and no function that it calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import minitensor as mt
 from minitensor import torch
 from minitensor.nn import functional
 
-SETTING = ("set_", "enable_", "disable_", "seed", "save")  # what they are given changes more than a tensor
+SETTING = ("set_", "enable_", "disable_", "seed", "save")  # these change more than a tensor
 
-#: Functions that are another one under a second name or with fewer choices, by what they say they are.
+#: Second names, and functions with fewer choices, by the name that their errors use.
 SAY = {"softmax_with_cross_entropy": "cross_entropy", "clamp_": "clip"}
 
 
@@ -25,7 +25,7 @@ def functions(module) -> list[str]:
 FUNCTIONS = [(module, name) for module in (mt, functional) for name in functions(module)]
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # logarithms of what has none
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # logarithms of negative numbers
 @pytest.mark.parametrize(("module", "name"), FUNCTIONS, ids=[f"{m.__name__}.{name}" for m, name in FUNCTIONS])
 def test_a_function_names_itself(module, name):
     function = getattr(module, name)
@@ -40,7 +40,7 @@ def test_a_function_names_itself(module, name):
                 assert says is None or says[1] in known, f"{name}{given[1:]}, {named}: {error}"
 
 
-def test_a_layer_of_pytorch_says_what_pytorch_says_of_other_channels():
+def test_a_pytorch_layer_refuses_other_channels_with_pytorchs_words():
     for training in (True, False):
         with pytest.raises(RuntimeError, match=r"^running_mean should contain 4 elements not 3$"):
             torch.nn.BatchNorm2d(3).train(training)(torch.ones(2, 4, 5, 5))

@@ -26,7 +26,7 @@ def test_every_library_was_recorded(records):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=tables.key)
-def test_a_row_says_what_was_seen(row, records):
+def test_a_row_describes_the_recorded_behaviour(row, records):
     found = tables.answers(row, records)
     assert len(found) > 1 or set(row.cells) == {"minitensor"}
     for title, answer in found.items():
@@ -37,7 +37,7 @@ def test_a_row_says_what_was_seen(row, records):
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "torch" in row.cells], ids=tables.key)
-def test_pytorchs_cell_gives_pytorchs_answer_under_its_names_or_is_missing(row, records):
+def test_pytorchs_cell_has_pytorchs_answer_or_is_missing(row, records):
     found = tables.run(row, "torch")
     wanted = next(answers for title, answers in records.items() if title.startswith("PyTorch"))[tables.key(row)]
     if found.error == "AttributeError" != wanted.error:
@@ -47,21 +47,21 @@ def test_pytorchs_cell_gives_pytorchs_answer_under_its_names_or_is_missing(row, 
     assert tables.alike([found.to(ask) for ask in row.ask if ask], [wanted.to(ask) for ask in row.ask if ask])
 
 
-def test_rows_are_told_apart_and_asks_are_used():
+def test_rows_are_distinct_and_every_question_is_used():
     keys = [tables.key(row) for row in ROWS]
     assert len(set(keys)) == len(keys)
     assert {ask for row in ROWS for ask in row.ask if ask} == set(ASKS)
     assert all(set(row.cells) <= set(LIBRARIES) and "minitensor" in row.cells for row in ROWS)
 
 
-def test_running_the_cells_leaves_modes_and_device_alone():
+def test_running_the_cells_leaves_modes_and_device_unchanged():
     before = mt.get_inplace_policy(), mt.get_device(), mt.is_grad_enabled()
     for row in ROWS:
         tables.run(row)
     assert (mt.get_inplace_policy(), mt.get_device(), mt.is_grad_enabled()) == before
 
 
-def test_a_changed_cell_is_not_taken_for_the_recorded_one(records, monkeypatch):
+def test_a_changed_cell_is_noticed(records, monkeypatch):
     monkeypatch.setitem(ROWS[0].cells, "torch", "torch.tensor([3.0])")
     with pytest.raises(ValueError, match=r"'Making tensors: from numbers' of PyTorch .* record it again"):
         tables.recorded(ROOT / "facts")
@@ -78,7 +78,7 @@ def test_tables_have_as_many_cells_in_each_line(records):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
 
 
-def test_what_was_seen_names_versions_only_where_they_differ(records):
+def test_a_row_names_versions_only_if_they_differ(records):
     lines = tables.differences_table(records).splitlines()
     rounding = next(line for line in lines if "| `round` |" in line)
     assert (

@@ -1,7 +1,7 @@
-"""A function whose input or result is overwritten before backward: the gradient is right, or backward refuses.
+"""Overwrite the input or the result of a function before backward: the gradient is right, or backward refuses.
 
-facts/learners.json holds the gradient of each function where nothing is written, and what PyTorch does where its input,
-its result or both are. The tables below are the functions that save another thing here than in PyTorch.
+facts/learners.json records the gradient of each function without a write, and PyTorch's behaviour if its input, its
+result or both are written. The tables below list the functions that save other values here than in PyTorch.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def test_the_gradient_is_right_or_backward_refuses(function):
 
 
 @pytest.mark.parametrize(("table", "there"), [(ANSWERED_HERE, True), (REFUSED_HERE, False)])
-def test_the_tables_are_about_what_pytorch_does(table, there):
+def test_the_tables_list_only_differences_from_pytorch(table, there):
     for function, writes in table.items():
         for write in writes:
             assert (told(RECORD[f"{function}, {write}"]) == "refused") is there, (function, write)

@@ -1,6 +1,6 @@
-"""The articles' programs on a GPU, with the articles' numbers; on a simulated one where there is none.
+"""Run the articles' programs on a GPU, or on a simulated one, and compare with the articles' numbers.
 
-What the programs compute is compared with Paddle in test_paddle_programs.py.
+test_paddle_programs.py compares the computed values with Paddle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def test_a_block_in_place_takes_half_the_memory(gpu, inplace, bytes_at_most):
 
 
 @pytest.mark.parametrize("inplace, mebibytes", [(False, "381.47"), (True, "0.00")])
-def test_relu_of_a_large_matrix_takes_what_paddle_rounds_it_to(gpu, inplace, mebibytes):
+def test_relu_of_a_large_matrix_allocates_the_bytes_that_paddle_rounds_to(gpu, inplace, mebibytes):
     memory = paddle.device.cuda
     t = paddle.zeros([10000, 10000])
     memory.synchronize()
@@ -79,7 +79,7 @@ def test_100_additions_are_timed_and_drawn():
     assert y.tolist() == z.tolist() == [[101.0] * 100] * 100
 
 
-def test_a_program_for_a_gpu_that_may_not_be_there():
+def test_a_program_runs_with_and_without_a_gpu():
     before = paddle.get_device()
     chosen = paddle.set_device("gpu:0" if paddle.is_compiled_with_cuda() else "cpu")
     assert paddle.to_tensor([1.0]).place == chosen

@@ -1,4 +1,4 @@
-"""The functions of layers: exact gradients to second order, what they hold, what they refuse, on host and GPU."""
+"""Test the functions of layers: exact gradients to second order, kept bytes and refusals, on the host and a GPU."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_conv2d_is_the_sum_of_its_windows():
         assert y[image, kernel, i, j] == pytest.approx((window * w[kernel]).sum())
 
 
-def test_conv2d_in_blocks_is_conv2d_at_once(monkeypatch):
+def test_conv2d_in_blocks_equals_conv2d_at_once(monkeypatch):
     from minitensor.engine.layers import convolution
 
     def gradients():
@@ -178,7 +178,7 @@ def test_backward_keeps_inputs_by_reference():
     assert held_by(lambda: F.batch_norm(images, *stay, training=True)) == channels
 
 
-def test_only_what_a_wanted_gradient_needs_is_kept():
+def test_only_values_that_a_wanted_gradient_needs_are_kept():
     x = paddle.ones([4, 3])
     w = paddle.ones([3, 2])
     w.stop_gradient = False
@@ -217,7 +217,7 @@ def test_an_overwritten_value_that_backward_needs_is_noticed_or_preserved(functi
             np.testing.assert_allclose(found, wanted)
 
 
-def test_parameters_get_gradients_where_the_input_wants_none():
+def test_parameters_get_gradients_if_the_input_wants_none():
     x = leaf(4, 3, 2, 2)
     x.stop_gradient = True
     w, b = leaf(3, seed=1), leaf(3, seed=2)
@@ -232,7 +232,7 @@ def test_parameters_get_gradients_where_the_input_wants_none():
     assert kernels.grad.tolist() == np.ones((1, 1, 3, 3)).tolist()
 
 
-def test_a_label_that_is_overwritten_is_noticed():
+def test_an_overwritten_label_is_noticed():
     x, label = leaf(2, 3), paddle.to_tensor([0, 1])
     loss = F.cross_entropy(x, label)
     label.fill_(2)
@@ -240,7 +240,7 @@ def test_a_label_that_is_overwritten_is_noticed():
         loss.backward()
 
 
-def test_running_values_are_written_once_a_batch():
+def test_running_values_are_written_once_per_batch():
     norm = paddle.nn.BatchNorm2D(3)
     x = paddle.to_tensor(leaf(4, 3, 2, 2).numpy().astype("float32"))
     norm(x)
@@ -251,7 +251,7 @@ def test_running_values_are_written_once_a_batch():
     assert norm._mean.inplace_version == 1
 
 
-def test_all_rows_ignored_is_a_loss_of_zero():
+def test_a_loss_whose_rows_are_all_ignored_is_zero():
     x = leaf(2, 3)
     loss = F.cross_entropy(x, paddle.to_tensor([-100, -100]))
     loss.backward()
@@ -297,7 +297,7 @@ def test_bad_input_is_named(call, error, words):
         call()
 
 
-def test_a_write_from_outside_is_noticed_where_it_is_looked_for():
+def test_a_foreign_write_is_noticed_if_foreign_writes_are_checked():
     array = np.ones((4, 3))
     w = leaf(3, 2)
     with paddle.check_foreign_writes():

@@ -1,4 +1,4 @@
-"""Layers: what is registered, what is found, what is saved, what is refused."""
+"""Test layers: registration, lookup, saved states and refusals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Net(nn.Layer):
         return self.rest(self.first(x)) * self.scale
 
 
-def test_a_layer_met_twice_is_found_once():
+def test_a_layer_registered_twice_is_listed_once():
     net = Net()
     names = [name for name, _ in net.named_parameters()]
     assert names == ["scale", "first.weight", "first.bias", "rest.last.weight", "rest.last.bias"]
@@ -37,7 +37,7 @@ def test_a_layer_met_twice_is_found_once():
     assert [name for name, _ in net.named_buffers()] == ["count", "scratch"]
 
 
-def test_a_parameter_under_two_names_is_found_once():
+def test_a_parameter_under_two_names_is_listed_once():
     first, second = nn.Linear(2, 2), nn.Linear(2, 2)
     second.weight = first.weight
     both = nn.Sequential(first, second)
@@ -52,14 +52,14 @@ def test_a_parameter_can_be_made_frozen():
     assert layer.bias.tolist() == [3.0, 3.0] and layer.bias.grad.tolist() == [1.0, 1.0]
 
 
-def test_a_state_is_the_tensors_themselves_without_what_is_not_saved():
+def test_a_state_contains_the_tensors_themselves_without_buffers_that_are_not_saved():
     net = Net()
     state = net.state_dict()
     assert state["first.weight"] is net.first.weight and state["count"] is net.count
     assert "scratch" not in state and state["shared.weight"] is state["first.weight"]
 
 
-def test_loading_a_state_counts_one_write_each_and_keeps_the_parameters(device):
+def test_loading_a_state_is_one_write_per_parameter_and_keeps_the_tensors(device):
     net, other = Net(), Net()
     before = net.first.weight
     assert net.set_state_dict({name: x.numpy() for name, x in other.state_dict().items()}) == ([], [])
@@ -78,7 +78,7 @@ def test_a_state_that_does_not_fit_loads_nothing(wrong):
     assert {name: x.tolist() for name, x in net.state_dict().items()} == before
 
 
-def test_attributes_go_where_they_belong():
+def test_attributes_are_registered_by_type():
     net = Net()
     net.plain = paddle.to_tensor([1.0], stop_gradient=False)
     assert all(each is not net.plain for each in net.parameters())
@@ -98,16 +98,16 @@ def test_attributes_go_where_they_belong():
         net.add_sublayer("other", 3)
 
 
-def test_train_and_eval_reach_everything_inside():
+def test_train_and_eval_apply_to_every_sublayer():
     net = Net()
     assert net.eval() is net and not any(layer.training for layer in net.sublayers(include_self=True))
     assert net.train() is net and all(layer.training for layer in net.sublayers(include_self=True))
     seen = []
     net.apply(lambda layer: seen.append(type(layer).__name__))
-    assert seen[-1] == "Net" and seen.count("Linear") == 3  # children only: the shared one is met under both names
+    assert seen[-1] == "Net" and seen.count("Linear") == 3  # only children: the shared one has both names
 
 
-def test_a_copy_of_a_layer_has_parameters_of_its_own():
+def test_a_copy_of_a_layer_has_separate_parameters():
     net = Net()
     net(paddle.ones([1, 3])).sum().backward()
     twin = copy.deepcopy(net)
@@ -160,7 +160,7 @@ def test_lists_of_layers():
         (nn.initializer.KaimingNormal(), -1.0, 1.0, (2 / 300) ** 0.5),
     ],
 )
-def test_initializers_draw_from_where_they_say(initializer, low, high, deviation):
+def test_initializers_draw_from_the_documented_distributions(initializer, low, high, deviation):
     layer = nn.Linear(300, 200, weight_attr=nn.ParamAttr(initializer=initializer, name="w"))
     numbers = layer.weight.numpy()
     assert low <= numbers.min() <= numbers.max() <= high and layer.weight.name == "w"
@@ -210,7 +210,7 @@ def test_a_training_loop_needs_no_garbage_collector():
         gc.enable()
 
 
-def test_what_a_layer_can_not_be():
+def test_invalid_uses_of_a_layer_are_refused():
     for make, words in (
         (lambda: nn.Linear(0, 2), "in_features is at least 1"),
         (lambda: nn.Conv2D(3, 4, 3, groups=2), "do not make 2 groups"),

@@ -1,4 +1,4 @@
-"""Names at the top: modes, devices, making, asking; and what a missing name says."""
+"""Test the top-level names: modes, devices, creation and queries, and the error for a missing name."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ import minitensor as paddle
         (paddle.nn.functional, "cros_entropy", "the nearest name is 'cross_entropy'"),
     ],
 )
-def test_a_missing_name_says_so_and_names_the_nearest(module, name, words):
+def test_the_error_for_a_missing_name_suggests_the_nearest(module, name, words):
     with pytest.raises(AttributeError, match=words) as raised:
         getattr(module, name)
     assert raised.value.name == name and not hasattr(module, name)
 
 
-def test_what_dir_lists_is_there():
+def test_every_name_that_dir_lists_exists():
     for module in (paddle, paddle.nn, paddle.nn.functional, paddle.optimizer):
         for name in dir(module):
             assert hasattr(module, name), f"{module.__name__}.{name}"
 
 
-def test_the_import_does_not_load_what_few_programs_use():
+def test_the_import_does_not_load_rarely_used_modules():
     loaded = subprocess.run(
         [sys.executable, "-c", "import sys, minitensor; print(*sorted(m for m in sys.modules if 'minitensor' in m))"],
         capture_output=True,
@@ -79,7 +79,7 @@ def test_grad_mode_can_be_set():
         paddle.set_grad_enabled(1)
 
 
-def test_places_are_what_to_tensor_takes():
+def test_to_tensor_accepts_places():
     assert paddle.to_tensor([1.0], place=paddle.CPUPlace()).place == "Place(cpu)"
     assert paddle.CUDAPlace(0) == "Place(gpu:0)"
     assert paddle.is_compiled_with_cuda() in (False, True)
@@ -145,7 +145,7 @@ def test_bad_arguments_are_named(make, error, words):
 # ---------- asking ----------
 
 
-def test_answers_want_no_gradient_and_stay_on_the_device(device):
+def test_queries_want_no_gradient_and_stay_on_the_device(device):
     x = paddle.to_tensor([[1.0, 3.0], [3.0, 2.0]], stop_gradient=False)
     answers = [x.argmax(), x.argmin(1), x.all(), x.any(0), x.equal_all(x), x.allclose(x), x.numel(), paddle.numel(x)]
     assert all(answer.stop_gradient and answer.place == x.place for answer in answers)
@@ -168,7 +168,7 @@ def test_a_bump_makes_saved_values_stale_under_every_policy():
             assert x.grad is None and a._inplace_version() == 1
 
 
-def test_tensors_on_one_storage_are_known():
+def test_tensors_on_one_storage_are_recognized():
     x = paddle.ones([2, 3])
     assert x._is_shared_buffer_with(x.detach()) and x[0]._is_shared_buffer_with(x[1])
     assert not x._is_shared_buffer_with(x.clone())

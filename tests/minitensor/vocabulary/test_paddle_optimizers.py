@@ -1,6 +1,6 @@
-"""Optimizers: one counted write for each parameter, nothing beside it but a piece of room, all or nothing.
+"""Test optimizers: a step writes each parameter once, needs a small buffer, and writes all parameters or none.
 
-What they compute is compared with Paddle in test_paddle_programs.py.
+test_paddle_programs.py compares the computed values with Paddle.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def test_pieces_and_strides_make_no_difference(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_state_goes_on_where_it_was(name):
+def test_a_loaded_state_continues_the_training(name):
     w = leaf([1.0, -2.0, 3.0])
     w.name = "w"
     whole = trained(MAKERS[name], leaf([1.0, -2.0, 3.0]), 4)
@@ -90,7 +90,7 @@ def test_a_gradient_that_shares_the_parameters_memory_is_read_first():
     assert updated(lambda w: w.detach()) == updated(lambda w: paddle.to_tensor([1.0, 2.0, 4.0]))
 
 
-def test_a_step_takes_no_more_memory_than_two_pieces():
+def test_a_step_allocates_at_most_two_pieces():
     w = paddle.zeros([1 << 20])
     w.stop_gradient = False
     w.grad = paddle.ones([1 << 20])
@@ -131,7 +131,7 @@ def test_a_step_under_copy_on_write_preserves_what_backward_needs():
     assert w.grad.tolist() == [2.0, 4.0, 6.0]
 
 
-def test_who_is_passed_over():
+def test_parameters_without_gradients_are_skipped():
     trained_one, frozen, unused = leaf([1.0]), leaf([1.0]), leaf([1.0])
     optimizer = paddle.optimizer.SGD(1.0, [trained_one, frozen, unused])
     (trained_one * frozen).sum().backward()
@@ -180,7 +180,7 @@ def test_bad_settings_are_named(make, error, words):
         make()
 
 
-def test_a_parameter_whose_elements_share_memory_is_refused_before_anything_is_written():
+def test_a_parameter_whose_elements_share_memory_is_refused_before_any_write():
     w, shared = leaf([1.0]), paddle.ones([2]).as_strided([3], [0])
     shared.stop_gradient = False
     w.grad, shared.grad = paddle.ones([1]), paddle.ones([3])
@@ -190,7 +190,7 @@ def test_a_parameter_whose_elements_share_memory_is_refused_before_anything_is_w
 
 
 def test_an_interrupted_step_counts_as_a_write(monkeypatch):
-    """Nobody knows what it has written: what was saved before is not used any more."""
+    """Nobody knows which part was written, so backward refuses the values saved before."""
     w = leaf([1.0, -2.0])
     optimizer = paddle.optimizer.SGD(0.1, [w])
     w.grad = paddle.ones([2])

@@ -63,7 +63,7 @@ def test_the_norm_of_zeros_has_the_gradient_0():
     assert x.grad.tolist() == [0.0, 0.0]
 
 
-def test_contiguous_is_the_tensor_itself_where_it_can_be():
+def test_contiguous_returns_a_contiguous_tensor_itself():
     x = tensor()
     assert x.contiguous() is x and x.T.contiguous().is_contiguous()
 
@@ -81,7 +81,7 @@ def test_contiguous_is_the_tensor_itself_where_it_can_be():
         (lambda x: paddle.zeros([0]).std(), "there is no element"),
     ],
 )
-def test_what_cannot_be_is_told(call, words):
+def test_invalid_arguments_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call(tensor())
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_told(call, words):
         (lambda x: paddle.sort([3, 1]), "sort: x must be a Tensor, not list"),
     ],
 )
-def test_an_operand_of_a_wrong_kind_is_a_type_error_that_names_the_operation(call, words):
+def test_an_operand_of_a_wrong_type_is_a_type_error_that_names_the_operation(call, words):
     with pytest.raises(TypeError, match=words):
         call(tensor())
 
@@ -117,7 +117,7 @@ def test_an_input_that_counts_as_a_constant_has_no_gradient(create_graph):
         paddle.grad((x * y).sum(), [x, y], no_grad_vars=y)
 
 
-def test_bits_of_tensors_and_numbers_join_in_either_order():
+def test_bitwise_operations_accept_tensors_and_numbers_in_either_order():
     i = paddle.to_tensor([5, 6])
     assert [(i & 3).tolist(), (3 & i).tolist(), (8 | i).tolist(), (i ^ i).tolist(), (~i).tolist()] == [
         *([1, 2], [1, 2], [13, 14], [0, 0], [-6, -7]),
@@ -125,7 +125,7 @@ def test_bits_of_tensors_and_numbers_join_in_either_order():
 
 
 @pytest.mark.parametrize("shape", [(5,), (4,), (2, 3), (3, 4), ()])
-def test_the_median_is_numpys_and_its_gradient_goes_to_the_middle(shape):
+def test_the_median_equals_numpys_and_its_gradient_goes_to_the_middle_element(shape):
     numbers = np.random.default_rng(0).standard_normal(shape).astype("float32")
     for axis in (None, *range(len(shape))):
         for keepdim in (False, True):
@@ -141,14 +141,14 @@ def _middles(numbers, axis):
     return 1 if (numbers.size if axis is None else numbers.shape[axis]) % 2 else 2
 
 
-def test_the_median_of_nan_is_nan_and_of_nothing_none():
+def test_the_median_of_nan_is_nan_and_of_an_empty_tensor_is_refused():
     assert np.isnan(paddle.median(paddle.to_tensor([float("nan"), 2.0, 1.0])).item())
     assert paddle.median(paddle.to_tensor([1, 2, 3, 4])).item() == 2.5
     with pytest.raises(ValueError, match="should not be 0"):
         paddle.median(paddle.zeros([0]))
 
 
-def test_unique_is_numpys():
+def test_unique_equals_numpys():
     numbers = np.random.default_rng(0).integers(0, 4, (6, 2))
     x = paddle.to_tensor(numbers)
     for axis in (None, 0, 1):
@@ -161,7 +161,7 @@ def test_unique_is_numpys():
         paddle.unique(x, dtype="float32")
 
 
-def test_one_hot_rows_pick_the_class_and_refuse_what_is_none():
+def test_one_hot_rows_pick_the_class_and_refuse_invalid_classes():
     labels = paddle.to_tensor([[2, 0], [1, 3]], dtype="int32")
     hot = paddle.nn.functional.one_hot(labels, 4)
     assert hot.dtype == "float32" and (hot.numpy() == np.eye(4)[labels.numpy()]).all()
@@ -186,7 +186,7 @@ def test_the_older_cross_entropy_keeps_the_axis_and_has_the_gradient_of_the_newe
     assert F.softmax_with_cross_entropy(a.t(), labels.unsqueeze(0), axis=0).tolist() == [losses.flatten().tolist()]
 
 
-def test_minimize_is_a_step_with_the_gradients_that_are_there():
+def test_minimize_is_a_step_with_the_current_gradients():
     w, v = (paddle.to_tensor([1.0], stop_gradient=False) for _ in range(2))
     optimizer = paddle.optimizer.SGD(0.5, parameters=[w, v])
     loss = (w * w + v).sum()
@@ -197,7 +197,7 @@ def test_minimize_is_a_step_with_the_gradients_that_are_there():
     assert w.inplace_version == 1 and v.inplace_version == 0
 
 
-def test_flip_and_roll_are_numpys_copies_and_gradients_find_their_way_back():
+def test_flip_and_roll_equal_numpys_and_gradients_are_moved_back():
     for moved, right in (
         (lambda x: paddle.flip(x, [1]), np.flip(NUMBERS, 1)),
         (lambda x: x.flip([0, -1]), np.flip(NUMBERS)),

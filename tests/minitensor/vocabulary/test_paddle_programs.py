@@ -1,7 +1,7 @@
-"""Programs written for Paddle do the same here, with `import minitensor as paddle`.
+"""Run programs written for Paddle here, with `import minitensor as paddle`.
 
-`facts/paddle-programs.json` holds what Paddle 2.6.2 and 3.3.1 did with them. What differs on purpose is listed below
-with its reason; an entry that makes no difference fails.
+`facts/paddle-programs.json` records them in Paddle 2.6.2 and 3.3.1. Intended differences are listed below with their
+reasons, and an entry without a difference fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OLD, NEW = "paddle 2.6.2", "paddle 3.3.1"
 BOTH = (OLD, NEW)
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[-+]\d+)?")
 
-#: Versions and question; what is seen; what it is here; why.
+#: Versions and question, Paddle's answer, the answer here, and the reason.
 DIFFERENT = [
     ((OLD,), "add_ with alpha", "error", None, "Paddle 2.6.2 does not know alpha yet; 3.3.1 does"),
     ((OLD,), "add_ with alpha", "x.tolist()", [[-4.0, -4.0]], "Paddle 2.6.2 does not know alpha yet; 3.3.1 does"),
@@ -59,7 +59,7 @@ DIFFERENT = [
 
 
 def ran(program: str, expressions: list[str]) -> tuple[str | None, dict[str, object]]:
-    """The type of the error that the program raised, and what the expressions are afterwards."""
+    """Return the type of the error that the program raised, and the values of the expressions afterwards."""
     names: dict[str, object] = {"paddle": minitensor}
     error = None
     try:
@@ -87,7 +87,7 @@ def expected_elsewhere(version: str, question: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("question", RECORDS[OLD])
 @pytest.mark.parametrize("version", BOTH)
-def test_a_program_does_what_paddle_does(version, question):
+def test_a_program_behaves_as_in_paddle(version, question):
     recorded = RECORDS[version][question]
     error, values = ran(recorded["program"], list(recorded["values"]))
     seen = {"error": error, **values}
@@ -110,7 +110,7 @@ def test_the_errors_of_the_articles_have_paddles_words():
             exec(RECORDS[OLD][question]["program"], names)
 
 
-def test_a_refused_leaf_is_not_written_and_paddles_is():
+def test_a_refused_leaf_is_not_written_but_paddle_writes_it():
     names = {"paddle": minitensor}
     with pytest.raises(ValueError):
         exec(RECORDS[OLD]["sin_ on a leaf"]["program"], names)

@@ -1,4 +1,4 @@
-"""Functions on pictures: Paddle's recorded numbers, in place and not, what they take, and what a view of data does."""
+"""Compare functions on pictures with Paddle's recorded numbers, in place and not; test refusals and views of data."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def test_a_photograph_is_changed_in_place_to_the_same_numbers_with_one_picture_l
     assert (x.inplace_version if make is mt.to_tensor else x._version) > 0
     most = {"nothing": 100, "grey": pictures.nbytes, "whole": pictures.nbytes}[beside]
     assert inside.peak <= most
-    if beside == "whole":  # what is still to be read is copied first: in place saves nothing here
+    if (
+        beside == "whole"
+    ):  # the operation copies values that it still has to read, so working in place saves nothing here
         assert inside.peak == apart.peak
     else:
         assert apart.peak - inside.peak >= pictures.nbytes - 100
@@ -68,7 +70,7 @@ def test_functions_on_pictures_run_where_the_picture_is(device):
     assert x.place == mt.to_tensor(start).place and np.isfinite(x.numpy()).all()
 
 
-def test_jitter_draws_factors_that_the_seed_says():
+def test_jitter_draws_factors_set_by_the_seed():
     x = mt.to_tensor(picture())
 
     def jittered(seed):
@@ -80,7 +82,7 @@ def test_jitter_draws_factors_that_the_seed_says():
 
 
 class Normalized(Dataset):
-    """What a learner writes: a sample is a row of the pictures, normalized in place."""
+    """A data set as a learner writes it: a sample is a row of the pictures, normalized in place."""
 
     def __init__(self, pictures):
         self.pictures = pictures
@@ -100,7 +102,7 @@ def test_a_data_set_that_normalizes_its_own_rows_in_place_changes_from_epoch_to_
     assert pictures.inplace_version == 8  # two writes of each of two pictures in each of two epochs
 
 
-def test_a_loader_that_hands_out_copies_may_be_written_and_the_data_stay(name="share=False"):
+def test_writes_into_samples_of_a_loader_that_copies_leave_the_data_unchanged(name="share=False"):
     pictures = mt.to_tensor(photographs())
     loader = DataLoader(TensorDataset([pictures]), batch_size=None, share=False)
     means = []
@@ -148,7 +150,7 @@ def test_features_normalized_in_place_under_a_gradient_are_refused_at_backward_o
         (lambda x: T.normalize((x * 9).astype("int32"), [0.5], [1.0]), ValueError, "dtype int32"),
     ],
 )
-def test_what_is_no_picture_is_refused(call, error, words):
+def test_an_argument_that_is_no_picture_is_refused(call, error, words):
     x = mt.to_tensor(picture())
     with pytest.raises(error, match=words):
         call(x)

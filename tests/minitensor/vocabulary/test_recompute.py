@@ -11,7 +11,7 @@ from minitensor.torch import nn
 from minitensor.torch.utils.checkpoint import checkpoint
 
 ROWS, WIDTH, BLOCKS = 256, 64, 8
-ACTIVATION = ROWS * WIDTH * 4  # bytes of what a layer gives
+ACTIVATION = ROWS * WIDTH * 4  # bytes of a layer's output
 
 
 class Network(nn.Module):
@@ -37,7 +37,9 @@ class Network(nn.Module):
 
 
 def step(way):
-    """Of one step: the loss, the gradients, bytes held between forward and backward, the most at once, made."""
+    """Return the loss of one step, the gradients, the bytes kept between forward and backward, the peak and the
+    allocations.
+    """
     network = Network(way)
     x = torch.tensor(np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype("float32"))
     with memory.measure() as meter:
@@ -57,15 +59,17 @@ def test_the_loss_and_the_gradients_are_the_same_bit_for_bit(steps, way):
     assert steps[way][:2] == steps["normal"][:2]
 
 
-def test_computing_again_holds_the_input_of_each_block_and_in_place_holds_what_backward_needs(steps):
-    """Of a block backward needs what sigmoid gave and what ReLU gave, in place or not; computing again, its input."""
+def test_computing_again_keeps_the_input_of_each_block_and_in_place_keeps_the_values_for_backward(steps):
+    """Backward of a block needs the outputs of sigmoid and ReLU, in place or not. Computing again needs the block's
+    input.
+    """
     held = {way: found[2] for way, found in steps.items()}
     outputs = BLOCKS * ACTIVATION
     assert held["normal"] == held["in place"] == 2 * outputs + 4  # and the loss
     assert held["checkpoint"] == outputs + 4
 
 
-def test_the_peak_is_lower_when_computing_again_and_in_place_makes_fewer_bytes(steps):
+def test_computing_again_lowers_the_peak_and_in_place_allocates_fewer_bytes(steps):
     peak = {way: found[3] for way, found in steps.items()}
     made = {way: found[4] for way, found in steps.items()}
     assert peak["checkpoint"] < peak["in place"] <= peak["normal"]
@@ -77,7 +81,9 @@ def test_the_peak_is_lower_when_computing_again_and_in_place_makes_fewer_bytes(s
 
 
 def paddle_step(again, drops=0.0):
-    """Of one step of eight blocks under Paddle's names: the loss, the gradients, bytes held before backward."""
+    """Return the loss, the gradients and the bytes kept before backward, for a step of eight blocks under Paddle's
+    names.
+    """
     paddle.seed(0)
     maps = [paddle.nn.Linear(WIDTH, WIDTH) for _ in range(BLOCKS)]
     x = paddle.to_tensor(np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype("float32"))
@@ -103,8 +109,8 @@ def test_paddles_recompute_gives_the_same_gradients_with_the_same_random_numbers
     assert again[:2] == normal[:2]
 
 
-def test_paddles_recompute_holds_the_input_of_each_block_only():
-    """Of a block backward needs what sigmoid gave and what ReLU gave; of the loss what is squared, and the loss."""
+def test_paddles_recompute_keeps_only_the_input_of_each_block():
+    """Backward needs the outputs of sigmoid and ReLU of each block, the squared values and the loss."""
     assert paddle_step(False)[2] == 2 * BLOCKS * ACTIVATION + 4
     assert paddle_step(True)[2] == BLOCKS * ACTIVATION + 4
 
@@ -119,8 +125,8 @@ def test_second_derivatives_go_through_paddles_recompute():
 
 
 @pytest.mark.parametrize("which", ["weight", "outside"])
-def test_paddles_recompute_refuses_where_what_it_reads_was_written(which):
-    """Paddle computes with what is there now, in silence."""
+def test_paddles_recompute_refuses_inputs_that_were_written(which):
+    """Paddle computes with the current values, without a message."""
     x, w = (paddle.to_tensor(numbers, stop_gradient=False) for numbers in ([1.0, 2.0], [3.0, 4.0]))
     outside = w * 1
     y = paddle.distributed.fleet.utils.recompute(lambda t: (t * w).sin() * outside, x).sum()
@@ -131,6 +137,6 @@ def test_paddles_recompute_refuses_where_what_it_reads_was_written(which):
     assert x.grad is None and w.grad is None
 
 
-def test_what_is_no_function_is_told():
+def test_an_argument_that_is_no_function_is_refused():
     with pytest.raises(TypeError, match="a layer or another function, not int"):
         paddle.distributed.fleet.utils.recompute(1, paddle.ones([2]))

@@ -142,7 +142,7 @@ def test_a_recurrent_layer_is_its_cell_over_the_sequence(kind, cell):
 
 @pytest.mark.parametrize("make", [nn.ReLU, nn.ReLU6, nn.Sigmoid, nn.Tanh, nn.LeakyReLU, nn.ELU, nn.Hardtanh, nn.Softmax,
                                   nn.Silu, nn.Dropout, nn.ThresholdedReLU])  # fmt: skip
-def test_a_layer_in_place_gives_what_it_gives_otherwise_in_the_memory_of_its_input(make, device):
+def test_a_layer_in_place_computes_the_same_in_the_memory_of_its_input(make, device):
     start = np.random.default_rng(3).normal(size=(4, 5)).astype("float32")
     found = []
     for inplace in (False, True):

@@ -38,7 +38,7 @@ SCHEDULES = {
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_a_schedule_under_paddles_name_says_the_same_rates(name):
+def test_a_schedule_under_paddles_name_has_the_same_rates(name):
     schedule = SCHEDULES[name]()
     sgd = optimizer.SGD(schedule, parameters=[paddle.ones([2])])
     rates = []
@@ -48,7 +48,7 @@ def test_a_schedule_under_paddles_name_says_the_same_rates(name):
     np.testing.assert_allclose(rates, [step["rate"] for step in RECORD[name]["steps"]], rtol=1e-12)
 
 
-def test_a_schedule_says_the_rate_of_the_step_and_set_lr_is_refused():
+def test_a_schedule_sets_the_rate_of_the_step_and_set_lr_is_refused():
     schedule = optimizer.lr.StepDecay(1.0, 1, 0.5)
     w = paddle.to_tensor([8.0], stop_gradient=False)
     sgd = optimizer.SGD(schedule, parameters=[w])
@@ -73,7 +73,7 @@ CLIPS = {
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_clipping_changes_what_a_step_uses_and_leaves_the_gradients(name, device):
+def test_clipping_changes_the_step_and_leaves_the_gradients_unchanged(name, device):
     clip, expected = CLIPS[name]
     start = [np.array([3.0, -4.0]), np.array([0.25])]
     parameters = [paddle.to_tensor(each, stop_gradient=False) for each in start]
@@ -86,7 +86,7 @@ def test_clipping_changes_what_a_step_uses_and_leaves_the_gradients(name, device
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0])
-def test_a_norm_to_clip_to_is_above_0(wrong):
+def test_a_norm_to_clip_to_has_to_be_positive(wrong):
     with pytest.raises(ValueError, match="clip_norm is a number above 0"):
         nn.ClipGradByNorm(wrong)
 

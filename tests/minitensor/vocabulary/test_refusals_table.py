@@ -1,4 +1,4 @@
-"""What the page on names lists as refused by PyTorch: all of it, and only that; and `explain` says it at each."""
+"""Test that the page on names lists all refusals of PyTorch and no others, and that `explain` names each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def said_of(program: str) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_explain_says_it_of_every_function_that_saves_less_here_and_of_no_other(function):
+def test_explain_names_every_function_that_saves_less_here_and_no_other(function):
     if is_missing(function):
         pytest.skip("the vocabulary has no such function")
     for write in test_overwritten.WRITES:
@@ -41,7 +41,7 @@ def test_explain_says_it_of_every_function_that_saves_less_here_and_of_no_other(
 
 
 @pytest.mark.parametrize("question", IN_PLACE)
-def test_explain_says_it_of_every_write_on_what_wants_a_gradient_that_pytorch_refuses_and_of_no_other(question):
+def test_explain_names_every_write_under_a_gradient_that_pytorch_refuses_and_no_other(question):
     said, answers_here = said_of(RECORDS[question]["program"])
     refused_there = "error" in RECORDS[question]
     assert not (refused_there and answers_here) or said
@@ -49,12 +49,12 @@ def test_explain_says_it_of_every_write_on_what_wants_a_gradient_that_pytorch_re
 
 
 @pytest.mark.parametrize("question", OVERLAPS)
-def test_explain_says_it_of_every_overlap_that_pytorch_refuses_and_of_no_other(question):
+def test_explain_names_every_overlap_that_pytorch_refuses_and_no_other(question):
     said, answers_here = said_of(RECORDS[question]["program"])
     assert answers_here and said == ("error" in RECORDS[question])
 
 
-def test_the_table_lists_every_function_that_answers_here():
+def test_the_table_lists_every_function_that_is_not_refused_here():
     listed = {
         f"{kept.asked}, its {what} written"
         for kept in SAVES.values()
@@ -69,7 +69,7 @@ def test_the_table_lists_every_function_that_answers_here():
     assert listed == answered - {"norm1, its result written"}  # norm with another p
 
 
-def test_each_line_of_the_table_has_the_gradient_that_pytorch_computes_without_the_write():
+def test_each_line_of_the_table_has_pytorchs_gradient_without_the_write():
     table = tables.saved_table(RECORDS)
     assert table.count("`RuntimeError: one of the variables needed") == 1
     for kept in SAVES.values():
@@ -80,8 +80,8 @@ def test_each_line_of_the_table_has_the_gradient_that_pytorch_computes_without_t
             assert told({"out": line.split(" | ")[-1]}) == pytest.approx(right, rel=1e-3, abs=1e-6)
 
 
-def test_what_pytorch_does_not_refuse_has_the_same_result_here_but_for_what_it_gets_wrong():
-    """It is wrong where the same write with a copy of what is read has another result, in PyTorch itself."""
+def test_writes_that_pytorch_accepts_have_the_same_result_unless_pytorch_is_wrong():
+    """PyTorch computes a wrong result if a copy of the source changes the result of the same write."""
     otherwise = [
         question
         for question in OVERLAPS
@@ -98,7 +98,7 @@ def test_what_pytorch_does_not_refuse_has_the_same_result_here_but_for_what_it_g
     assert len(table.splitlines()) == len(otherwise) + 2
 
 
-def test_each_kind_that_pytorch_refuses_for_how_a_tensor_was_made_is_in_the_table():
+def test_the_table_lists_each_kind_of_tensor_that_pytorch_refuses_to_write():
     table = tables.made_table(RECORDS)
     for what in tables.MADE_SO.values():
         assert f"| {what} |" in table
@@ -109,6 +109,6 @@ def test_each_kind_that_pytorch_refuses_for_how_a_tensor_was_made_is_in_the_tabl
     )
 
 
-def test_a_line_that_pytorch_did_not_refuse_is_no_line_of_the_table():
+def test_the_table_lists_no_line_that_pytorch_accepts():
     with pytest.raises(ValueError, match="PyTorch did not refuse"):
         tables._refused({"program": "x.add_(1)", "out": ""})

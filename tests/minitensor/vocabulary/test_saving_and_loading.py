@@ -1,4 +1,4 @@
-"""``save`` and ``load``: what comes back, what a damaged file does, what is refused; nothing in a file runs."""
+"""Test ``save`` and ``load``: restored values, damaged files and refusals. Nothing in a file runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def plain_value(numbers: random.Random, depth: int = 0):
 
 
 @BOTH
-def test_plain_values_come_back_as_they_were(library):
+def test_plain_values_are_restored(library):
     numbers = random.Random(0)
     for _ in range(300):
         value = plain_value(numbers) or [{}]  # Paddle warns of an empty dict
@@ -63,7 +63,7 @@ def test_plain_values_come_back_as_they_were(library):
 @BOTH
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bool"])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,), (2, 0, 3)])
-def test_a_tensor_of_each_dtype_comes_back_bit_for_bit(library, dtype, shape):
+def test_a_tensor_of_each_dtype_is_restored_bit_for_bit(library, dtype, shape):
     numbers = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)
     loaded = through_a_file(library, tensor(library, numbers))
     assert loaded.dtype == dtype and tuple(loaded.shape) == shape
@@ -71,13 +71,13 @@ def test_a_tensor_of_each_dtype_comes_back_bit_for_bit(library, dtype, shape):
 
 
 @BOTH
-def test_nan_and_infinity_and_negative_zero_come_back(library):
+def test_nan_infinity_and_negative_zero_are_restored(library):
     numbers = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45], "float32")
     assert through_a_file(library, tensor(library, numbers)).numpy().tobytes() == numbers.tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["float16", "complex64", "uint8", "int8", "bool", ">f8"])
-def test_an_array_of_numpy_comes_back_with_any_dtype_that_numpy_has(dtype):
+def test_a_numpy_array_of_any_dtype_is_restored(dtype):
     array = np.arange(6).astype(dtype).reshape(2, 3).T
     loaded = through_a_file(torch, {"a": array, "n": array[0, 1]})
     assert loaded["a"].dtype == array.dtype and (loaded["a"] == array).all()
@@ -92,7 +92,7 @@ def test_numpy_reads_the_file_of_a_network(tmp_path):
         assert json.loads(file[archive.STRUCTURE])["version"] == 1
 
 
-def test_odd_names_are_all_there():
+def test_unusual_names_are_restored():
     state = {
         "a/b": 1.0,
         "a": {"b": 2.0},
@@ -130,14 +130,14 @@ def test_pytorchs_views_and_aliases_share_memory_again():
     assert len({loaded[name].untyped_storage() for name in saved}) == 1 and x[1] == 1.0
 
 
-def test_paddles_entries_are_apart():
+def test_paddles_entries_share_no_memory():
     x = paddle.arange(4, dtype="float32")
     loaded = through_a_file(paddle, [x, x[1:], x])
     loaded[0][1] = 9.0
     assert [each.tolist() for each in loaded] == [[0.0, 9.0, 2.0, 3.0], [1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0]]
 
 
-def test_a_leaf_stays_one_in_pytorchs_words_only():
+def test_a_leaf_stays_a_leaf_only_in_pytorchs_vocabulary():
     w = torch.ones(2, requires_grad=True)
     (w * 3).sum().backward()
     loaded = through_a_file(torch, {"w": w, "y": w * 2, "p": torch.nn.Parameter(torch.ones(1))})
@@ -159,7 +159,7 @@ def test_a_leaf_stays_one_in_pytorchs_words_only():
     ],
     ids=["none", "name", "device", "dict", "other dict", "function", "function of none"],
 )
-def test_a_tensor_of_the_gpu_goes_where_it_is_asked_to(where):
+def test_a_tensor_of_the_gpu_is_loaded_to_the_requested_device(where):
     x = torch.arange(4.0).cuda()
     loaded = through_a_file(torch, [x, x[1:]], map_location=where)
     stays = where is None or where == {} or (callable(where) and where(0, "cuda:0") is None)
@@ -168,7 +168,7 @@ def test_a_tensor_of_the_gpu_goes_where_it_is_asked_to(where):
     assert loaded[1][0] == 7.0
 
 
-def test_a_tensor_of_the_host_goes_to_the_gpu():
+def test_a_tensor_of_the_host_is_loaded_to_the_gpu():
     for where in ("cuda", {"cpu": "cuda:0"}, lambda storage, place: storage.cuda()):
         assert through_a_file(torch, torch.ones(2), map_location=where).is_cuda
     with pytest.raises(RuntimeError, match=r"restore data location .*tagged with foo"):
@@ -187,7 +187,7 @@ def written() -> bytes:
 
 
 def loaded_or_line(library, content: bytes, error: type) -> str:
-    """What is loaded, as text; "" where the file is refused in one line."""
+    """Return the loaded values as text, or "" if the file is refused with a one-line message."""
     try:
         return repr(library.load(io.BytesIO(content)))
     except error as refused:
@@ -200,7 +200,7 @@ def test_a_file_that_was_cut_short_is_refused_in_one_line(written, library, erro
     assert {loaded_or_line(library, written[:end], error) for end in range(len(written))} == {""}
 
 
-def test_a_file_with_a_damaged_byte_is_refused_or_what_it_was(written):
+def test_a_file_with_a_damaged_byte_is_refused_or_loads_unchanged(written):
     whole = repr(torch.load(io.BytesIO(written)))
     numbers, harmless = random.Random(0), 0
     for place in range(len(written)):
@@ -254,7 +254,7 @@ def test_a_killed_save_leaves_the_old_file(tmp_path):
     assert torch.load(path).tolist() == [1.0, 1.0]
 
 
-def test_what_cannot_be_saved_is_found_before_anything_is_written(tmp_path):
+def test_a_value_that_cannot_be_saved_is_refused_before_any_write(tmp_path):
     path = tmp_path / "net.pt"
     torch.save(torch.ones(2), path)
     before = path.read_bytes()
@@ -264,7 +264,7 @@ def test_what_cannot_be_saved_is_found_before_anything_is_written(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
-def test_a_link_stays_a_link_and_a_file_keeps_its_rights(tmp_path):
+def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path):
     (tmp_path / "real.pt").write_bytes(b"")
     (tmp_path / "real.pt").chmod(0o640)
     (tmp_path / "link.pt").symlink_to(tmp_path / "real.pt")
@@ -336,7 +336,7 @@ def test_a_tensor_outside_of_its_storage_is_refused(written, name, value):
     assert loaded_or_line(torch, changed.getvalue(), RuntimeError) == ""
 
 
-def test_an_archive_that_promises_more_than_it_holds_takes_no_memory(written):
+def test_an_archive_that_declares_more_than_it_contains_allocates_no_memory(written):
     huge = io.BytesIO()
     np.lib.format.write_array_header_1_0(huge, {"descr": "<f8", "fortran_order": False, "shape": (10**15,)})
     changed = io.BytesIO()
@@ -346,14 +346,14 @@ def test_an_archive_that_promises_more_than_it_holds_takes_no_memory(written):
     assert loaded_or_line(torch, changed.getvalue(), RuntimeError) == ""
 
 
-def test_files_of_numpy_say_what_reads_them(tmp_path):
+def test_the_error_for_a_numpy_file_names_numpys_function(tmp_path):
     np.savez(tmp_path / "arrays.npz", a=np.ones(2))
     with pytest.raises(RuntimeError, match=r"numpy.savez: read it with numpy.load"):
         torch.load(tmp_path / "arrays.npz")
 
 
 @BOTH
-def test_what_has_no_plain_form_is_named_with_its_place(library):
+def test_the_error_for_an_unsupported_value_names_its_place(library):
     cyclic: list = []
     cyclic.append({"again": cyclic})
     for value, said in (
@@ -372,7 +372,7 @@ def test_what_has_no_plain_form_is_named_with_its_place(library):
         library.save(deep, io.BytesIO())
 
 
-def test_a_dtype_that_no_tensor_has_is_refused(written):
+def test_a_dtype_that_tensors_do_not_support_is_refused(written):
     changed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
         for name in old.namelist():
@@ -388,7 +388,7 @@ def test_a_dtype_that_no_tensor_has_is_refused(written):
 # ---------- state dicts ----------
 
 
-def test_all_that_does_not_fit_is_named_at_once_and_nothing_is_loaded_into_a_module():
+def test_one_error_names_every_misfit_and_nothing_is_loaded_into_a_module():
     net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 3))
     before = [each.clone() for each in net.parameters()]
     given = {"0.weight": torch.zeros(2, 2), "0.bias": torch.zeros(9), "1.weight": np.zeros((3, 2)), "z": torch.zeros(1)}
@@ -398,7 +398,7 @@ def test_all_that_does_not_fit_is_named_at_once_and_nothing_is_loaded_into_a_mod
     assert all((a == b).all() for a, b in zip(before, net.parameters(), strict=True))
 
 
-def test_all_that_does_not_fit_is_named_at_once_and_nothing_is_loaded_into_a_layer():
+def test_one_error_names_every_misfit_and_nothing_is_loaded_into_a_layer():
     net = paddle.nn.Sequential(paddle.nn.Linear(2, 2), paddle.nn.Linear(2, 3))
     before = [each.numpy() for each in net.parameters()]
     given = {
@@ -429,7 +429,7 @@ PADDLE_OPTIMIZERS = {
 
 
 @pytest.mark.parametrize("name", TORCH_OPTIMIZERS)
-def test_training_goes_on_from_a_file_as_if_it_had_not_stopped(name, tmp_path):
+def test_training_continues_from_a_file_as_if_it_had_not_stopped(name, tmp_path):
     def begun():
         w = torch.tensor([1.0, -2.0], requires_grad=True)
         optimizer = TORCH_OPTIMIZERS[name]([w])
@@ -457,7 +457,7 @@ def test_training_goes_on_from_a_file_as_if_it_had_not_stopped(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", PADDLE_OPTIMIZERS)
-def test_paddles_training_goes_on_from_a_file_as_if_it_had_not_stopped(name, tmp_path):
+def test_paddles_training_continues_from_a_file_as_if_it_had_not_stopped(name, tmp_path):
     def begun():
         w = paddle.to_tensor([1.0, -2.0], stop_gradient=False)
         w.name = "w"
@@ -482,7 +482,7 @@ def test_paddles_training_goes_on_from_a_file_as_if_it_had_not_stopped(name, tmp
     assert first[0].tolist() == second[0].tolist() and first[1].get_lr() == second[1].get_lr()
 
 
-def test_an_optimizers_state_that_does_not_fit_is_refused_whole():
+def test_an_optimizer_loads_nothing_of_a_state_that_does_not_fit():
     w = torch.ones(2, requires_grad=True)
     optimizer = torch.optim.Adam([w], lr=0.1)
     (w * w).sum().backward()

@@ -1,7 +1,6 @@
-"""A step between forward and backward is refused at backward, by every optimizer: the weights are not what they were.
+"""Step between forward and backward: backward refuses, with every optimizer, because the weights have changed.
 
-PyTorch refuses it, too; Paddle's gradients are those of the new weights (`optimizer_step_between` in
-facts/programs.json).
+PyTorch refuses too. Paddle computes the gradients of the new weights (`optimizer_step_between` in facts/programs.json).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ TORCH = {
     "AdamW": lambda w: torch.optim.AdamW(w, 0.001),
     "RMSprop": lambda w: torch.optim.RMSprop(w, 0.001, momentum=0.9, centered=True),
 }
-#: The library, and what makes an optimizer of its weights.
+#: The library, and a function that returns an optimizer of the weights.
 CASES = [(paddle, make) for make in PADDLE.values()] + [(torch, make) for make in TORCH.values()]
 IDS = [f"paddle-{name}" for name in PADDLE] + [f"torch-{name}" for name in TORCH]
 

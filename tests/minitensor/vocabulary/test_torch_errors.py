@@ -1,4 +1,4 @@
-"""Errors begin in PyTorch's words and then say what a learner needs: which line, which versions, what to do."""
+"""Test that errors begin with PyTorch's words, and then name the line, the versions and the way out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_stale_error_names_both_lines():
     assert x.grad is None
 
 
-def test_a_second_backward_names_the_line_whose_values_are_gone():
+def test_the_error_of_a_second_backward_names_the_line_whose_values_were_freed():
     x = torch.ones(2, requires_grad=True)
     y = (x * x).sum()
     y.backward()
@@ -51,7 +51,7 @@ def test_a_stale_error_names_an_assignment_to_an_index():
     "write",
     ["x.add_(1)", "x.zero_()", "x.uniform_()", "x[0:1].mul_(2)", "x.t_()", "x.copy_(torch.zeros(2))", "x[0] = 1"],
 )
-def test_a_refused_write_to_a_leaf_changes_nothing_and_says_so(write):
+def test_a_refused_write_to_a_leaf_changes_nothing(write):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
         exec(write, {"x": x, "torch": torch})
@@ -83,7 +83,7 @@ def test_under_the_oldest_policy_an_operation_that_needs_its_input_is_refused_in
     assert x._version == 1
 
 
-def test_anomaly_detection_tells_the_forward_line():
+def test_anomaly_detection_names_the_forward_line():
     x = torch.tensor([-1.0], requires_grad=True)
     with torch.autograd.detect_anomaly():
         y = torch.sqrt(x)
@@ -125,7 +125,7 @@ def test_anomaly_detection_tells_the_forward_line():
         ("torch.where(torch.ones(2), 1.0, torch.ones(2))", RuntimeError, "boolean masks"),
     ],
 )
-def test_bad_input_is_refused_in_words_that_say_what_is_wrong(program, error, text):
+def test_the_error_for_bad_input_names_the_fault(program, error, text):
     with pytest.raises(error, match=text):
         eval(program, {"torch": torch})
 

@@ -41,7 +41,7 @@ def differences(f, *arrays):
 # ---- Function --------------------------------------------------------------------------------------------------------
 
 
-def test_backward_answers_for_every_argument_and_none_for_what_is_no_tensor():
+def test_backward_returns_a_gradient_for_every_tensor_argument_and_none_for_others():
     def forward(ctx, x, power, y):
         ctx.save_for_backward(x, y)
         ctx.power = power
@@ -63,7 +63,7 @@ def test_backward_answers_for_every_argument_and_none_for_what_is_no_tensor():
     assert seen[0] == (True, False, False)
 
 
-def test_what_forward_needs_may_be_kept_in_setup_context():
+def test_setup_context_may_save_the_values_for_backward():
     made = function(
         lambda x: x.exp(),
         lambda ctx, g: g * ctx.saved_tensors[0],
@@ -75,7 +75,7 @@ def test_what_forward_needs_may_be_kept_in_setup_context():
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_an_input_that_is_written_is_announced_before_or_after(late):
+def test_a_written_input_may_be_marked_before_or_after_the_write(late):
     def forward(ctx, x):
         if not late:
             ctx.mark_dirty(x)
@@ -114,7 +114,7 @@ def test_a_gradient_of_a_broadcast_shape_is_summed_and_another_is_refused():
         wrong.sum().backward()
 
 
-def test_what_was_saved_is_not_read_after_a_write_or_a_second_time():
+def test_saved_values_are_not_read_after_a_write_or_a_second_time():
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
@@ -191,7 +191,7 @@ def test_hessians_and_their_products_agree_with_differences():
         assert np.allclose(found.numpy(), wanted @ v, atol=1e-5)
 
 
-def test_a_jacobian_can_be_differentiated_where_that_is_asked_for():
+def test_a_jacobian_can_be_differentiated_on_request():
     x = leaf(1.0, 2.0)
     assert not jacobian(lambda t: t**3, x).requires_grad
     made = jacobian(lambda t: t**3, x, create_graph=True)
@@ -208,7 +208,7 @@ def test_a_jacobian_can_be_differentiated_where_that_is_asked_for():
         (lambda x: vjp(lambda t: t, x), RuntimeError, "v can only be None"),
     ],
 )
-def test_what_does_not_fit_is_named(call, error, text):
+def test_arguments_that_do_not_fit_are_refused(call, error, text):
     with pytest.raises(error, match=text):
         call(torch.ones(2))
 
@@ -224,8 +224,10 @@ def network():
 
 @pytest.mark.parametrize("wants", [False, True])
 @pytest.mark.parametrize("again", [False, True])
-def test_a_checkpoint_gives_the_gradients_of_what_it_wraps(wants, again):
-    """Of its argument, of weights that it uses, of a tensor computed outside; with the same random numbers."""
+def test_a_checkpoint_computes_the_gradients_of_the_wrapped_function(wants, again):
+    """These are the gradients of its argument, of its weights and of a tensor computed outside, with the same random
+    numbers.
+    """
 
     def gradients(wrapped):
         first, last, dropout = network()
@@ -282,7 +284,7 @@ def test_a_checkpoint_keeps_less_until_backward():
 
 
 @pytest.mark.parametrize("which", ["argument", "weight", "outside"])
-def test_a_checkpoint_refuses_where_what_it_reads_was_written(which):
+def test_a_checkpoint_refuses_inputs_that_were_written(which):
     x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
     argument, outside = x * 1, w * 1
     y = checkpoint(lambda t: (t * w).sin() * outside, argument, use_reentrant=True).sum()

@@ -55,7 +55,7 @@ def differences(of, numbers, step=1e-6):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_gradient_is_the_slope(name):
+def test_a_gradient_equals_the_slope(name):
     x = torch.tensor(POINT, requires_grad=True)
     FUNCTIONS[name](x).sum().backward()
     expected = differences(lambda numbers: value(FUNCTIONS[name], numbers), POINT)
@@ -63,7 +63,7 @@ def test_a_gradient_is_the_slope(name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_gradient_of_a_gradient_is_its_slope(name):
+def test_a_second_gradient_equals_the_slope_of_the_first(name):
     weights = torch.tensor(np.cos(np.arange(6.0)).reshape(2, 3))
 
     def slope(numbers):
@@ -115,7 +115,7 @@ def test_the_gradient_of_a_kink_depends_on_its_input_with_slope_0(name, in_place
     assert weight.grad.tolist() == pytest.approx([2 * s * s * w for s, w in zip(slope, [1.0, 2.0, 3.0], strict=True)])
 
 
-def test_unique_shows_a_function_that_has_no_derivative():
+def test_unique_has_no_derivative():
     x = torch.tensor([3.0, 1.0, 1.0], requires_grad=True)
     for dim, name, said in ((None, "Unique2Backward0", "_unique2"), (0, "UniqueDimBackward0", "unique_dim")):
         values = x.unique(dim=dim)

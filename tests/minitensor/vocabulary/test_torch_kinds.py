@@ -1,4 +1,4 @@
-"""Two vocabularies over one engine: which kind a result is of, and what each kind calls things."""
+"""Test two vocabularies over one engine: the kind of a result, and the names that each kind uses."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_the_left_operand_decides_the_kind(operator, p, t):
     np.testing.assert_allclose(right.numpy(), eval(f"t {operator} p", {}, numbers))
 
 
-def test_a_function_gives_the_kind_of_its_vocabulary_and_a_method_that_of_its_tensor(p, t):
+def test_a_function_returns_the_kind_of_its_vocabulary_and_a_method_the_kind_of_its_tensor(p, t):
     assert type(torch.add(p, t)) is type(torch.cat([p, t])) is type(torch.exp(p)) is torch.Tensor
     assert type(paddle.add(t, p)) is type(paddle.concat([t, p])) is type(paddle.exp(t)) is paddle.Tensor
     assert type(t.add(p)) is type(t[p > 0]) is torch.Tensor
     assert type(p.add(t)) is type(p[t > 0]) is paddle.Tensor
 
 
-def test_a_write_leaves_the_kind_as_it_is(p, t):
+def test_a_write_does_not_change_the_kind(p, t):
     before = p
     p.add_(t)
     t += p
@@ -52,7 +52,7 @@ def test_a_write_leaves_the_kind_as_it_is(p, t):
     assert t.tolist() == [7.0, 10.0]
 
 
-def test_plus_equals_writes_here_and_rebinds_there(p, t):
+def test_plus_equals_writes_in_pytorch_and_rebinds_in_paddle(p, t):
     old_p, old_t = p, t
     p += 1
     t += 1
@@ -72,7 +72,7 @@ def test_gradients_cross_from_one_vocabulary_into_the_other(p):
     assert type(v.grad) is paddle.Tensor
 
 
-def test_as_tensor_looks_at_the_storage_and_the_history_of_the_other_kind(p):
+def test_as_tensor_shares_the_storage_and_the_history_of_the_other_kind(p):
     leaf = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
     seen = torch.as_tensor(leaf * 2)
     assert type(seen) is torch.Tensor
@@ -84,7 +84,7 @@ def test_as_tensor_looks_at_the_storage_and_the_history_of_the_other_kind(p):
     assert p.inplace_version == 1
 
 
-def test_every_way_to_a_tensor_gives_this_kind():
+def test_every_function_that_creates_a_tensor_returns_this_kind():
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     y = x * 1
     made = [x + 1, 1 - x, x[0], x[[0]], x[None], x.view(4), x.T, x.detach(), x.data, x.double(), x.sum(), x.max(0)[0]]
@@ -127,7 +127,7 @@ def test_dtypes_of_both_vocabularies_are_equal_and_print_differently():
         (torch.nn.Linear(1, 1), "weigth", "weight"),
     ],
 )
-def test_a_missing_name_names_the_nearest(owner, name, nearest):
+def test_the_error_for_a_missing_name_names_the_nearest(owner, name, nearest):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'.*'{nearest}'"):
         getattr(owner, name)
     assert not hasattr(owner, name)
@@ -141,19 +141,19 @@ def test_a_missing_name_names_the_nearest(owner, name, nearest):
         (torch, "poisson_like", "empty_like, full_like"),
     ],
 )
-def test_a_missing_name_that_is_no_slip_names_those_of_its_kind(owner, name, kin):
+def test_the_error_for_a_missing_name_lists_related_names(owner, name, kin):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'; of its kind minitensor has .*{kin}"):
         getattr(owner, name)
 
 
 @pytest.mark.parametrize("name", ["svd", "fft", "jit", "compile", "histc", "cdist", "distributions"])
-def test_a_name_that_is_like_no_other_gets_no_hint(name):
+def test_the_error_for_a_name_without_similar_names_has_no_hint(name):
     """They are names of PyTorch and no slips: a name that is spelled a little alike does something else."""
     with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
         getattr(torch, name)
 
 
-def test_a_name_of_paddle_alone_is_not_found_on_a_tensor_of_this_kind():
+def test_a_name_only_in_paddle_is_missing_on_a_pytorch_tensor():
     x = torch.ones(2)
     for name in ("cast", "clear_gradient", "fill_diagonal_tensor_", "put_along_axis", "reshape_", "take_along_axis"):
         assert not hasattr(x, name)
@@ -175,7 +175,7 @@ def test_missing_names_do_not_disturb_python():
     assert getattr(torch.ones(1), "_no_such_slot", None) is None
 
 
-def test_apply_visits_what_is_inside_first_and_in_order():
+def test_apply_visits_submodules_first_and_in_order():
     inner = torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.ReLU())
     net = torch.nn.Sequential(torch.nn.Linear(1, 1), inner, torch.nn.Linear(2, 2))
     seen: list = []

@@ -1,4 +1,4 @@
-"""What shares memory, what is counted, and the article's measurement on a simulated GPU."""
+"""Test shared memory, counted bytes, and the article's measurement on a simulated GPU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def address(array: np.ndarray) -> int:
 
 
 @pytest.mark.usefixtures("gpu")
-def test_relu_in_place_allocates_nothing_and_relu_382_mib():
+def test_relu_allocates_382_mib_and_relu_in_place_nothing():
     paddle.set_device("gpu:sim", capacity="2 GiB", profile="torch")
 
     def measured(inplace):
@@ -59,7 +59,7 @@ def test_a_model_moves_to_the_gpu_and_trains_there():
         there(x)
 
 
-def test_sharing_and_copying_by_address():
+def test_addresses_show_shared_and_copied_memory():
     array = np.arange(6.0)
     shared, copied = torch.from_numpy(array), torch.tensor(array)
     assert shared.data_ptr() == address(array) == address(shared.numpy()) == torch.as_tensor(array).data_ptr()
@@ -71,7 +71,7 @@ def test_sharing_and_copying_by_address():
         assert copy.data_ptr() != x.data_ptr()
 
 
-def test_an_exported_array_keeps_the_memory():
+def test_an_exported_array_keeps_the_memory_alive():
     x = torch.ones(1000)
     array = x.numpy()
     storage = weakref.ref(x._storage)
@@ -83,7 +83,7 @@ def test_an_exported_array_keeps_the_memory():
     assert storage() is None
 
 
-def test_data_keeps_the_memory_counted_and_its_version_apart():
+def test_data_keeps_the_memory_counted_and_has_a_separate_version():
     gc.collect()
     before = cpu_meter.allocated
     x = torch.ones(1000)
@@ -125,7 +125,7 @@ def test_assigning_data_keeps_the_leaf_and_its_version():
         x.data = torch.ones(4)
 
 
-def test_nothing_is_left_without_the_collector():
+def test_everything_is_freed_without_the_garbage_collector():
     gc.collect()
     gc.disable()
     try:
@@ -166,7 +166,7 @@ def test_out_reuses_the_memory_and_counts_one_write():
     ],
     ids=["add_", "mul_", "zero_", "setitem", "view", "copy_", "out"],
 )
-def test_a_read_only_array_stays_as_it_is_where_pytorch_writes_into_it(write):
+def test_a_read_only_array_stays_unchanged_although_pytorch_writes_into_it(write):
     array = np.array([1.0, 2.0, 3.0])
     array.flags.writeable = False
     x = torch.from_numpy(array)
@@ -175,7 +175,7 @@ def test_a_read_only_array_stays_as_it_is_where_pytorch_writes_into_it(write):
     assert array.tolist() == [1, 2, 3] and x._version == 0
 
 
-def test_the_number_of_threads_is_that_of_the_engine():
+def test_the_number_of_threads_is_the_engines():
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(1)

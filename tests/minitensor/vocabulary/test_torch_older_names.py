@@ -1,4 +1,4 @@
-"""What programs in PyTorch's vocabulary use that the recorded programs do not ask: hooks, older names, refusals."""
+"""Test hooks, older names and refusals of PyTorch's vocabulary that the recorded programs do not use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_variable_shares_the_memory_of_its_tensor_and_begins_a_history():
 
 
 @pytest.mark.parametrize("name, dtype", [("Float", "float32"), ("Double", "float64"), ("Long", "int64")])
-def test_a_type_of_tensors_makes_them_and_names_them(name, dtype):
+def test_a_tensor_type_creates_tensors_and_names_their_dtype(name, dtype):
     kind = getattr(torch, f"{name}Tensor")
     assert kind([1, 2]).tolist() == [1, 2] and kind(2, 3).shape == (2, 3)
     x = torch.ones(2, dtype=torch.bool).type(kind)
@@ -27,7 +27,7 @@ def test_a_type_of_tensors_makes_them_and_names_them(name, dtype):
     assert x.type(x.type()) is x
 
 
-def test_forward_hooks_change_what_goes_in_and_out_until_they_are_removed():
+def test_forward_hooks_change_inputs_and_outputs_until_they_are_removed():
     layer = torch.nn.Identity()
     with layer.register_forward_pre_hook(lambda module, args: args[0] + 1):
         after = layer.register_forward_hook(lambda module, args, output: output * args[0])
@@ -38,7 +38,7 @@ def test_forward_hooks_change_what_goes_in_and_out_until_they_are_removed():
     assert layer(torch.tensor(2.0)).item() == 2.0
 
 
-def test_drawing_from_weights_without_replacement_draws_each_once_and_in_proportion():
+def test_multinomial_without_replacement_draws_each_class_once_and_in_proportion():
     torch.manual_seed(3)
     assert sorted(torch.multinomial(torch.tensor([0.2, 0.5, 0.3]), 3).tolist()) == [0, 1, 2]
     first = [torch.multinomial(torch.tensor([0.1, 0.9]), 1).item() for _ in range(400)]
@@ -49,7 +49,7 @@ def test_drawing_from_weights_without_replacement_draws_each_once_and_in_proport
 
 @pytest.mark.parametrize("classes", [3, 5])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_weights_and_smoothing_give_the_loss_that_probabilities_give(classes, reduction):
+def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(classes, reduction):
     """A class is a probability of 1, so both ways of asking must agree."""
     torch.manual_seed(classes)
     logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
@@ -67,7 +67,7 @@ def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():
     assert np.allclose(x.grad.numpy(), [[0, 0], [-np.sqrt(0.5), np.sqrt(0.5)]])
 
 
-def test_bounds_that_are_tensors_get_the_gradient_of_what_they_bound():
+def test_tensor_bounds_get_the_gradient_of_the_elements_that_they_bound():
     x = torch.tensor([1.0, 5.0, 3.0], requires_grad=True)
     low, high = torch.tensor([2.0, 2.0, 2.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
     y = x.clamp(low, high)
@@ -76,12 +76,12 @@ def test_bounds_that_are_tensors_get_the_gradient_of_what_they_bound():
     assert (x.grad.tolist(), low.grad.tolist(), high.grad.item()) == ([0, 0, 1], [1, 0, 0], 1.0)
 
 
-def test_clamp_in_place_takes_bounds_that_are_tensors():
+def test_clamp_in_place_accepts_tensor_bounds():
     x = torch.tensor([1.0, 5.0, 3.0])
     assert x.clamp_(min=torch.tensor([2.0, 2.0, 4.0])) is x and x.tolist() == [2.0, 5.0, 4.0]
 
 
-def test_an_optimizer_takes_over_the_tensors_of_a_state_as_pytorchs_does():
+def test_an_optimizer_adopts_the_tensors_of_a_state_as_in_pytorch():
     w = torch.ones(1, requires_grad=True)
     one, other = torch.optim.Adam([w], lr=0.1), torch.optim.Adam([w], lr=0.2)
     w.sum().backward()

@@ -39,7 +39,7 @@ ARGUMENTS = [
     *((X, X, 0.5), (X, 2, 0, 1.0), (X, 0, 0, X), (X, 0, 0, X[0]), (X > 0.2, X, X), (1, X), (X, 1, AT), (X, AT)),
     *((X[None], X[None], X[None]), (0, 2, (2, 2))),
 ]
-#: What draws random numbers gives others the second time.
+#: A function that draws random numbers draws others the second time.
 DRAWN = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm", "empty"}
 #: Their documentation shows an `out` that the function does not take.
 NOT_TAKEN = {"empty_like", "ones_like", "rand_like", "randn_like", "zeros_like"}
@@ -56,7 +56,7 @@ def first_that_fits(function):
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - NOT_TAKEN))
 @pytest.mark.filterwarnings("ignore")
-def test_a_result_is_put_into_out(name):
+def test_a_result_is_written_into_out(name):
     function = getattr(torch, name)
     given, result = first_that_fits(function)
     several = isinstance(result, tuple)
@@ -72,7 +72,7 @@ def test_most_functions_were_tried():
 
 
 @pytest.mark.parametrize("length", [0, 5])
-def test_out_takes_the_shape_of_the_result(length):
+def test_out_is_resized_to_the_shape_of_the_result(length):
     out = torch.empty(length)
     if length:
         with pytest.warns(UserWarning, match="was resized since it had shape"):
@@ -82,7 +82,7 @@ def test_out_takes_the_shape_of_the_result(length):
     assert out.shape == X.shape and torch.equal(out, X + 1)
 
 
-def test_several_results_need_several_places():
+def test_several_results_need_several_outputs():
     with pytest.raises(TypeError, match="tuple of Tensors, not Tensor"):
         torch.max(X, 1, out=torch.empty(2))
     with pytest.raises(TypeError, match="2 Tensors, not of 1"):

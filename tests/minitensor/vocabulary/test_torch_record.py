@@ -1,4 +1,4 @@
-"""`minitensor.torch` prints, draws and raises what PyTorch does: held to the record in facts/."""
+"""Compare what `minitensor.torch` prints, draws and raises with the record of PyTorch in facts/."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def as_at_the_start():
     torch.set_grad_enabled(True)
 
 
-def test_the_record_is_of_the_programs_in_the_file():
+def test_the_record_contains_the_programs_in_the_file():
     assert {name: entry["program"] for name, entry in RECORD["programs"].items()} == asked.programs()
 
 
 @pytest.mark.parametrize("name", RECORD["programs"])
 def test_a_program_prints_what_pytorch_prints(name):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # anomaly detection tells of what it finds
+        warnings.simplefilter("ignore", UserWarning)  # anomaly detection warns about its finding
         printed = asked.printed(RECORD["programs"][name]["program"], torch)
     assert printed.splitlines() == RECORD["programs"][name]["printed"].splitlines()
 
@@ -50,7 +50,7 @@ def test_random_numbers_are_those_of_pytorch(seed):
         assert mine == (recorded if exact else pytest.approx(recorded, rel=1e-6, abs=1e-6)), text
 
 
-def test_drawing_many_numbers_at_once_draws_the_same_as_drawing_few():
+def test_drawing_many_numbers_at_once_equals_drawing_few_at_a_time():
     torch.manual_seed(5)
     many = torch.rand(600_000)
     torch.manual_seed(5)
@@ -58,7 +58,7 @@ def test_drawing_many_numbers_at_once_draws_the_same_as_drawing_few():
     assert torch.equal(many, few)
 
 
-def test_a_generator_goes_on_from_its_state():
+def test_a_generator_continues_from_its_state():
     generator = torch.Generator().manual_seed(3)
     torch.randn(3, generator=generator)  # leaves a number behind for the next call
     state = generator.state()

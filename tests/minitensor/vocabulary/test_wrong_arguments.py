@@ -1,6 +1,6 @@
-"""What is no argument at all, given to every method of a tensor in both vocabularies: a clear error, or an answer.
+"""Pass arguments of a wrong type to every method of a tensor in both vocabularies: it answers or raises a clear error.
 
-A clear error names the operation and speaks of what was given; nothing has changed then, and no other library warns.
+A clear error names the operation and the argument. It leaves everything unchanged, and no other library warns.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ INSIDE = re.compile(
     r"setting an array|too large to convert|only length-1|must be real|expected at most|'<' not|truth value|"
     r"NaN to integer|infinity to integer|descriptor '|broadcast together|slice indices|bad operand|ndarray"
 )
-#: They call a function of the caller's, or ask for what is not there: they have tests of their own.
+#: These methods call a function of the caller, or look up a missing name. They have separate tests.
 ELSEWHERE = {"register_hook", "backward", "cuda", "pin_memory", "apply", "apply_"}
-#: What PyTorch says without the name of the operation, what Python says of a call, and what is said of data.
+#: PyTorch's messages that do not name the operation, Python's messages about a call, and messages about data.
 UNNAMED = re.compile(
     r"Dimension out of range|argument 'dim' must be|both arguments to matmul|must be a (3D tensor|matrix)|"
     r"cannot register a hook|selected index k|cannot sample|invalid shape dimension|"
@@ -96,7 +96,7 @@ CALLS = [(vocabulary, name) for vocabulary, (kind, _) in VOCABULARIES.items() fo
 
 
 def fault(vocabulary: str, name: str, arguments: list[Any]) -> str:
-    """What is wrong with the answer to a call; nothing, if nothing is."""
+    """Return the fault in the answer to a call, or an empty text."""
     x = VOCABULARIES[vocabulary][1]()
     before = seen(x)
     with warnings.catch_warnings(record=True) as warned:
@@ -123,7 +123,7 @@ def fault(vocabulary: str, name: str, arguments: list[Any]) -> str:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
-def test_a_wrong_argument_is_refused_in_clear_words_and_nothing_changes(vocabulary):
+def test_a_wrong_argument_raises_a_clear_error_and_changes_nothing(vocabulary):
     faults = []
     for name in methods(VOCABULARIES[vocabulary][0]):
         for what, wrong in WRONG.items():
@@ -149,7 +149,7 @@ def test_there_are_many_calls():
         (lambda: mt.ones([2]).multigammaln(10**30), "p is 10,000 at most"),
     ],
 )
-def test_what_is_said(call, said):
+def test_errors_for_wrong_arguments_have_these_words(call, said):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises((TypeError, ValueError), match=said):
