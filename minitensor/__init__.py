@@ -46,8 +46,8 @@ from minitensor.engine.creation.making import (
     zeros_like,
 )
 from minitensor.engine.device.places import get_device, set_device
+from minitensor.engine.dtypes import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
 from minitensor.engine.dtypes import bool_ as bool
-from minitensor.engine.dtypes import float32, float64, int32, int64
 from minitensor.engine.modes import enable_grad, get_inplace_policy, is_grad_enabled, no_grad, set_inplace_policy
 from minitensor.engine.operations.compiling import source
 from minitensor.engine.random import seed

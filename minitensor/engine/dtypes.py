@@ -1,7 +1,10 @@
 """The element types of tensors, and the rules that promote two of them to one.
 
-The rules come from the book's contract: float32 with float64 gives float64, an integer with a float gives that float,
-int32 with int64 gives int64, integer division gives float32, and a Python number never widens a tensor.
+The rules come from the book's contract: of two floats or two integers, the wider one wins; float16 with bfloat16 gives
+float32, and uint8 with int8 gives int16; an integer with a float gives that float; integer division gives float32, and
+a Python number never widens a tensor.
+
+numpy has no bfloat16. The package ml_dtypes adds it; without that package, only bfloat16 is missing.
 """
 
 from __future__ import annotations
@@ -10,20 +13,41 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
 
 class DType:
     """An element type. Compares equal to its name: ``x.dtype == "float32"``."""
 
-    __slots__ = ("name", "numpy")
+    __slots__ = ("name", "_numpy")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.numpy = np.dtype(name)
+        if name == "bfloat16":
+            self._numpy = None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
+        else:
+            self._numpy = np.dtype(name)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The dtype of the arrays that hold such elements.
+
+        Raises:
+            ImportError: for bfloat16 without the package ml_dtypes.
+        """
+        if self._numpy is None:
+            raise ImportError(
+                "the dtype bfloat16 needs the package ml_dtypes. Install it with: pip install 'minitensor[bfloat16]'"
+            )
+        return self._numpy
 
     @property
     def itemsize(self) -> int:
         """The size of one element in bytes."""
-        return self.numpy.itemsize
+        return 2 if self._numpy is None else self._numpy.itemsize
 
     def __repr__(self) -> str:
         return f"minitensor.{self.name}"
@@ -35,7 +59,7 @@ class DType:
             return other == self.name
         if isinstance(other, (np.dtype, type)):
             try:
-                return self.numpy == _as_everywhere(other)
+                return self._numpy is not None and self._numpy == _as_everywhere(other)
             except TypeError:
                 return False
         return NotImplemented
@@ -47,11 +71,20 @@ class DType:
         return (dtype_of, (self.name,))
 
 
-float32, float64, int32, int64, bool_ = map(DType, ("float32", "float64", "int32", "int64", "bool"))
+#: All element types by name: whole numbers and truth values, then floats, each from the narrowest to the widest.
+DTYPES = {
+    name: DType(name)
+    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+}
+bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = DTYPES.values()
 
-DTYPES = {dtype.name: dtype for dtype in (float32, float64, int32, int64, bool_)}
-FLOATS = frozenset((float32.numpy, float64.numpy))
-BY_NUMPY = {dtype.numpy: dtype for dtype in DTYPES.values()}
+BY_NUMPY = {dtype._numpy: dtype for dtype in DTYPES.values() if dtype._numpy is not None}
+#: Floats of 16 bits. Operations compute on them in float32 and round the result once, as processors and frameworks do.
+HALVES = frozenset(dtype._numpy for dtype in (float16, bfloat16) if dtype._numpy is not None)
+FLOATS = HALVES | {float32.numpy, float64.numpy}
+INTEGERS = frozenset(dtype.numpy for dtype in (uint8, int8, int16, int32, int64))
+#: Integers that may be positions or classes.
+INDICES = frozenset((int32.numpy, int64.numpy))
 
 
 def dtype_of(given: Any) -> DType:
@@ -59,12 +92,14 @@ def dtype_of(given: Any) -> DType:
 
     Raises:
         TypeError: if ``given`` names no dtype that a tensor can have.
+        ImportError: for bfloat16 without the package ml_dtypes.
     """
     if isinstance(given, DType):
+        given.numpy  # noqa: B018  # raises if the dtype is not available
         return given
     if type(given) is str and given in DTYPES:
-        return DTYPES[given]
-    if type(given) is str and len(given) == 1 and given not in "?fdilqp":  # numpy warns about some letters
+        return dtype_of(DTYPES[given])
+    if type(given) is str and len(given) == 1 and given not in "?bBhefdilqp":  # numpy warns about some letters
         raise _no_dtype(given)
     try:
         # numpy reads None as float64, and uses the `dtype` attribute of any other object.
@@ -89,4 +124,11 @@ def promoted(a: np.dtype, b: np.dtype) -> np.dtype:
         return a
     if b in FLOATS and a not in FLOATS:
         return b
+    if a in HALVES and b in HALVES and a != b:  # neither holds the numbers of the other, and numpy knows no third
+        return float32.numpy
     return np.promote_types(a, b)
+
+
+def limits(dtype: np.dtype) -> Any:
+    """Return the limits of a floating dtype, as ``np.finfo`` gives them."""
+    return np.finfo(dtype) if ml_dtypes is None else ml_dtypes.finfo(dtype)

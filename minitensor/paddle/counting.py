@@ -9,7 +9,7 @@ import numpy as np
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
-from minitensor.engine.dtypes import dtype_of
+from minitensor.engine.dtypes import INDICES, INTEGERS, dtype_of
 from minitensor.engine.operations.arguments import as_axis, need_tensor
 
 
@@ -37,7 +37,7 @@ def unique(
     """
     need_tensor("unique", x)
     whole = dtype_of(dtype)
-    if whole.numpy.kind != "i":
+    if whole.numpy not in INDICES:
         raise TypeError(f"unique: positions are int32 or int64, not {whole.name}")
     array = host_array(x._array)
     axis = None if axis is None else as_axis("unique", axis, array.ndim)
@@ -64,7 +64,7 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
     """
     need_tensor("one_hot", x)
     array = host_array(x._array)
-    if array.dtype.kind != "i":
+    if array.dtype not in INTEGERS:
         raise TypeError(f"one_hot: classes are int32 or int64, not {x.dtype.name}")
     wrong = array[(array < 0) | (array >= num_classes)]
     if wrong.size:

@@ -35,7 +35,22 @@ from minitensor.torch.creation import (
     zeros,
     zeros_like,
 )
-from minitensor.torch.dtypes import Size, device, dtype, finfo, float32, float64, iinfo, int32, int64
+from minitensor.torch.dtypes import (
+    Size,
+    bfloat16,
+    device,
+    dtype,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from minitensor.torch.dtypes import bool_ as bool
 from minitensor.torch.errors import missing_in as _missing_in
 from minitensor.torch.generator import Generator, default_generator
@@ -60,7 +75,7 @@ from minitensor.torch.serialization import load, save
 from minitensor.torch.tensor import Tensor
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
-float, double, int, long = float32, float64, int32, int64
+half, float, double, short, int, long = float16, float32, float64, int16, int32, int64
 
 globals().update(_assembly.FUNCTIONS)
 

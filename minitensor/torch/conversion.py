@@ -64,7 +64,10 @@ def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tu
 
 
 #: Methods that convert to a dtype, and which.
-CONVERTERS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}
+CONVERTERS = {
+    **{"bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64"},
+    **{"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"},
+}
 
 
 def converter(name: str) -> Callable[[Tensor], Tensor]:

@@ -9,8 +9,10 @@ import numpy as np
 
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
-from minitensor.engine.dtypes import DTYPES, DType
+from minitensor.engine.dtypes import BY_NUMPY as ENGINE_BY_NUMPY
+from minitensor.engine.dtypes import DTYPES, FLOATS, INTEGERS, DType
 from minitensor.engine.dtypes import dtype_of as engine_dtype_of
+from minitensor.engine.dtypes import limits as limits_of
 
 
 class dtype(DType):
@@ -24,7 +26,7 @@ class dtype(DType):
     @property
     def is_floating_point(self) -> bool:
         """True if the elements are floats."""
-        return self.numpy.kind == "f"
+        return self.numpy in FLOATS
 
     @property
     def is_complex(self) -> bool:
@@ -35,17 +37,23 @@ class dtype(DType):
         return (dtype_of, (self.name,))
 
 
-float32, float64, int32, int64, bool_ = map(dtype, ("float32", "float64", "int32", "int64", "bool"))
-BY_NUMPY = {each.numpy: each for each in (float32, float64, int32, int64, bool_)}
-BY_NAME = {each.name: each for each in BY_NUMPY.values()}
+BY_NAME = {name: dtype(name) for name in DTYPES}
+bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = BY_NAME.values()
+BY_NUMPY = {known: BY_NAME[each.name] for known, each in ENGINE_BY_NUMPY.items()}
 
-#: Names of element types in PyTorch's errors.
+#: Names of element types in PyTorch's errors about masks and matrix products: those of C++.
+C_NAMES = {
+    **{"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int"},
+    **{"int64": "long int", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float"},
+    **{"float64": "double"},
+}
+#: Names of element types in PyTorch's other errors.
 SCALAR_NAMES = {
-    float32.numpy: "Float",
-    float64.numpy: "Double",
-    int32.numpy: "Int",
-    int64.numpy: "Long",
-    bool_.numpy: "Bool",
+    known: {
+        **{"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long"},
+        **{"float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double"},
+    }[each.name]
+    for known, each in BY_NUMPY.items()
 }
 
 
@@ -56,6 +64,7 @@ def dtype_of(given: Any) -> dtype:
         TypeError: if minitensor has no such type.
     """
     if isinstance(given, dtype):
+        engine_dtype_of(given)  # raises if the dtype is not available
         return given
     if given is float or given is int or given is bool:
         return {float: float64, int: int64, bool: bool_}[given]
@@ -81,7 +90,7 @@ class finfo:
         given = float32 if type is None else dtype_of(type)
         if not given.is_floating_point:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{given}'")
-        limits = np.finfo(given.numpy)
+        limits = limits_of(given.numpy)
         self.bits, self.dtype = limits.bits, given.name
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.resolution, self.tiny = float(limits.resolution), float(limits.tiny)
@@ -99,7 +108,7 @@ class iinfo:
 
     def __init__(self, type: Any) -> None:
         given = dtype_of(type)
-        if given.numpy.kind != "i":
+        if given.numpy not in INTEGERS:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{given}'")
         limits = np.iinfo(given.numpy)
         self.bits, self.dtype, self.max, self.min = limits.bits, given.name, int(limits.max), int(limits.min)

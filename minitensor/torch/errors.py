@@ -19,6 +19,7 @@ from minitensor.engine.core.history import Saved
 from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
 from minitensor.engine.core.storage import write_that_made
 from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import emits
 from minitensor.engine.saved.saved import FREED, is_right
 from minitensor.engine.saved.saved import recovered as engine_recovered
@@ -50,16 +51,13 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 NOT_HERE: dict[str, tuple[frozenset[str], dict[str, str]]] = {}
 
 
-_TYPES = "a tensor of minitensor holds float32, float64, int32, int64 or bool"
+_TYPES = "a tensor of minitensor holds bools, integers or floats"
 
 
 #: Names that are deliberately missing, and why.
 LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(
-        (
-            *("float16", "half", "HalfTensor", "bfloat16", "BFloat16Tensor", "uint8", "byte", "ByteTensor", "int8"),
-            *("char", "CharTensor", "int16", "short", "ShortTensor", "complex64", "complex128", "cfloat", "cdouble"),
-        ),
+        (*("complex64", "complex128", "cfloat", "cdouble"),),
         _TYPES,
     ),
     "set_default_dtype": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
@@ -218,7 +216,7 @@ def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndar
         )
     if not writeable(target):
         return not_writeable(op, x)
-    if isinstance(error, TypeError) and target.dtype.kind != "f":
+    if isinstance(error, TypeError) and target.dtype not in FLOATS:
         return result_does_not_fit(op, x, np.dtype(np.float32))
     return explain(op, error, arrays)
 
@@ -237,7 +235,7 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
     """Return the error to raise after numpy refused such an operation in place."""
     if not writeable(x._array):
         return not_writeable(op, x)
-    if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype.kind != "f":
+    if isinstance(error, TypeError) and "ufunc" in str(error) and x._array.dtype not in FLOATS:
         return result_does_not_fit(op, x, np.dtype(np.float32))
     return explain_other(op, error, arrays)
 

@@ -14,7 +14,7 @@ from minitensor.engine.core.history import is_protected
 from minitensor.engine.core.regions import Pick, writeable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import INDICES
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.views import indexing as engine
@@ -23,15 +23,23 @@ from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import SCALAR_NAMES
-from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ
+from minitensor.torch.errors import leaf_written, not_writeable, sizes_differ, warn
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.tensor import Tensor, as_kind, without_history
 
 
 def _is_advanced(entry: Any) -> bool:
     if isinstance(entry, BaseTensor):
-        return entry._array.ndim > 0 or entry._array.dtype.kind != "i"
+        return entry._array.ndim > 0 or entry._array.dtype not in INDICES
     return isinstance(entry, (list, tuple, np.ndarray, bool, np.bool_))
+
+
+def _mask_of_bytes(entry: Any) -> Any:
+    """Return the mask that a tensor of uint8 is as an index; PyTorch used such masks before it had bools."""
+    if not isinstance(entry, BaseTensor) or entry._array.dtype != np.uint8:
+        return entry
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return type(entry)._made(entry._array != 0)
 
 
 def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
@@ -41,7 +49,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
         IndexError, TypeError, ValueError: in PyTorch's words.
     """
     entries = index if isinstance(index, tuple) else (index,)
-    entries = tuple(list(e) if isinstance(e, (tuple, range)) else e for e in entries)
+    entries = tuple(list(e) if isinstance(e, (tuple, range)) else _mask_of_bytes(e) for e in entries)
     shape = x._array.shape
     taken = 0
     for entry in entries:
@@ -79,7 +87,7 @@ def _entries(x: Tensor, index: Any) -> tuple[Any, ...]:
             d += 1
         elif entry is not None and not isinstance(entry, (bool, np.bool_)):
             mask = isinstance(entry, BaseTensor) and entry._array.dtype.kind == "b"
-            if isinstance(entry, BaseTensor) and entry._array.dtype in FLOATS:
+            if isinstance(entry, BaseTensor) and not mask and entry._array.dtype not in INDICES:
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             if mask:
                 for k, n in enumerate(entry._array.shape):

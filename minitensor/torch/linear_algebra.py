@@ -6,6 +6,7 @@ import math
 
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.dtypes import C_NAMES
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor
 
@@ -64,7 +65,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and {inner}x{b.shape[-1]})"
         )
     if a.dtype != b.dtype:
-        names = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long", "bool": "bool"}
+        names = {**C_NAMES, "int64": "long long"}
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {names[a.dtype.name]} != {names[b.dtype.name]}"
         )

@@ -16,7 +16,7 @@ from minitensor.engine.core.history import Leaf, is_protected
 from minitensor.engine.core.regions import overlaps_itself
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
-from minitensor.engine.dtypes import FLOATS, promoted
+from minitensor.engine.dtypes import FLOATS, INDICES, INTEGERS, promoted
 from minitensor.engine.kernels.numbers import number, stored_array
 from minitensor.engine.modes import modes
 from minitensor.engine.operations import variants
@@ -24,7 +24,7 @@ from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants,
 from minitensor.engine.operations.operands import cast as engine_cast
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.creation import as_tensor
-from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of
+from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit, warn
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -91,7 +91,7 @@ def cast(x: BaseTensor, dtype: np.dtype) -> BaseTensor:
 
 def kind_of(dtype: np.dtype) -> int:
     """Return 2 for floats, 1 for integers, 0 for bools."""
-    return 2 if dtype in FLOATS else 1 if dtype.kind == "i" else 0
+    return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 
 
 def _joined(dtypes: list[np.dtype]) -> np.dtype | None:
@@ -149,7 +149,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
         value = value.item() if isinstance(value, np.generic) else value
-        value = int(value) if dtype.kind == "i" else bool(value) if dtype.kind == "b" else value
+        value = int(value) if dtype in INTEGERS else bool(value) if dtype.kind == "b" else value
         return x, constant(op, value, dtype, gpu_of(x._array))
     value = _tensor_or_number(op, 2, value)
     if value._array.dtype is not dtype:
@@ -181,7 +181,7 @@ def as_index(op: str, index: Any, name: str = "index") -> BaseTensor:
     """
     if not isinstance(index, BaseTensor):
         raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(index).__name__}")
-    if index._array.dtype.kind != "i":
+    if index._array.dtype not in INDICES:
         raise RuntimeError(f"{op}(): Expected dtype int32/int64 for {name}, not {SCALAR_NAMES[index._array.dtype]}")
     return index
 
@@ -195,7 +195,7 @@ def as_mask(op: str, mask: Any, name: str = "mask") -> BaseTensor:
     if not isinstance(mask, BaseTensor):
         raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(mask).__name__}")
     if mask._array.dtype != np.bool_:
-        given = {"float32": "float", "float64": "double", "int32": "int", "int64": "long int"}[mask._array.dtype.name]
+        given = C_NAMES[mask._array.dtype.name]
         raise RuntimeError(f"{op} only supports boolean masks, but got {name} with dtype {given}")
     return mask
 

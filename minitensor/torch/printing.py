@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.dtypes import FLOATS
+
 
 @dataclass
 class Options:
@@ -85,7 +87,7 @@ class _Numbers:
     """The format of the numbers of one tensor, all of one width."""
 
     def __init__(self, shown: np.ndarray) -> None:
-        self.floating = shown.dtype.kind == "f"
+        self.floating = shown.dtype in FLOATS
         self.whole, self.exponents, self.width = True, False, 1
         if not self.floating:
             self.width = max([len(str(value)) for value in shown.ravel().tolist()], default=1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
@@ -80,7 +81,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     """
     need_tensor("bincount", input)
     array = host_array(input._array)
-    if array.dtype.kind != "i":
+    if array.dtype not in INTEGERS:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype}': it counts whole numbers")
     if array.ndim != 1 or (array.size and int(array.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")

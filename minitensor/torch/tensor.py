@@ -368,7 +368,7 @@ class Tensor(BaseTensor):
         return self._array.item()
 
     def __index__(self) -> int:
-        if self._array.dtype.kind not in "ib" or self._array.size != 1:
+        if self._array.dtype in FLOATS or self._array.size != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self._array.item())
 

@@ -30,7 +30,7 @@ from minitensor.engine.device.arrays import as_array, gpu_of, host_array
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.host_buffer_cache import is_whole
 from minitensor.engine.events import watch
-from minitensor.engine.operations.rules.on_arrays import summed_to
+from minitensor.engine.kernels.reducing import summed_to
 from minitensor.engine.saved.saved import FREED
 
 # ---------- order ----------

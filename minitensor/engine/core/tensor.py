@@ -21,7 +21,7 @@ from minitensor.engine.core.storage import Storage, new_storage
 from minitensor.engine.core.tensor_type import TensorType
 from minitensor.engine.device.arrays import gpu_of, host_array
 from minitensor.engine.device.places import Place, place_of
-from minitensor.engine.dtypes import BY_NUMPY, FLOATS, DType
+from minitensor.engine.dtypes import BY_NUMPY, FLOATS, INTEGERS, DType
 from minitensor.engine.events import watch
 from minitensor.engine.modes import no_grad
 
@@ -239,7 +239,7 @@ class Tensor(metaclass=TensorType):
             self._node = self._history = None
         elif node is None and not self._resumed():
             if self._array.dtype not in FLOATS:
-                raise TypeError(f"only a float32 or float64 tensor can require a gradient, not {self.dtype.name}")
+                raise TypeError(f"only a tensor of floats can require a gradient, not {self.dtype.name}")
             become_leaf(self, new_leaf(self._array.shape))
 
     def _resumed(self) -> bool:
@@ -440,7 +440,7 @@ class Tensor(metaclass=TensorType):
         return int(self.item())
 
     def __index__(self) -> int:
-        if self._array.dtype.kind != "i" or self._array.size != 1:
+        if self._array.dtype not in INTEGERS or self._array.size != 1:
             raise TypeError(f"an index is one integer; this tensor has shape {self.shape} and dtype {self.dtype.name}")
         return int(self._array.item())
 

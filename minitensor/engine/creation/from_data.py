@@ -42,7 +42,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
         raise ValueError(f"{op}: an integer in the data does not fit into int64")
     if dtype is None:
         dtype = _suited(op, data, array, plain)
-    elif array.dtype.kind not in "biuf":
+    elif array.dtype not in BY_NUMPY and array.dtype.kind not in "biuf":
         raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
     return stored_array(op, array, dtype)
 

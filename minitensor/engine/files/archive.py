@@ -22,6 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from minitensor.engine.device.arrays import host_array
+from minitensor.engine.dtypes import bfloat16
 
 try:
     from lzma import LZMAError
@@ -36,6 +37,8 @@ BROKEN = (
 )
 #: numpy's kinds of dtypes that can be read without running code: numbers and bools.
 KINDS = "biufc"
+#: The end of the name of an array of bfloat16, which is written as integers of 16 bits.
+BFLOAT16 = ".bfloat16.npy"
 
 
 class Unreadable(Exception):
@@ -98,10 +101,13 @@ def _sync(folder: str) -> None:
 def _fill(file: Any, arrays: list[tuple[str, Any]], structure: dict[str, Any]) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays:
+            array, suffix = host_array(array), ".npy"
+            if array.dtype.name == "bfloat16":  # a dtype that numpy's format cannot name
+                array, suffix = array.view(np.uint16), BFLOAT16
             # Every file has the same date, so that the same data gives the same bytes.
-            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry = zipfile.ZipInfo(f"{name}{suffix}")
             with archive.open(entry, "w", force_zip64=array.nbytes >= 1 << 30) as member:
-                npy.write_array(member, host_array(array), allow_pickle=False)
+                npy.write_array(member, array, allow_pickle=False)
         archive.writestr(zipfile.ZipInfo(STRUCTURE), json.dumps(structure))
 
 
@@ -132,12 +138,12 @@ def _read(file: Any, called: str) -> tuple[dict[str, np.ndarray], dict[str, Any]
             if min(entry.header_offset for entry in entries) != 0 or any(entry.compress_type for entry in entries):
                 raise Unreadable(f"{called} is damaged: its list of contents does not fit what it holds")
             arrays = {
-                entry.filename.removesuffix(".npy"): _array(archive, entry, length)
+                entry.filename.removesuffix(BFLOAT16).removesuffix(".npy"): _array(archive, entry, length)
                 for entry in entries
                 if entry.filename != STRUCTURE
             }
             structure = json.loads(archive.read(STRUCTURE))
-    except Unreadable:
+    except (Unreadable, ImportError):
         raise
     except BROKEN as error:
         raise Unreadable(f"{called} is damaged or was cut short ({_in_short(error)}); nothing was loaded") from None
@@ -193,7 +199,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int) -> np.
             filled += len(part)
     if filled != nbytes:
         raise ValueError("an array ends too early")
-    return array
+    return array.view(bfloat16.numpy) if entry.filename.endswith(BFLOAT16) else array
 
 
 def _in_short(error: BaseException) -> str:

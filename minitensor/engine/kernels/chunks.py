@@ -28,6 +28,7 @@ from minitensor.engine.device.interrupts import uninterrupted
 from minitensor.engine.device.threads import share_out, threads
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels import activations, elementwise
+from minitensor.engine.kernels.sixteen_bits import rounded
 
 Array = np.ndarray
 
@@ -132,7 +133,11 @@ def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array 
 def in_chunks(
     forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...] = (), out: Array | None = None
 ) -> Array:
-    """Return ``forward(*arrays, *arguments)``; or, if ``out``, one of ``arrays``, is given, write the result there."""
+    """Return ``forward(*arrays, *arguments)``; or, if ``out``, one of ``arrays``, is given, write the result there.
+
+    16-bit floats are computed in float32, chunk by chunk.
+    """
+    forward = rounded(forward, arrays)
     if out is not None:
         with uninterrupted():
             _written(forward, arrays, arguments, out)

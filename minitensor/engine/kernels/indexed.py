@@ -14,7 +14,7 @@ import numpy as np
 
 from minitensor.engine.core.regions import address, memory_of
 from minitensor.engine.device.arrays import add_at, beside, may_share, raise_at
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, INDICES
 from minitensor.engine.kernels.numbers import number, without_fraction
 
 Array = np.ndarray
@@ -78,7 +78,7 @@ def checked(index: Array, length: int, axis: int) -> Array:
         TypeError: if it does not hold integers.
         IndexError: if an entry is out of range.
     """
-    if index.dtype.kind != "i":
+    if index.dtype not in INDICES:
         raise TypeError(f"an index holds integers, not {index.dtype.name}")
     index = index.astype(np.int64, order="C")
     if not index.size:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.engine.dtypes import INTEGERS
+
 Array = np.ndarray
 
 
 def _only_integers(a: Array, b: Array) -> None:
     for array in (a, b):
-        if array.dtype.kind != "i":
+        if array.dtype not in INTEGERS:
             raise TypeError(f"both operands must be integers, not {array.dtype.name}")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.device.arrays import as_array
+from minitensor.engine.dtypes import INTEGERS
 
 Array = np.ndarray
 
@@ -17,7 +18,7 @@ def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
 
 
 def _check(a: Array, b: Array) -> None:
-    if a.dtype.kind != "i" or b.dtype.kind != "i":
+    if a.dtype not in INTEGERS or b.dtype not in INTEGERS:
         raise TypeError(f"ufunc: bits are shifted in integers, not in {a.dtype.name} by {b.dtype.name}")
     if b.size and b.min() < 0:
         raise ValueError(f"bits are shifted by 0 or more places, not by {b.min().item()}")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.device.arrays import may_share
+from minitensor.engine.dtypes import INTEGERS
 
 Array = np.ndarray
 
@@ -40,7 +41,7 @@ def stored(op: str, value: int | float, dtype: np.dtype) -> Array:
         ValueError: if it does not fit.
     """
     try:
-        if dtype.kind == "i":
+        if dtype in INTEGERS:
             value = int(value)
         return np.asarray(value, dtype)
     except (OverflowError, ValueError):
@@ -53,7 +54,7 @@ def stored_array(op: str, array: Array, dtype: np.dtype) -> Array:
     Raises:
         ValueError: if an element does not fit.
     """
-    if dtype.kind == "i" and array.dtype != dtype and array.size and array.dtype.kind in "fiu":
+    if dtype in INTEGERS and array.dtype != dtype and array.size and array.dtype.kind != "b":
         lowest, highest = array.min().item(), array.max().item()
         bounds = np.iinfo(dtype)
         # In this form, the condition is false for nan.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from minitensor.engine.device.arrays import as_array, normalize_axis_tuple
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, HALVES
+from minitensor.engine.kernels.sixteen_bits import in_float32, narrow
 
 Array = np.ndarray
 
@@ -49,8 +50,41 @@ def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, 
 
 
 def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
-    """Return the sum over axes."""
+    """Return the sum over axes; 16-bit floats are added in float32."""
+    if a.itemsize == 2 and a.dtype in HALVES:
+        return in_float32(lambda wide, **given: _reduced(np.add, "sum", wide, axis, keepdims, **given), a, out=out)
     return _reduced(np.add, "sum", a, axis, keepdims, out=out)
+
+
+def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
+    """Sum ``g`` over its broadcast dimensions, as the engine does after every rule."""
+    if g.shape == shape:
+        return g
+    if g.ndim < len(shape):
+        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)
+    extra = g.ndim - len(shape)
+    if extra > 0:
+        g = total(g, tuple(range(extra)), False)
+    widened = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
+    if widened:
+        g = total(g, widened, True)
+    return as_array(g) if g.shape == shape else np.broadcast_to(g, shape)
+
+
+def rounded_gradients(
+    gradients: Sequence[Any], inputs: Sequence[Any], given: Array, wide_given: Array
+) -> tuple[Any, ...]:
+    """Return gradients of float32 in the dtype of ``given``, the gradient that the rules received.
+
+    They are summed to the shapes of the nodes ``inputs`` first, in float32. A gradient that is passed on unchanged,
+    ``wide_given``, is replaced by ``given``.
+    """
+    return tuple(
+        given if g is wide_given
+        else g if parent is None or g is None or not hasattr(g, "dtype")
+        else narrow(summed_to(as_array(g), parent.shape), given.dtype)
+        for g, parent in zip(gradients, inputs, strict=True)
+    )  # fmt: skip
 
 
 def largest(a: Array, axis: Any, keepdims: bool) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import arange, full
+from minitensor.engine.dtypes import INDICES
 from minitensor.engine.layers.activations import dropout
 from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.operations import FUNCTIONS
@@ -25,7 +26,7 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
         TypeError, IndexError: if ``x`` does not hold integers, or if one of them is not the index of a row.
     """
     need_tensor("embedding", x)
-    if x._array.dtype.kind != "i":
+    if x._array.dtype not in INDICES:
         raise TypeError(f"embedding: x holds integers (int32 or int64), not {x.dtype.name}")
     rows = weight
     if padding_idx is not None:

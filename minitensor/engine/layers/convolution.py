@@ -21,6 +21,7 @@ import numpy as np
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import restrided
+from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import whole
@@ -202,9 +203,9 @@ _OPERATIONS = {
 
 def _slope(kind: str, first: Tensor, second: Tensor, windows: Windows, bias: Tensor | None = None) -> Tensor:
     with np.errstate(all="ignore"):
-        out = _ON_ARRAYS[kind](first._array, second._array, windows)
+        out = _ON_ARRAYS[kind](wide(first._array), wide(second._array), windows)
         if bias is not None:
-            np.add(out, bias._array.reshape(-1, 1, 1), out=out)
+            np.add(out, wide(bias._array).reshape(-1, 1, 1), out=out)
     inputs = (first, second) if bias is None else (first, second, bias)
     return recorded(out, _OPERATIONS[kind], inputs, ((1,), (0,)), windows)
 

@@ -16,6 +16,7 @@ from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of, like
+from minitensor.engine.dtypes import INDICES
 from minitensor.engine.kernels.activations import blocks
 from minitensor.engine.kernels.reducing import largest, total
 from minitensor.engine.layers.custom_operation import arguments_of, computed, floats_of, operation, recorded
@@ -244,7 +245,7 @@ def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int
     a, given = input._array, label._array
     if gpu_of(a) is not gpu_of(given):
         raise devices_differ("cross_entropy", (a, given))
-    if given.dtype.kind != "i":
+    if given.dtype not in INDICES:
         raise TypeError(
             f"cross_entropy: labels are classes (int32 or int64), not {label.dtype.name}; probabilities are given with "
             f"soft_label=True"

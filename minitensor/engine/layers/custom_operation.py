@@ -22,6 +22,8 @@ from minitensor.engine.core.tensor_type import blanks
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import watch
+from minitensor.engine.kernels.reducing import rounded_gradients
+from minitensor.engine.kernels.sixteen_bits import dtype_of_result, narrow, wide
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.operands import promote
 from minitensor.engine.saved.saved import FREED, recovered, remember
@@ -45,7 +47,10 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
                 array, storage, version = saved
                 saved = array if storage.version == version else recovered(node, what, saved)
             arrays.append(saved)
-        return on_arrays(node, g, *arrays)
+        if g.itemsize != 2:
+            return on_arrays(node, g, *arrays)
+        wide_g = wide(g)
+        return rounded_gradients(on_arrays(node, wide_g, *map(wide, arrays)), node.inputs, g, wide_g)
 
     def backward_on_tensors(node: Node, g: Tensor) -> Sequence[Any]:
         if node.saved is FREED:
@@ -73,13 +78,16 @@ def recorded(
 ) -> Tensor:
     """Return a tensor of ``out``, with a node if some input wants a gradient.
 
+    ``out`` in float32 is rounded if the inputs have 16-bit floats.
+
     Args:
         inputs: the tensors, or None for an optional one that was not given; those named in ``op.saved_names`` first.
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
     made = _blank()
-    made._array, made._storage = array, storage = placed(out)
+    dtype = dtype_of_result([x._array for x in inputs if x is not None])
+    made._array, made._storage = array, storage = placed(out if dtype is None else narrow(out, dtype))
     made._node = made._history = None
     listener = watch.listener
     if listener is not None:
@@ -111,7 +119,11 @@ def recorded(
 
 
 def computed(function: Callable[..., Any], *given: Any) -> Any:
-    """Call ``function`` on arrays, again without errors if numpy is set to raise for inf and nan: both are values."""
+    """Call ``function`` on arrays, again without errors if numpy is set to raise for inf and nan: both are values.
+
+    It gets float32 for 16-bit floats, and :func:`recorded` rounds its result.
+    """
+    given = tuple(map(wide, given))
     try:
         return function(*given)
     except (FloatingPointError, RuntimeWarning):
@@ -139,7 +151,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
         else:
             alike = False  # not certain yet: arrays on GPUs are compared below
         if array.dtype not in FLOATS:
-            raise TypeError(f"{op}: {name} holds floats (float32 or float64), not {x.dtype.name}")
+            raise TypeError(f"{op}: {name} holds floats, not {x.dtype.name}")
     if alike:
         return tuple(given.values())
     there = [x for x in given.values() if x is not None]

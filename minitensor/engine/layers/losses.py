@@ -9,6 +9,8 @@ import numpy as np
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import INDICES
+from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.cross_entropy import REDUCTIONS
 from minitensor.engine.layers.custom_operation import floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
@@ -121,6 +123,7 @@ def binary_cross_entropy(
             f"{op}: all elements of input should be between 0 and 1; they go from {float(x.min()):g} to "
             f"{float(x.max()):g}. For scores, take binary_cross_entropy_with_logits."
         )
+    x, y = wide(x), wide(y)
     out = -(y * _log_bounded(x) + (1 - y) * _log_bounded(1 - x))
     losses: Any = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
     return _mean_or(op, losses if weight is None else losses * weight, reduction)
@@ -168,7 +171,7 @@ def nll_loss(
     if input.ndim != 2 or label.shape != input.shape[:1]:
         raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
                          f"{label.shape}")  # fmt: skip
-    if label._array.dtype.kind != "i":
+    if label._array.dtype not in INDICES:
         raise TypeError(f"nll_loss: labels are classes (int32 or int64), not {label.dtype.name}")
     named = host_array(label._array)
     counts = named != ignore_index

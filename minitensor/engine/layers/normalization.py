@@ -9,6 +9,7 @@ import numpy as np
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.modes import no_grad
 from minitensor.engine.operations import FUNCTIONS
@@ -121,7 +122,7 @@ def of_batch(
         running_mean, running_var: if given, moved by ``share`` towards the batch's, in one in-place write each.
         larger: a factor for the variance in that update (PyTorch divides it by one less than the count).
     """
-    a, axes, beside = x._array, _axes(x.ndim), _beside(x.ndim)
+    a, axes, beside = wide(x._array), _axes(x.ndim), _beside(x.ndim)
     if a.size == 0:
         raise ValueError(f"batch_norm: a batch without elements has no mean; x has shape {x.shape}")
     with np.errstate(all="ignore"):
@@ -131,9 +132,9 @@ def of_batch(
         spread = 1 / np.sqrt(variance + a.dtype.type(epsilon))
         np.multiply(out, spread, out=out)
         if weight is not None:
-            np.multiply(out, weight._array.reshape(beside), out=out)
+            np.multiply(out, wide(weight._array).reshape(beside), out=out)
         if bias is not None:
-            np.add(out, bias._array.reshape(beside), out=out)
+            np.add(out, wide(bias._array).reshape(beside), out=out)
     with no_grad():
         for running, now in ((running_mean, mean), (running_var, variance * a.dtype.type(larger))):
             if running is not None:

@@ -34,7 +34,7 @@ from minitensor.engine.core.tensor_type import blanks
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import watch
-from minitensor.engine.kernels import chunks, written
+from minitensor.engine.kernels import chunks, reducing, sixteen_bits, written
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations import indices, operands, variants
 from minitensor.engine.operations.describing import Wording, described
@@ -292,6 +292,7 @@ CALLS: dict[str, Any] = {
     "outside": outside,
     "outside_engine": outside_engine,
     "in_chunks": chunks.in_chunks,
+    "in_float32": sixteen_bits.in_float32,
     "index_written": index_written,
     "large": chunks.large,
     "meter": cpu_meter,
@@ -305,12 +306,14 @@ CALLS: dict[str, Any] = {
     "ref": weakref.ref,
     "set_node": set_node,
     "remember": remember,
+    "rounded_gradients": reducing.rounded_gradients,
     "rule_in_chunks": chunks.rule_in_chunks,
     "tidy": tidy,
     "raise_unless_written": raise_unless_written,
     "unsuitable": errors.unsuitable,
     "unpacked": in_place_inputs.unpacked,
     "watch": watch,
+    "wide": sixteen_bits.wide,
     # Called by rows in their first statements, and to describe the part that they write.
     **namespaces.public(written),
     **namespaces.public(variants),

@@ -13,7 +13,7 @@ import numpy as np
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.device.arrays import as_array, gpu_of
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, INDICES
 from minitensor.engine.kernels.indexed import checked
 from minitensor.engine.kernels.numbers import stored_array
 from minitensor.engine.operations.operands import NUMBERS, cast, constant, storable_number
@@ -28,7 +28,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
     Raises:
         TypeError: if it does not hold integers.
     """
-    if type(index) is Tensor and index._array.dtype.kind == "i":
+    if type(index) is Tensor and index._array.dtype in INDICES:
         return index
     if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
         return to_tensor(index, "int64")
@@ -36,7 +36,7 @@ def as_index(op: str, index: Any, name: str = "index") -> Tensor:
         index = to_tensor(index)
         if not index.size:  # an empty list has no dtype
             index = Tensor._made(np.zeros(index._array.shape, np.int64, like=index._array))
-    if not isinstance(index, Tensor) or index._array.dtype.kind != "i":
+    if not isinstance(index, Tensor) or index._array.dtype not in INDICES:
         given = f"of dtype {index.dtype.name}" if isinstance(index, Tensor) else type(index).__name__
         raise TypeError(f"{op}: {name} is a tensor of int32 or int64, not {given}")
     return index
@@ -93,7 +93,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     if not isinstance(indices, (tuple, list)) or not indices:
         raise TypeError(f"{op}: indices is a tuple of one index tensor or more, not {indices!r}")
     shape = x._array.shape if isinstance(x, Tensor) else np.shape(x)
-    if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype.kind == "i":
+    if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype in INDICES:
         if not shape:
             raise IndexError(f"{op}: a tensor without dimensions cannot be indexed")
         return indices[0], 1

@@ -25,7 +25,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import current, using
-from minitensor.engine.dtypes import FLOATS, promoted
+from minitensor.engine.dtypes import FLOATS, HALVES, promoted
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.modes import modes, paused
 
@@ -161,9 +161,17 @@ def storable_number(op: str, value: Any, dtype: np.dtype) -> Any:
     return stored(op, number, dtype).item() if fraction or dtype == np.bool_ else value
 
 
+def converted(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return a copy of ``array`` in another dtype. A float beyond 65,504 becomes inf in float16, without a warning."""
+    if dtype not in HALVES:
+        return array.astype(dtype)
+    with np.errstate(over="ignore"):
+        return array.astype(dtype)
+
+
 def _cast_backward(node: Any, g: np.ndarray) -> tuple[np.ndarray]:
     (source,) = node.saved
-    return (g.astype(source),)
+    return (converted(g, source),)
 
 
 def _cast_jvp(node: Any, _: int, u: np.ndarray) -> np.ndarray:
@@ -175,7 +183,7 @@ CAST = Operation("cast", _cast_backward, jvp=_cast_jvp)
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:
     """Return ``x`` in another dtype, on a new storage; recorded between floating dtypes."""
-    out = Tensor._made(x._array.astype(dtype), "cast", (x,))
+    out = Tensor._made(converted(x._array, dtype), "cast", (x,))
     if dtype in FLOATS and (not paused.threads or modes.grad):
         node = x._current()
         if node is not None:

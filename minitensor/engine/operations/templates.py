@@ -148,8 +148,15 @@ except (ValueError, TypeError) as error:
     raise explain_in_place({name!r}, {x}, error, ({as_},)) from None
 """
 
+WRITTEN = """\
+if {a}.itemsize == 2:
+    in_float32(forward, {call}, out={a})
+else:
+    forward({call}, {out})
+"""
+
 IN_CHUNKS = """\
-if storage.nbytes < large.nbytes:
+if storage.nbytes < large.nbytes and {a}.itemsize != 2:
     forward({call}, {out})
 else:
     in_chunks(forward, ({as_},), {given}, {a})
@@ -218,6 +225,12 @@ class _Text:
             "inputs": ", ".join(self.node(x) for x in self.ruled),
         }
 
+    @property
+    def not_16_bits(self) -> str:
+        """The condition under which no operand has elements of 2 bytes, so that none is a 16-bit float."""
+        alike = len(self.row.promote) == len(self.xs)  # one operand has the dtype of all
+        return " and ".join(f"{a}.itemsize != 2" for x, a in self.array.items() if x == self.x or not alike)
+
     def unsuitable(self) -> str:
         """Return the expression of the error for an unsuitable argument."""
         error = f"named({self.name!r}, error)"
@@ -259,14 +272,14 @@ def normal_source(row: Row) -> str:
     pieces = text.common()
     promoted = ", ".join(row.promote)
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
-    pieces["computed"] = f"forward({pieces['call']})"
+    pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"
     if row.by_element:
         # A program without a big tensor pays only the first test; the operands' sizes then decide.
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
-            small = f"meter.allocated < large.nbytes or {small}"
+            small = f"(meter.allocated < large.nbytes or {small})"
         big = "in_chunks(forward, ({as_},), {given})".format(**pieces)
-        pieces["computed"] += f" if {small} else {big}"
+        pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} and {small} else {big}"
     pieces["floats"] = ""
     if row.floats:
         floats = (f"{x}=as_float({x})" for x in row.operands)
@@ -349,7 +362,7 @@ def in_place_source(row: Row) -> str:
         made = _lines(8, [NODE.format(**pieces, saved=text.saved(entries), array=a)])
         pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, made=made, remember=_lines(8, remember))
     pieces["out"] = a if _takes_out_by_position(row) else f"out={a}"
-    compute = IN_CHUNKS if row.by_element else "forward({call}, {out})"
+    compute = IN_CHUNKS if row.by_element else WRITTEN
     pieces["compute"] = _lines(8, [compute.format(**pieces)])
     return _tidy(IN_PLACE.format(**pieces))
 
@@ -375,6 +388,9 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     text = _Text(row, in_place)
     one = len(text.ruled) == 1
     unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]
+    if not on_tensors:
+        unpack.append("half = g if g.itemsize == 2 else None")
+        unpack.append("if half is not None: g = wide(g)")
     saved = (*(f"saved_{name}" for name in text.saves), *row.saved_arguments)
     if saved:
         unpack += ["if node.saved is FREED:", "    raise freed(node)"]
@@ -392,6 +408,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
                 f"    {name}, storage, version = saved_{name}",
                 "    if storage.version != version:",
                 f"        {name} = recovered(node, {name!r}, saved_{name})",
+                f"    if half is not None: {name} = wide({name})",
             ]
     for mark, expression in row.marks.items():
         if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.ruled):
@@ -404,15 +421,19 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         gradients.append(f"({rule}){when}")
         computed = row.by_element and rule not in ("g", "zeros_like(g)")
         of_large.append(f"{_chunked(row, rule)}{when}" if computed else f"({rule}){when}")
-    if of_large != gradients and not on_tensors:
-        unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")
-        unpack.append(f"    return ({', '.join(of_large)},)")
+    returned = f"({', '.join(gradients)},)"
+    if not on_tensors:
+        unpack.append("if half is not None:")
+        unpack.append(f"    return rounded_gradients({returned}, node.inputs, half, g)")
+        if of_large != gradients:
+            unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")
+            unpack.append(f"    return ({', '.join(of_large)},)")
     return _tidy(
         BACKWARD.format(
             name=backward_name(row, in_place, on_tensors),
             doc=f"The rules of {text.name}{', on tensors' if on_tensors else ''}.",
             unpack=_lines(4, unpack),
-            gradients=f"({', '.join(gradients)},)",
+            gradients=returned,
         )
     )
 

@@ -38,7 +38,7 @@ from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.creation.moving import moved, placed_on
 from minitensor.engine.device.arrays import add_at, as_array, gpu_of, host_array, like, may_share
 from minitensor.engine.device.places import place_of
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, INTEGERS
 from minitensor.engine.events import watch
 from minitensor.engine.kernels.indexed import assign, turns_that_stay
 from minitensor.engine.kernels.numbers import overwrite, stored_array
@@ -71,7 +71,7 @@ def _plain_entries(index: Any, array: np.ndarray) -> tuple[Any, bool]:
                     f"`index.cuda()` or `index.cpu()`."
                 )
             entry = host_array(entry._array)
-            if entry.ndim == 0 and entry.dtype.kind == "i":
+            if entry.ndim == 0 and entry.dtype in INTEGERS:
                 entry = int(entry)
         if isinstance(entry, (list, np.ndarray)):
             entry = _index_array(entry)

@@ -32,7 +32,7 @@ from minitensor.engine.core.storage import log_write, new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import gpu_of
-from minitensor.engine.dtypes import DType, dtype_of
+from minitensor.engine.dtypes import FLOATS, DType, dtype_of
 from minitensor.engine.events import watch
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.arguments import need_tensor
@@ -80,7 +80,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
     if node is not None:
         if type(node) is Leaf and modes.grad:
             raise leaf_written("cast_", x, is_view=False)
-        if wanted.numpy.kind != "f":
+        if wanted.numpy not in FLOATS:
             raise TypeError(
                 f"cast_: a tensor of dtype {wanted.name} cannot want a gradient, and this one does. Nothing was "
                 f"changed. Use `astype({wanted.name!r})`, which makes a new tensor, or call `detach_()` first."

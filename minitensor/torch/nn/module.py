@@ -8,7 +8,7 @@ from typing import Any
 
 from minitensor.engine.layers.traversal import members, walk
 from minitensor.torch.conversion import where_to
-from minitensor.torch.dtypes import dtype_of, float32, float64
+from minitensor.torch.dtypes import bfloat16, dtype_of, float16, float32, float64
 from minitensor.torch.errors import missing
 from minitensor.torch.nn.hooks import Hooked
 from minitensor.torch.nn.parameter import Parameter
@@ -213,6 +213,14 @@ class Module(Hooked):
     def float(self) -> Module:
         """Convert parameters and buffers that are floats to float32."""
         return self.to(float32)
+
+    def half(self) -> Module:
+        """Convert parameters and buffers that are floats to float16."""
+        return self.to(float16)
+
+    def bfloat16(self) -> Module:
+        """Convert parameters and buffers that are floats to bfloat16."""
+        return self.to(bfloat16)
 
     def type(self, dst_type: Any) -> Module:
         """Convert parameters and buffers that are floats to another dtype."""

@@ -244,7 +244,7 @@ def test_a_tensor_on_a_simulated_gpu_is_not_exported():
     [
         ([1.0], TypeError, "not list"),
         (Producer(np.ones(2), device=2), BufferError, "CUDA device"),
-        (Producer(np.ones(2, np.float16)), TypeError, "dtype float16"),
+        (Producer(np.ones(2, np.uint16)), TypeError, "dtype uint16"),
         (Producer(np.ones(2, np.complex64)), TypeError, "dtype complex64"),
         (np.ones(2, ">f4"), TypeError, "dtype >f4"),
     ],

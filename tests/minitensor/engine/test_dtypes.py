@@ -239,7 +239,7 @@ def test_a_dtype_may_be_given_in_many_ways(given: object, want: str):
     assert mt.to_tensor([1], given).dtype == want
 
 
-@pytest.mark.parametrize("wrong", ["float23", "float16", np.uint8, np.complex64, str, object, 3, "", [], {}, (), "<U3"])
+@pytest.mark.parametrize("wrong", ["float23", "float8", np.uint16, np.complex64, str, object, 3, "", [], {}, (), "<U3"])
 def test_an_unknown_dtype_is_named_with_those_there_are(wrong: object):
     for call in (
         lambda: mt.zeros([1], wrong),
@@ -248,7 +248,10 @@ def test_an_unknown_dtype_is_named_with_those_there_are(wrong: object):
         lambda: mt.full([1], 1, wrong),
         lambda: mt.arange(3, dtype=wrong),
     ):
-        with pytest.raises(TypeError, match=r"is not supported.*float32, float64, int32, int64, bool"):
+        with pytest.raises(
+            TypeError,
+            match=r"is not supported.*bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64",
+        ):
             call()
 
 

@@ -153,9 +153,9 @@ def test_most_functions_with_a_dtype_were_tried():
     assert len(tried) > 20
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "uint8", "int8", "int16", "half", "complex64"])
+@pytest.mark.parametrize("name", ["complex64", "complex128", "cfloat"])
 def test_the_error_for_an_unsupported_dtype_lists_the_supported_ones(name):
-    with pytest.raises(AttributeError, match=r"float32, float64, int32, int64 or bool"):
+    with pytest.raises(AttributeError, match=r"bools, integers or floats"):
         getattr(torch, name)
-    with pytest.raises(TypeError, match=r"float32, (torch.)?float64, (torch.)?int32, (torch.)?int64, (torch.)?bool"):
+    with pytest.raises(TypeError, match=r"(torch.)?int64, (torch.)?float16, (torch.)?bfloat16, (torch.)?float32"):
         torch.ones(2, dtype=name)

@@ -109,7 +109,7 @@ def test_anomaly_detection_names_the_forward_line():
         ("torch.ones(2) + [1, 2]", TypeError, "must be Tensor, not list"),
         ("torch.tensor('a')", TypeError, "invalid data type 'str'"),
         ("torch.ones(2, device='tpu')", RuntimeError, "Expected one of cpu, cuda"),
-        ("torch.zeros(2, dtype='float16')", TypeError, "is not supported"),
+        ("torch.zeros(2, dtype='float8')", TypeError, "is not supported"),
         ("torch.ones(2).numpy(1)", TypeError, "positional"),
         ("torch.nn.Linear(2, 1)(torch.ones(3))", RuntimeError, "mat1 and mat2 shapes cannot be multiplied"),
         ("torch.nn.Linear(2, 1)(3)", TypeError, "must be Tensor, not int"),

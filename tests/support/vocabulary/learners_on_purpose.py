@@ -9,7 +9,8 @@ import re
 
 _SIMULATED = "where no CUDA device is, a simulated one answers"
 _LAYERS = "the layer, loss or schedule is not part of minitensor"
-_TYPES = "a tensor holds float32, float64, int32, int64 or bool: one line says so"
+_TYPES = "a number that the dtype cannot hold is refused, and the error names it"
+_MASKS = "a mask holds bools: tensors of bytes, which PyTorch deprecates, only index"
 _OWN = "an argument of the wrong type is a TypeError, an axis that is not there an IndexError, told in words of its own"
 _FUNCTION = "the function is not part of minitensor: a book on memory has no use for it"
 _DROPPED = "the older spelling was dropped or warns in PyTorch: the newer one is there"
@@ -38,8 +39,9 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: a Python type as dtype: .*dtype=('float32'|numpy.float32)": "a dtype may be given by its name, too",
     r"torch: a Python type as dtype: torch.set_default_dtype": "float32 is the default dtype, always",
     r"torch: warnings: torch.set_default_tensor_type": "float32 is the default dtype, always",
-    r"torch: .*(ByteTensor|HalfTensor|uint8|float16|bfloat16|\.half\(|dtype=torch.int8|dtype=torch.int16)": _TYPES,
-    r"torch: modules: double and float$": _TYPES,
+    r"torch: small dtypes: torch.tensor\(\[(300|-1)\], dtype=torch.uint8\)": _TYPES,
+    r"torch: small dtypes: .*bfloat16\)\.numpy\(\)": "the array has the dtype bfloat16 of ml_dtypes",
+    r"torch: warnings: torch.(masked_select|where)\(.*uint8": _MASKS,
     r"torch: deep copies: (a tensor and its view|the version of a copy)": _COUNT,
     r"torch: deep copies: a shallow copy": "copy.copy gives another look at the same storage, as y = x[:] does",
     r"torch: warnings: .*(huber|binary_cross|LogSoftmax|lr_scheduler|RNN|Upsample|Transformer|clip_grad_norm)": _LAYERS,

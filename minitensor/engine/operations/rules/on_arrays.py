@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from minitensor.engine.device.arrays import as_array
 from minitensor.engine.kernels.matrices import transposed
-from minitensor.engine.kernels.reducing import axes
+from minitensor.engine.kernels.reducing import axes, summed_to
 
 Array = Any  # numpy's, or a device's
 
@@ -122,21 +121,6 @@ def product_of_others(x: Array, axis: Any) -> Array:
     before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)
     after[..., :-1] = np.cumprod(rows[..., :0:-1], axis=-1)[..., ::-1]
     return (before * after).reshape(order).transpose(np.argsort([*kept, *along_axes]).tolist())
-
-
-def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
-    """Sum ``g`` over its broadcast dimensions, as the engine does after every rule."""
-    if g.shape == shape:
-        return g
-    if g.ndim < len(shape):
-        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)
-    extra = g.ndim - len(shape)
-    if extra > 0:
-        g = g.sum(axis=tuple(range(extra)))
-    widened = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
-    if widened:
-        g = g.sum(axis=widened, keepdims=True)
-    return as_array(g) if g.shape == shape else np.broadcast_to(g, shape)
 
 
 def _result_matrix(g: Array, x_is_vector: bool, y_is_vector: bool) -> Array:

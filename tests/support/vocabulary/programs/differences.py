@@ -105,8 +105,6 @@ DELIBERATE: dict[str, dict[str, str]] = {
     "torch": {
         "batch_norm_layer": "a sum that is 0 but for rounding: PyTorch prints -6e-08",
         "layer_norm": "gradients of 2e-05 differ in the last digits: float32 rounds another order of sums differently",
-        "dtypes": "`half()` is refused: a tensor holds float32, float64, int32, int64 or bool, and one line says so",
-        "half_precision": "float16, bfloat16 and uint8 are refused: one line says which dtypes a tensor holds",
         "device_agnostic": "where no CUDA device is, a simulated one answers, so `cuda.is_available()` is true",
         "log_softmax_overwritten": "log_softmax saves no output here, so the write on it loses nothing",
         "overlapping_write": "what a write reads of its own memory is read before, so overlaps are right",

@@ -1,0 +1,155 @@
+"""Record in dtypes.json which dtypes PyTorch and Paddle give to results, and the values and texts of 16-bit floats.
+
+    python facts/dtypes.py torch
+    python facts/dtypes.py paddle
+
+The tables list, for each pair of dtypes, the dtype of `x + y` or "refused". The values are sums, products and gradients
+of 16-bit floats, from which one can tell where a framework rounds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recording import Questions, write
+
+_NAMES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64"
+
+_TORCH = f"""
+names = "{_NAMES}".split()
+def dtype(name): return getattr(torch, name)
+def ones(name, *shape): return torch.ones(shape, dtype=dtype(name))
+def name(x): return str(x.dtype).removeprefix("torch.")
+def tensor(values, name): return torch.tensor(values, dtype=dtype(name))
+def leaf(values, name): return torch.tensor(values, dtype=dtype(name), requires_grad=True)
+"""
+
+_PADDLE = f"""
+names = "{_NAMES}".split()
+paddle.set_device("cpu")
+def ones(name, *shape): return paddle.ones(shape, name)
+def name(x): return str(x.dtype).removeprefix("paddle.").lower().replace("vartype.", "").replace("fp", "float")\\
+    .replace("bfloat", "bf").replace("bf", "bfloat")
+def tensor(values, name): return paddle.to_tensor(values, dtype="float32").astype(name)
+def leaf(values, name):
+    x = tensor(values, name)
+    x.stop_gradient = False
+    return x
+"""
+
+_COMMON = """
+def attempt(function, *given):
+    try:
+        return name(function(*given))
+    except Exception:
+        return "refused"
+def pairs(function):
+    return {a: {b: attempt(function, a, b) for b in names} for a in names}
+def whole(x):
+    x = x.to(torch.float64) if "torch" in globals() else x.astype("float32")
+    return [float(v) for v in x.reshape([-1]).tolist()]
+halves = ["float16", "bfloat16"]
+"""
+
+
+def _both(program: str) -> dict[str, str]:
+    return {"torch": _TORCH + _COMMON + program, "paddle": _PADDLE + _COMMON + program}
+
+
+_VALUES = "values = [((i * 37) % 101 - 50) / 16 + i / 128 for i in range(60)]\n"
+
+QUESTIONS: Questions = {
+    "two tensors": (_both("found = pairs(lambda a, b: ones(a, 2) + ones(b, 2))"), ["found"]),
+    "a tensor and one without dimensions": (_both("found = pairs(lambda a, b: ones(a, 2) + ones(b))"), ["found"]),
+    "a tensor and a number": (
+        _both(
+            "found = {a: {repr(n): attempt(lambda: ones(a, 2) + n) for n in (True, 1, 1.5)} for a in names}\n"
+            "product = {a: {repr(n): attempt(lambda: ones(a, 2) * n) for n in (True, 1, 1.5)} for a in names}"
+        ),
+        ["found", "product"],
+    ),
+    "in place": (_both("found = pairs(lambda a, b: ones(a, 2).add_(ones(b, 2)))"), ["found"]),
+    "a quotient": (_both("found = pairs(lambda a, b: ones(a, 2) / ones(b, 2))"), ["found"]),
+    "a matrix product": (_both("found = pairs(lambda a, b: ones(a, 2, 2) @ ones(b, 2, 2))"), ["found"]),
+    "functions of one tensor": (
+        _both(
+            "library = globals().get('torch') or globals().get('paddle')\n"
+            "functions = 'sin exp sqrt sigmoid abs neg sum mean prod max cumsum square floor tanh rsqrt'.split()\n"
+            "found = {f: {a: attempt(lambda: getattr(library, f)(ones(a, 4), *([0] if f == 'cumsum' else [])))\n"
+            "    for a in names} for f in functions}"
+        ),
+        ["found"],
+    ),
+    "reductions of 16 bits": (
+        _both(
+            _VALUES + "found = {}\n"
+            "for d in halves:\n"
+            "    x = tensor(values, d).reshape([6, 10])\n"
+            "    for f in ('sum', 'mean', 'cumsum', 'var'):\n"
+            "        for axis in (0, 1):\n"
+            "            try: found[f'{f} {d} {axis}'] = whole(getattr(x, f)(axis))\n"
+            "            except Exception: found[f'{f} {d} {axis}'] = 'refused'\n"
+        ),
+        ["found"],
+    ),
+    "a long sum of 16 bits": (
+        _both(
+            "found = {d: whole(tensor([0.1] * 5000, d).sum()) for d in halves}\n"
+            "means = {d: whole(tensor([0.1] * 5000, d).mean()) for d in halves}"
+        ),
+        ["found", "means"],
+    ),
+    "products and functions of 16 bits": (
+        _both(
+            _VALUES + "found = {}\n"
+            "library = globals().get('torch') or globals().get('paddle')\n"
+            "for d in halves:\n"
+            "    x = tensor(values, d)\n"
+            "    for f in ('sin', 'exp', 'tanh', 'sigmoid', 'square', 'reciprocal', 'abs'):\n"
+            "        try: found[f'{f} {d}'] = whole(getattr(library, f)(x))\n"
+            "        except Exception: found[f'{f} {d}'] = 'refused'\n"
+            "    for n, f in {'x * x': lambda: x * x, 'x / (x + 4)': lambda: x / (x + 4), 'x * 0.1': lambda: x * 0.1,\n"
+            "            'x + 0.1': lambda: x + 0.1, 'softmax': lambda: library.nn.functional.softmax(x, -1),\n"
+            "            'matmul': lambda: x.reshape([6, 10]) @ x.reshape([10, 6])}.items():\n"
+            "        try: found[f'{n} {d}'] = whole(f())\n"
+            "        except Exception: found[f'{n} {d}'] = 'refused'\n"
+        ),
+        ["found"],
+    ),
+    "gradients of 16 bits": (
+        _both(
+            _VALUES + "found = {}\n"
+            "library = globals().get('torch') or globals().get('paddle')\n"
+            "def of(d, program):\n"
+            "    x = leaf(values, d)\n"
+            "    try:\n"
+            "        program(x).sum().backward()\n"
+            "        return name(x.grad), whole(x.grad)\n"
+            "    except Exception:\n"
+            "        return 'refused'\n"
+            "for d in halves:\n"
+            "    for n, f in {'square': lambda x: x * x, 'sin': lambda x: library.sin(x),\n"
+            "            'sum of a matrix product': lambda x: x.reshape([6, 10]) @ x.reshape([10, 6]),\n"
+            "            'a broadcast factor': lambda x: x.reshape([6, 10]) * x[:10], 'mean': lambda x: x.mean(),\n"
+            "            'tanh': lambda x: library.tanh(x) * 3}.items():\n"
+            "        found[f'{n} {d}'] = of(d, f)\n"
+        ),
+        ["found"],
+    ),
+    "texts": (
+        _both(
+            "found = {}\n"
+            "for d in 'float16 bfloat16 uint8 int8 int16'.split():\n"
+            "    for n, v in {'whole': [1.0, 2.0, 100.0], 'fractions': [0.125, 0.1, 3.14159], \n"
+            "            'matrix': [[1.5, 2.0], [100.25, 3.0]],\n"
+            "            'one': 2.5, 'large': [60000.0, 1.0], 'small': [1e-4, 1.0]}.items():\n"
+            "        if 'float' in d or n in ('whole',):\n"
+            "            found[f'{n} {d}'] = str(tensor(v, d))\n"
+        ),
+        ["found"],
+    ),
+}
+
+
+if __name__ == "__main__":
+    write(Path(__file__).with_name("dtypes.json"), QUESTIONS)

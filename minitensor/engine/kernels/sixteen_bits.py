@@ -1,0 +1,71 @@
+"""Computing on 16-bit floats, float16 and bfloat16: in float32, with one rounding of each result.
+
+Processors and frameworks do the same. A sum in float16 itself would stop growing at 2048 when ones are added, and numpy
+has no functions for bfloat16, which the package ml_dtypes adds.
+
+Generated code tests only if elements have 2 bytes, which costs 15 ns, and calls this module then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.regions import same_layout
+from minitensor.engine.device.arrays import as_array
+from minitensor.engine.dtypes import HALVES, promoted
+
+Array = Any  # numpy's, or a device's
+
+
+def wide(given: Any) -> Any:
+    """Return a float32 copy of an array of 16-bit floats; anything else is returned unchanged."""
+    return given.astype(np.float32) if getattr(given, "dtype", None) in HALVES else given
+
+
+def narrow(array: Array, dtype: np.dtype) -> Array:
+    """Return ``array`` rounded to ``dtype`` if that has 16 bits and ``array`` holds float32; else ``array``."""
+    if dtype not in HALVES or array.dtype != np.float32:
+        return array
+    with np.errstate(all="ignore"):
+        return as_array(array.astype(dtype))
+
+
+def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
+    """Return the dtype to which a result of float32 is rounded; None if no operand has 16-bit floats."""
+    found: np.dtype | None = None
+    for each in given:
+        dtype: Any = getattr(each, "dtype", None)
+        if dtype in HALVES:
+            found = dtype if found is None else promoted(found, dtype)
+    return found
+
+
+def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = None) -> Array:
+    """Return ``forward(*given)`` computed in float32 if operands have 16-bit floats; or write it into ``out``."""
+    dtype = dtype_of_result(given)
+    if dtype is None and (out is None or out.dtype not in HALVES):
+        return forward(*given) if out is None else forward(*given, out=out)
+    with np.errstate(all="ignore"):
+        if out is None:
+            return narrow(forward(*map(wide, given)), dtype)  # type: ignore[arg-type]  # not None
+        written = wide(out)  # an operation may write a part of it only
+        # A function may test if its operand is the array that it writes.
+        operands = [written if _is_written(each, out) else wide(each) for each in given]
+        forward(*operands, out=written)
+        if written is not out:
+            np.copyto(out, written, casting="same_kind")
+    return out
+
+
+def _is_written(given: Any, out: Array) -> bool:
+    return given is out or (isinstance(given, type(out)) and given.dtype == out.dtype and same_layout(given, out))
+
+
+def rounded(forward: Callable[..., Array], arrays: Sequence[Array]) -> Callable[..., Array]:
+    """Return ``forward``, or a function that calls it in float32 if ``arrays`` have 16-bit floats."""
+    if dtype_of_result(arrays) is None:
+        return forward
+    return lambda *given, out=None: in_float32(forward, *given, out=out)
