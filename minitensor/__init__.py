@@ -3,13 +3,13 @@
 It uses Paddle's names: ``stop_gradient``, ``inplace_version``, ``add_``. Every operation is one row of the derivative
 table (:mod:`minitensor.engine.table`), which determines the values that it saves, copies or refuses to overwrite.
 
-Read it in this order, about 2,490 lines:
+Read it in this order, about 2,500 lines:
 
     1. core/storage.py              200   the memory that writes change: bytes, and a version
     2. core/tensor.py               490   a view of a storage: shape, strides, offset
     3. core/history.py              430   the origin of numbers: nodes, and one history for all views of one base
     4. table/rows.py                160   an operation is one row; backward needs the names in its rules
-    5. operations/templates.py      450   the functions generated from a row: normal, in place, backward
+    5. operations/templates.py      460   the functions generated from a row: normal, in place, backward
     6. saved/saved.py              130   the values saved for backward, and their recovery
     7. saved/writing.py            270   a write: find the savers of these bytes, write, raise the version, notify
     8. autograd/backward_pass.py    370   backward visits the nodes

@@ -9,12 +9,13 @@ numpy has no bfloat16. The package ml_dtypes adds it; without that package, only
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 try:
-    import ml_dtypes
+    ml_dtypes: Any = import_module("ml_dtypes")
 except ImportError:
     ml_dtypes = None
 

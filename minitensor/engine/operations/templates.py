@@ -148,12 +148,7 @@ except (ValueError, TypeError) as error:
     raise explain_in_place({name!r}, {x}, error, ({as_},)) from None
 """
 
-WRITTEN = """\
-if {a}.itemsize == 2:
-    in_float32(forward, {call}, out={a})
-else:
-    forward({call}, {out})
-"""
+WRITTEN = "forward({call}, {out}) if {a}.itemsize != 2 else in_float32(forward, {call}, out={a})"
 
 IN_CHUNKS = """\
 if storage.nbytes < large.nbytes and {a}.itemsize != 2:
@@ -227,9 +222,9 @@ class _Text:
 
     @property
     def not_16_bits(self) -> str:
-        """The condition under which no operand has elements of 2 bytes, so that none is a 16-bit float."""
-        alike = len(self.row.promote) == len(self.xs)  # one operand has the dtype of all
-        return " and ".join(f"{a}.itemsize != 2" for x, a in self.array.items() if x == self.x or not alike)
+        """The condition under which no operand has elements of 2 bytes; after promotion, one has the dtype of all."""
+        arrays = [self.a] if len(self.row.promote) == len(self.xs) else self.array.values()
+        return " and ".join(f"{a}.itemsize != 2" for a in arrays)
 
     def unsuitable(self) -> str:
         """Return the expression of the error for an unsuitable argument."""
@@ -278,8 +273,8 @@ def normal_source(row: Row) -> str:
         small = " and ".join(f"{x}._storage.nbytes < large.nbytes" for x in row.operands)
         if len(row.operands) > 1:
             small = f"(meter.allocated < large.nbytes or {small})"
-        big = "in_chunks(forward, ({as_},), {given})".format(**pieces)
-        pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} and {small} else {big}"
+        when = f"{text.not_16_bits} and {small}"
+        pieces["computed"] = "forward({call}) if {0} else in_chunks(forward, ({as_},), {given})".format(when, **pieces)
     pieces["floats"] = ""
     if row.floats:
         floats = (f"{x}=as_float({x})" for x in row.operands)
@@ -362,8 +357,7 @@ def in_place_source(row: Row) -> str:
         made = _lines(8, [NODE.format(**pieces, saved=text.saved(entries), array=a)])
         pieces["commit"] = IN_PLACE_COMMIT.format(**pieces, made=made, remember=_lines(8, remember))
     pieces["out"] = a if _takes_out_by_position(row) else f"out={a}"
-    compute = IN_CHUNKS if row.by_element else WRITTEN
-    pieces["compute"] = _lines(8, [compute.format(**pieces)])
+    pieces["compute"] = _lines(8, [(IN_CHUNKS if row.by_element else WRITTEN).format(**pieces)])
     return _tidy(IN_PLACE.format(**pieces))
 
 
@@ -388,9 +382,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     text = _Text(row, in_place)
     one = len(text.ruled) == 1
     unpack = [f"{', '.join(text.node(x) for x in text.ruled)}{',' if one else ''} = node.inputs"]
-    if not on_tensors:
-        unpack.append("half = g if g.itemsize == 2 else None")
-        unpack.append("if half is not None: g = wide(g)")
+    unpack += [] if on_tensors else ["half = g if g.itemsize == 2 else None", "if half is not None: g = wide(g)"]
     saved = (*(f"saved_{name}" for name in text.saves), *row.saved_arguments)
     if saved:
         unpack += ["if node.saved is FREED:", "    raise freed(node)"]
@@ -414,8 +406,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         if mark not in text.saves and any(mark in names_in(text.rules[x]) for x in text.ruled):
             unpack.append(text.where_wanted(mark, f"{mark} = {expression}"))
     gradients, of_large = [], []
-    for x in text.ruled:
-        # Each rule uses its own input's shape.
+    for x in text.ruled:  # each rule uses its own input's shape
         rule = re.sub(r"\bshape\b", f"{text.node(x)}.shape", text.rules[x])
         when = "" if one else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")
@@ -423,8 +414,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         of_large.append(f"{_chunked(row, rule)}{when}" if computed else f"({rule}){when}")
     returned = f"({', '.join(gradients)},)"
     if not on_tensors:
-        unpack.append("if half is not None:")
-        unpack.append(f"    return rounded_gradients({returned}, node.inputs, half, g)")
+        unpack.append(f"if half is not None: return rounded_gradients({returned}, node.inputs, half, g)")
         if of_large != gradients:
             unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")
             unpack.append(f"    return ({', '.join(of_large)},)")
