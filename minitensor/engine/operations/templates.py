@@ -233,10 +233,7 @@ class _Text:
 
     def nodes(self) -> str:
         """Fetch the current node of each input, which is None if it requires no gradient."""
-        return _lines(
-            8,
-            [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled],
-        )
+        return _lines(8, [f"{self.node(x)} = {x}._node if {x}._history is None else current({x})" for x in self.ruled])
 
     def wanted(self, name: str) -> str:
         """Return the condition under which some required gradient needs ``name``; empty if one always does."""
@@ -415,9 +412,9 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     returned = f"({', '.join(gradients)},)"
     if not on_tensors:
         unpack.append(f"if half is not None: return rounded_gradients({returned}, node.inputs, half, g)")
-        if of_large != gradients:
-            unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")
-            unpack.append(f"    return ({', '.join(of_large)},)")
+    if of_large != gradients and not on_tensors:
+        unpack.append("if meter.allocated >= large.nbytes and g.nbytes >= large.nbytes:")
+        unpack.append(f"    return ({', '.join(of_large)},)")
     return _tidy(
         BACKWARD.format(
             name=backward_name(row, in_place, on_tensors),

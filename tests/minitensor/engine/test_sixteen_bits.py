@@ -12,8 +12,8 @@ import minitensor as mt
 from minitensor import torch
 from minitensor.engine.dtypes import dtype_of, limits
 from minitensor.engine.operations import FUNCTIONS
-from tests.engine.memory import allocated
-from tests.engine.samples import SAMPLES, Sample
+from tests.support.engine.memory import allocated
+from tests.support.engine.samples import SAMPLES, Sample
 from tools.build import ROOT
 
 pytest.importorskip("ml_dtypes")
