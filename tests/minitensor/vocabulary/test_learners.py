@@ -30,7 +30,7 @@ def test_questions_are_answered_as_in_the_framework(group):
 
 @pytest.mark.parametrize("pattern", learners_on_purpose.ON_PURPOSE)
 def test_intended_differences_still_differ(pattern):
-    """A pattern for which no question is answered otherwise any more is taken out."""
+    """If no answer of a pattern differs any longer, remove the pattern."""
     meant = [q for q in QUESTIONS if learners.on_purpose(q) == learners_on_purpose.ON_PURPOSE[pattern]]
     assert any(re.match(pattern, question) and learners.differences(question) for question in meant)
 

@@ -1,13 +1,14 @@
-"""Runs the programs of facts/gradients.json here and compares what becomes of `.grad`.
+"""Run the programs of facts/gradients.json here and compare `.grad` with the record.
 
-A look of the record holds the gradient, whether it wants a gradient itself, and of the gradient that the program kept
-before: its numbers, and whether it is the same object at the same address. Versions are compared in PyTorch's
-vocabulary, from where the gradient was first seen: where its count begins tells only whether PyTorch made a copy.
+An observation contains the gradient and whether it requires a gradient. For the gradient that the program kept before,
+it contains the numbers and whether the object and the address are the same. Versions are compared in PyTorch's
+vocabulary, relative to the first observation of the gradient, because their start only shows whether PyTorch made a
+copy.
 
-What differs on purpose is of a named kind: what all of its differences are like, and why. A question of a kind that
-differs in any other way is wrong.
+An intended difference has a named kind with a pattern and a reason. If a question of a kind differs in any other way,
+it fails.
 
-python -m tests.support.vocabulary.gradients        shows what differs
+    python -m tests.support.vocabulary.gradients        shows the differences
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ RECORDS: dict[str, dict[str, Any]] = {
     version: record["answers"]
     for version, record in json.loads((FACTS / "gradients.json").read_text(encoding="utf-8")).items()
 }
-#: A program that does what one of the versions does is right.
+#: A program is right if it does the same as one of these versions.
 VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
 Steps = list[dict[str, Any]]
 
-#: What is not compared in Paddle's vocabulary, and why.
+#: Properties that are not compared in Paddle's vocabulary, with the reasons.
 OF_PADDLE = {
     "version": "every write counts; Paddle adds to a gradient without counting",
     "kept version": "the same",
@@ -47,11 +48,11 @@ OF_PADDLE = {
 
 @dataclass(frozen=True)
 class Kind:
-    """Questions that are answered otherwise on purpose.
+    """Questions whose answers differ on purpose.
 
     Attributes:
-        why: in one line.
-        like: what every one of their differences matches, whole.
+        why: the reason, in one line.
+        like: a pattern that matches each of their differences completely.
         questions: vocabulary and question.
     """
 
@@ -151,7 +152,7 @@ def questions() -> list[str]:
 
 
 def unlike(question: str) -> list[str]:
-    """What differs in another way than the kind of the question says."""
+    """Return the differences that do not match the pattern of the question's kind."""
     kind = DELIBERATE.get(ON_PURPOSE.get(question, ""))
     return [text for text in differences(question) if kind is None or not re.fullmatch(kind.like, text, re.DOTALL)]
 
@@ -171,7 +172,7 @@ def ran(library: str, program: str) -> tuple[Steps, str]:
 
 
 def differences(question: str) -> list[str]:
-    """What differs from the version that differs least; nothing where all is the same."""
+    """Return the differences from the most similar version. If one version is equal, return none."""
     library, _, name = question.partition(": ")
     steps, error = ran(library, RECORDS[VERSIONS[library][0]][name]["program"])
     found = []
@@ -188,7 +189,9 @@ def differences(question: str) -> list[str]:
 
 
 def comparable(library: str, steps: Steps) -> Steps:
-    """The steps, with versions counted from the first look at a gradient, and without what OF_PADDLE names."""
+    """Return the steps, with versions relative to the first observation of a gradient, and without the names of
+    OF_PADDLE.
+    """
     rows = [dict(step) for step in steps]
     first: dict[str, int] = {}
     for row in rows:
@@ -223,7 +226,7 @@ def same(recorded: Any, here: Any) -> bool:
 
 
 def main() -> int:
-    """The number of questions that are answered otherwise here, and not as a kind of differences says."""
+    """Print the differences that no kind explains, and return their number."""
     found = {question: unlike(question) for question in questions()}
     wrong = {question: less for question, less in found.items() if less}
     for question, less in wrong.items():

@@ -1,11 +1,11 @@
-"""Asks here what facts/learners.json asked PyTorch and Paddle: dtypes, copies, modules, warnings, refusals, names.
+"""Run here the questions that facts/learners.json recorded: dtypes, copies, modules, warnings, refusals, names.
 
-python -m tests.support.vocabulary.learners           counts by group
-python -m tests.support.vocabulary.learners "calls"   shows the questions of a group that are answered otherwise
-python -m tests.support.vocabulary.learners list      writes learners-not-yet.txt anew, from what differs now
+    python -m tests.support.vocabulary.learners           counts by group
+    python -m tests.support.vocabulary.learners "calls"   shows the questions of a group with different answers
+    python -m tests.support.vocabulary.learners list      writes learners-not-yet.txt from the current differences
 
-A difference in the words of an error counts in PyTorch's vocabulary, unless both say by TypeError that a call does not
-fit; Paddle's words are not kept.
+Different words of an error count in PyTorch's vocabulary, unless both errors are a TypeError about a call. Paddle's
+words are not recorded.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ def questions() -> list[str]:
 
 
 def on_purpose(question: str) -> str | None:
-    """Why a question is answered otherwise on purpose; None where it is not."""
+    """Return the reason of an intended difference, or None."""
     return learners_on_purpose.reason(question)
 
 
 def not_yet() -> list[str]:
-    """The questions that are known to be answered otherwise here."""
+    """Return the questions of learners-not-yet.txt."""
     return LIST.read_text(encoding="utf-8").splitlines()
 
 
 def answer(library: str, program: str) -> dict[str, Any]:
-    """What the program does here, in the form of the record."""
+    """Return the program's result here, in the form of the record."""
     as_at_the_start()
     module = {"torch": torch, "paddle": minitensor}[library]
     for name in re.findall(rf"(?:import|from) ({library}[\w.]*)", program):
@@ -70,7 +70,7 @@ def answer(library: str, program: str) -> dict[str, Any]:
 
 
 def differences(question: str) -> dict[str, str]:
-    """What differs from the version that differs least; empty where the answer is the same."""
+    """Return the differences from the most similar version. If one version is equal, return none."""
     library, _, name = question.partition(": ")
     name = name.replace("\\n", "\n")
     here = answer(library, RECORDS[VERSIONS[library][0]][name]["program"])

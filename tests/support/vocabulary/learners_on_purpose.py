@@ -1,6 +1,6 @@
-"""What is answered otherwise on purpose: which questions, as a pattern of their text, and why.
+"""Patterns of questions whose answers differ on purpose, with the reasons.
 
-A question that fits no pattern and is answered otherwise stands in learners-not-yet.txt.
+learners-not-yet.txt lists the other questions whose answers differ.
 """
 
 from __future__ import annotations
@@ -187,5 +187,5 @@ ON_PURPOSE: dict[str, str] = {
 
 
 def reason(question: str) -> str | None:
-    """Why ``question`` is answered otherwise on purpose; None where it is not."""
+    """Return the reason why the answer to ``question`` differs on purpose, or None."""
     return next((why for pattern, why in ON_PURPOSE.items() if re.match(pattern, question)), None)

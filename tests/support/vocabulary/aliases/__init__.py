@@ -1,13 +1,13 @@
-"""Random programs of aliases and in-place writes, each beside what PyTorch did with it.
+"""Random programs of aliases and in-place writes, with PyTorch's recorded results.
 
-    generator.py   writes the programs; a seed and a number name one
-    running.py     runs a program, line by line, and looks at every name afterwards; the same for PyTorch and for here
-    judging.py     compares, and names the kind of a difference
-    __main__.py    does so from the command line
+    generator.py   generates the programs; a seed and a number identify one
+    running.py     runs a program line by line, here or in PyTorch, and records every name afterwards
+    judging.py     compares the results and names the kind of each difference
+    __main__.py    does this from the command line
 
-`facts/alias-programs.json.gz` is PyTorch's side (`facts/alias_programs.py` records it). Where PyTorch refuses by a rule
-that the engine does not have, or counts a change of metadata as a write, a line has a second spelling that means the
-same and that PyTorch accepts: `x.mul_(x.clone())` for `x.mul_(x)`. A program that has such lines was recorded in both
-spellings. What happens here has to be what PyTorch does with the one or with the other: then the difference is of a
-named kind, and the numbers that the engine answers are those of PyTorch all the same.
+`facts/alias_programs.py` records PyTorch's results in `facts/alias-programs.json.gz`. PyTorch refuses some lines by
+rules that the engine does not have, and counts some changes of metadata as writes. Such a line has a second spelling
+with the same meaning, which PyTorch accepts: `x.mul_(x.clone())` for `x.mul_(x)`. A program with such lines is recorded
+in both spellings. The engine's result has to equal PyTorch's result of one of the two. If it equals the second, the
+difference has a named kind, and the numbers are still PyTorch's.
 """

@@ -1,7 +1,7 @@
-"""Runs the random alias programs here and counts what became of them, beside PyTorch.
+"""Run the random alias programs here, compare with PyTorch, and count the outcomes.
 
-python -m tests.support.vocabulary.aliases            counts, and the shortest program of no kind
-python -m tests.support.vocabulary.aliases 1506 4015  some programs, with what differs
+python -m tests.support.vocabulary.aliases            counts, and the shortest program without a kind
+python -m tests.support.vocabulary.aliases 1506 4015  some programs, with their differences
 """
 
 from __future__ import annotations

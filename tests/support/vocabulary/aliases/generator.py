@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Name:
-    """What the generator knows of a tensor: its shape, whose memory it shares, and what PyTorch's checks ask for."""
+    """A tensor for the generator: its shape, the tensors that share its memory, and properties that PyTorch checks."""
 
     name: str
     shape: tuple[int, ...]
@@ -193,7 +193,7 @@ class Writer:
 
     def write(self) -> None:
         target = self.any()
-        if target.leaf and self.happens(0.7):  # most of these are refused, which is soon told
+        if target.leaf and self.happens(0.7):  # most of these are refused, which takes little time
             target = self.any()
         name = target.name
         if self.happens(0.4):
@@ -226,7 +226,7 @@ class Writer:
             self.call(replace(target, wants=True))
 
     def say_in_a_mode(self, text: str, accepted: str, rule: str, name: str) -> None:
-        """As it is, under no_grad, or through `data`."""
+        """Return the line unchanged, under no_grad, or through `data`."""
         if self.happens(0.12):
             self.say(f"with torch.no_grad(): {text}", f"with torch.no_grad(): {accepted}" if accepted else "", rule)
         elif self.happens(0.06) and text.startswith(f"{name}."):

@@ -1,6 +1,7 @@
-"""Compares what a program does here with what PyTorch did, and names the kind of what differs.
+"""Compare a program's result here with PyTorch's, and name the kind of each difference.
 
-A kind is told by what happened, never by which program it is. What is of no kind is UNKNOWN: a fault.
+The kind follows from the difference and never from the number of the program. A difference without a kind is UNKNOWN: a
+fault.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ KINDS = {
 NOT_YET = {
     "one row of an expanded tensor": "a write into it is refused, though no two of its elements share memory",
 }
-#: What an accepted spelling stands for.
+#: The kind of difference for the rule that an accepted spelling avoids.
 OF_RULE = {
     "only metadata": "a change of metadata is no write",
     "reads what it writes": "what a write reads of itself",
@@ -55,7 +56,7 @@ OF_RULE = {
     "a gradient that is expanded": "a gradient of its own memory",
     "detach_": "saved, then detached",
 }
-#: What an error of PyTorch tells of it.
+#: The kind of difference for a kind of PyTorch's errors.
 OF_ERROR = {
     "several views": "one of several views",
     "view made under no_grad": "a view made under no_grad",
@@ -68,7 +69,7 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on one program: SAME, REFUSED, UNKNOWN, or the names of kinds; and what differs where none fits."""
+    """The verdicts on one program: SAME, REFUSED, UNKNOWN, or names of kinds; and differences without a kind."""
 
     verdicts: tuple[str, ...]
     lines: list[Line] = field(repr=False)
@@ -108,18 +109,20 @@ def judge(number: int, recorded: dict[str, Result]) -> Judged:
 
 
 def rules_met(lines: list[Line], written: Result, seen: Result) -> list[str]:
-    """The rule by which PyTorch refused; where its error does not tell it, those of all lines that ran here."""
+    """Return the rule by which PyTorch refused or, if its error does not name one, the rules of all lines that ran
+    here.
+    """
     refused = written.get("error", [0, "", ""])[2]
     if refused in OF_ERROR:
         return [OF_ERROR[refused]]
     ran = lines if "error" not in seen else lines[: seen["error"][0] + 1]
     rules = {OF_RULE[line.rule] for line in ran if line.accepted}
-    only_seen = {"a view made under no_grad", "one of several views"}  # these refuse in words of their own
+    only_seen = {"a view made under no_grad", "one of several views"}  # these refuse with other words
     return sorted(rules - only_seen) or sorted(rules)
 
 
 def differences(recorded: Result, seen: Result) -> list[tuple[str, Any, Any]]:
-    """What differs: the error, and of each name what is seen of it."""
+    """Return the differences in the error and in the record of each name."""
     found = []
     if recorded.get("error") != seen.get("error"):
         found.append(("error", recorded.get("error"), seen.get("error")))
@@ -149,7 +152,7 @@ def same(recorded: Any, seen: Any) -> bool:
 def unexplained(
     lines: list[Line], recorded: Result, seen: Result, found: list[tuple[str, Any, Any]]
 ) -> tuple[list[str], list[tuple[str, Any, Any]]]:
-    """The kinds that differences belong to by what happened, and the differences that belong to none."""
+    """Return the kinds of the differences, and the differences that have no kind."""
     wanted, got = recorded.get("error"), seen.get("error")
     if got and got[2] == "expanded" and wanted != got:
         # PyTorch went on from here: all that follows may differ.

@@ -1,4 +1,4 @@
-"""Runs a program line by line and looks at what is there afterwards; in PyTorch and here alike."""
+"""Run a program line by line, in PyTorch or here, and record every name afterwards."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-#: What an error says, told from others by some of its words.
+#: Words that identify an error, and its kind.
 KINDS = (
     ("has been modified by an inplace operation", "stale"),
     ("a view of a leaf Variable", "view of a leaf"),
@@ -33,11 +33,12 @@ def kind(error: Exception) -> str:
 
 
 def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
-    """What the lines do: `error`, (line, type, kind) of the first that raised; and how every name ended.
+    """Return `error`, the (line, type, kind) of the first error, and the final state of every name.
 
-    `names` has, for each tensor, its numbers, its shape, its version and whether it wants a gradient and is a leaf;
-    `gradients`, the gradient of each leaf; `kept`, whether a kept gradient is the gradient still. The version of a
-    gradient is counted from where the program got hold of it: where it begins tells only whether a copy was made.
+    `names` has for each tensor its numbers, shape and version, and whether it requires a gradient and is a leaf.
+    `gradients` has the gradient of each leaf, and `kept` is true if a kept gradient is still the same object. Versions
+    of a gradient are relative to the moment when the program obtained it, because their start only shows whether a copy
+    was made.
     """
     space: dict[str, Any] = {"torch": torch}
     result: dict[str, Any] = {}

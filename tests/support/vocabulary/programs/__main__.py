@@ -1,7 +1,7 @@
-"""Runs the learners' programs here, compares with the record, and prints what differs.
+"""Run the learners' programs here, compare with the record, and print the differences.
 
-python -m tests.support.vocabulary.programs                      both folders
-python -m tests.support.vocabulary.programs torch kept_gradients  some programs; with what each printed
+python -m tests.support.vocabulary.programs                       both folders
+python -m tests.support.vocabulary.programs torch kept_gradients  some programs, with their outputs
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares what a program does here with what a framework did: output, error, line, warnings."""
+"""Compare a program's output, error, line and warnings here with those in a framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RELATIVE = 1e-5
 
 
 def differences(recorded: dict[str, Any], here: dict[str, Any]) -> dict[str, str]:
-    """What differs: some of "output", "error", "line", "warning", each with a line that shows both."""
+    """Return the differences among "output", "error", "line" and "warning", each with a line that shows both sides."""
     found = {}
     wanted, seen = recorded.get("out", ""), here.get("out", "")
     if not same_text(wanted, seen):
@@ -47,7 +47,7 @@ def first_line(answer: dict[str, Any]) -> str:
 
 
 def says_as_much(recorded: str, here: str) -> bool:
-    """The framework's first sentence stands in the text of the error here, which may say more."""
+    """True if the error here contains the first sentence of the framework's error. It may contain more."""
     sentence = re.split(r"(?<=[.!])\s|\n|\[Hint", recorded.partition(": ")[2])[0].strip()
     return " ".join(sentence.split()) in " ".join(here.split())
 

@@ -1,8 +1,8 @@
-"""What differs on purpose, by kinds and by programs, each with its reason; and what the engine does not have yet.
+"""Intended differences, by kind and by program, with their reasons, and programs that need missing features.
 
-A difference of a kind is recognised by what it is, in any program. The programs of DELIBERATE differ as a whole, for
-the reason beside them. Those of NOT_YET are faults: `test_learners_programs.py` expects each to fail, strictly, so that
-who mends one takes it out of the list.
+A difference of a kind is recognized in any program. A program of DELIBERATE differs completely, for the given reason. A
+program of NOT_YET shows a fault: `test_learners_programs.py` expects it to fail, strictly, so that a repair has to
+remove it from the list.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
 
 
 def without_the_flag_of_gradients(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """The answer of a program that is about gradients, without what a tensor says of wanting one itself."""
+    """Return the answer of a program about gradients, without the printed `requires_grad` of the gradients."""
     if vocabulary != "paddle" or not re.search(r"grad\b|hook|backward", program):
         return answer
     return {**answer, "out": re.sub(r"stop_gradient=(True|False)", "stop_gradient=...", answer.get("out", ""))}
 
 
-def without_what_errors_add(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """The answer without lines that stand after the first of an error's text, where a program prints it whole."""
+def without_additions_to_errors(vocabulary: str, program: str, answer: Answer) -> Answer:
+    """Return the answer without all but the first line of an error, if a program prints the whole error."""
     if "print(error)" not in program:
         return answer
     return {**answer, "out": "\n".join(line for line in answer.get("out", "").splitlines() if not line.endswith("."))}
 
 
 def without_the_flag_of_positions(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """The answer without what whole numbers say of wanting a gradient."""
+    """Return the answer without the printed `stop_gradient` of integer tensors."""
     if vocabulary != "paddle":
         return answer
     flag = r"(dtype=int(?:32|64), place=\S+, stop_gradient=)\w+"
     return {**answer, "out": re.sub(flag, r"\1...", answer.get("out", ""))}
 
 
-#: The name of a kind, its reason, and what makes two answers comparable that differ in nothing else.
+#: The name of a kind, its reason, and a function that removes this difference from two answers.
 KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
     (
         "names itself",
@@ -61,7 +61,7 @@ KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
         "an error says more",
         "an error begins in the framework's words and goes on: what was given, what would be right. Compared are the "
         "lines that are no sentence of their own",
-        without_what_errors_add,
+        without_additions_to_errors,
     ),
     (
         "a gradient wants none",
@@ -84,7 +84,7 @@ OWN_WORDS = "an error of Paddle's type is told in words of its own: what was giv
 
 
 def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> tuple[dict[str, str], list[str]]:
-    """What differs and is of no kind; and the names of the kinds that were met."""
+    """Return the differences without a kind, and the names of the kinds that occur."""
     found, met = comparing.differences(recorded, here), []
     for name, _, alike in KINDS:
         if not found:
@@ -125,7 +125,7 @@ DELIBERATE: dict[str, dict[str, str]] = {
     },
 }
 
-#: Programs that differ because something is missing or wrong, and what.
+#: Programs that differ because of a missing feature or a fault, with its description.
 NOT_YET: dict[str, dict[str, str]] = {
     "torch": {},
     "paddle": {},

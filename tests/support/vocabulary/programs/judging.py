@@ -1,4 +1,4 @@
-"""What to say of one program: the same, of a kind, on purpose, not yet, or unexpected."""
+"""Judge one program: the same, of a kind, on purpose, not yet, or unexpected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.vocabulary.programs import differences, running
 
-#: Which versions of a framework count. A program that does what one of them does is right.
+#: The compared versions of a framework. A program is right if it does the same as one of them.
 VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1")}
 
 

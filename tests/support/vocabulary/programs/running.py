@@ -18,7 +18,7 @@ from minitensor import torch
 
 FACTS = Path(__file__).parents[4] / "facts"
 
-#: What takes the place of an import of the framework.
+#: The replacement for an import of the framework.
 IMPORTS = {
     "torch": [
         (re.compile(r"^(\s*)import torch$", re.M), r"\1from minitensor import torch"),
@@ -34,7 +34,7 @@ IMPORTS = {
 
 
 def facts_module(name: str) -> ModuleType:
-    """A script of facts/: what recorded the programs also runs them here."""
+    """Import a script of facts/. The code that recorded the programs also runs them here."""
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, FACTS / f"{name}.py")
         assert spec and spec.loader
@@ -56,7 +56,7 @@ def programs(vocabulary: str) -> dict[str, str]:
 
 
 def records() -> dict[str, dict[str, dict[str, Any]]]:
-    """Of each framework and version ("torch 2.13.0"), what it did with each program."""
+    """Return the result of each program, by framework and version ("torch 2.13.0")."""
     told = json.loads((FACTS / "programs.json").read_text(encoding="utf-8"))
     return {version: record["answers"] for version, record in told.items()}
 
@@ -69,7 +69,7 @@ def with_changed_imports(vocabulary: str, program: str) -> str:
 
 
 def ran(vocabulary: str, program: str) -> dict[str, Any]:
-    """What the program does here, in the form of the record: `out`, `error`, `line` and `warnings`."""
+    """Return the program's result here in the form of the record: `out`, `error`, `line` and `warnings`."""
     as_at_the_start()
     try:
         return recording.printed(with_changed_imports(vocabulary, program), {})
@@ -78,7 +78,7 @@ def ran(vocabulary: str, program: str) -> dict[str, Any]:
 
 
 def as_at_the_start() -> None:
-    """Every program begins with the same modes and random numbers, as if in a process of its own."""
+    """Reset modes and random numbers, so that every program starts as in a new process."""
     minitensor.set_inplace_policy("2.6")
     minitensor.set_device("cpu")
     torch.set_grad_enabled(True)
