@@ -28,7 +28,7 @@ export default [
   { files: ['tests/memory_stage/js/**'], languageOptions: { globals: globals.node }, rules: { 'max-len': 'off' } },
   {
     // functions that tests call in a page, loaded as classic scripts
-    files: ['tests/support/web/*.js'],
+    files: ['tests/support/{site,web}/*.js'],
     languageOptions: {
       sourceType: 'script',
       globals: { memoryFigures: 'readonly', memoryStage: 'readonly', faultsOf: 'writable', noted: 'readonly' },

@@ -28,8 +28,10 @@ const LOOK = {
   '.cm-scroller': { fontFamily: 'var(--book-mono, var(--mono, monospace))', fontSize: '14px', lineHeight: '21px' },
   '.cm-content': { caretColor: 'var(--ink, CanvasText)', padding: '8px 0' },
   '.cm-cursor, .cm-dropCursor': { borderLeftColor: 'var(--ink, CanvasText)' },
-  '.cm-gutters': { color: 'var(--muted, GrayText)', backgroundColor: 'transparent', border: 'none' },
-  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--wash, transparent)' },
+  // opaque, because a long line scrolls under the numbers
+  '.cm-gutters': { color: 'var(--muted, GrayText)', backgroundColor: 'var(--paper, Canvas)', border: 'none' },
+  '.cm-activeLine': { backgroundColor: 'var(--wash, transparent)' },
+  '.cm-activeLineGutter': { backgroundColor: 'var(--wash, Canvas)' },
   // Selected text keeps its colour. Two selectors, because CodeMirror's rule for a focused editor is more specific.
   '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': {
     backgroundColor: 'var(--rule, Highlight)',

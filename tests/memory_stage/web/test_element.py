@@ -348,7 +348,7 @@ def test_the_page_draws_what_python_draws(show, name):
         ours = picture.svg(trace, 0, step, 760)
         assert page.evaluate("([t, step]) => memoryStage.picture(t, {step, width: 760})", [trace, step]) == ours
         page.evaluate(f"host().go({step})")
-        drawn, same = page.evaluate("drawnAnd", ours)
+        drawn, same = page.evaluate("([t, step]) => drawnAnd(t, {step, width: 760})", [trace, step])
         assert drawn == same
 
 

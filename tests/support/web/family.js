@@ -67,10 +67,11 @@ function figuresTooWide() {
   );
 }
 
-/** The picture on the page, and `svg` as the same browser would write it down. */
-function figureDrawnAnd([n, svg]) {
+/** Return the picture on the page, and the one that the function draws in the fonts of the page. */
+function figureDrawnAnd([n, data]) {
   const box = document.createElement('div');
-  box.innerHTML = svg;
+  const meter = memoryFigures.meterOf(within('.figure', n));
+  box.innerHTML = memoryFigures.measuredWith(meter, () => memoryFigures.picture(data, { width: 760 }));
   return [within('.pic', n).innerHTML, box.innerHTML];
 }
 

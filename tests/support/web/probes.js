@@ -136,10 +136,11 @@ const looksOutside = () =>
     return [el.tagName, s.color, s.fontSize, s.fontFamily, s.padding, s.backgroundColor, s.fill];
   });
 
-/** Return the picture on the page, and `svg` as the same browser writes it, without the style sheet of the stage. */
-function drawnAnd(svg) {
+/** Return the picture on the page, and the one that the function draws in the fonts of the page. */
+function drawnAnd(trace, options) {
   const box = document.createElement('div');
-  box.innerHTML = svg;
+  const meter = memoryStage.meterOf(inside('.stage'));
+  box.innerHTML = memoryStage.measuredWith(meter, () => memoryStage.picture(trace, options));
   box.querySelector('style').remove();
   return [inside('.pic').innerHTML, box.innerHTML];
 }

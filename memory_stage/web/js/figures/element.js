@@ -9,7 +9,8 @@
 
 import STYLE from '../../css/figures.css';
 import { themeCss } from '../shared/colors.js';
-import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
+import { measuredWith } from '../shared/measure.js';
+import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook, meterOf } from '../shared/page.js';
 import { escapeHtml, markedUp } from '../shared/text.js';
 import { figureHtml, tableHtml } from './element-html.js';
 import { FIGURES, widthFor } from './figures.js';
@@ -145,8 +146,10 @@ class MemoryFigure extends ElementBase {
     this.unwatch?.();
     const fitWidth = () => {
       const width = this.$('.frame').clientWidth;
-      if (!width || width === this.width) return;
+      const meter = meterOf(this.$('.figure'));
+      if (!width || (width === this.width && meter === this.meter)) return;
       this.width = width;
+      this.meter = meter;
       this.draw();
     };
     this.unwatch = followPage(this.$('.frame'), fitWidth, () => this.reveal());
@@ -202,9 +205,13 @@ class MemoryFigure extends ElementBase {
     const { kind, shown, at } = this;
     const focused = /** @type {HTMLElement} */ (this.shadowRoot.activeElement)?.dataset.pick;
     const width = widthFor(this.$('.pic').clientWidth);
-    this.$('.pic').innerHTML = kind.draw(shown, at, width);
-    if (kind.slider) {
-      const [left, length] = kind.slider(shown, at, width);
+    const [svg, slider] = measuredWith(this.meter, () => [
+      kind.draw(shown, at, width),
+      kind.slider?.(shown, at, width),
+    ]);
+    this.$('.pic').innerHTML = svg;
+    if (slider) {
+      const [left, length] = slider;
       Object.assign(this.$('.time input').style, { marginLeft: `${left - 8}px`, width: `${length + 16}px` });
     }
     if (focused) this.$(`[data-pick="${focused}"]`)?.focus();

@@ -1,4 +1,4 @@
-/** Widths of text without a browser, from a table of glyph widths (those of Helvetica). */
+/** Widths of text: those that the browser measures or, without a browser, from a table of glyph widths. */
 
 /**
  * @typedef {object} Font
@@ -7,7 +7,36 @@
  * @property {boolean} [bold]
  */
 
-/** Thousandths of an em, and the glyphs that are as wide. */
+/**
+ * Fonts of a page.
+ * @typedef {object} Meter
+ * @property {string} key names the fonts; layouts that are kept are kept for one key
+ * @property {(text: string, font: Font) => number} widthOf returns the width of a text in px
+ */
+
+/** @type {Meter | undefined} */
+let meter;
+
+/** Return the key of the fonts in which `widthOf` measures. */
+export const fontsKey = () => meter?.key ?? '';
+
+/**
+ * Call a function that measures text in the fonts of a page.
+ * @template Result
+ * @param {Meter} given
+ * @param {() => Result} draw
+ */
+export function measuredWith(given, draw) {
+  const before = meter;
+  meter = given;
+  try {
+    return draw();
+  } finally {
+    meter = before;
+  }
+}
+
+/** Thousandths of an em, and the glyphs that are as wide in Helvetica. */
 const GLYPHS = /** @type {const} */ ([
   [200, "'ijl"],
   [278, ' !,./:;I[\\]ft|'],
@@ -37,6 +66,7 @@ const isWide = glyph => (glyph.codePointAt(0) ?? 0) > 0x2e7f;
  * @param {Font} [font]
  */
 export function widthOf(text, { size = 13, mono = false, bold = false } = {}) {
+  if (meter) return meter.widthOf(String(text), { size, mono, bold });
   let em = 0;
   for (const glyph of String(text)) em += isWide(glyph) ? WIDE : mono ? MONO : (ADVANCE[glyph] ?? OTHER);
   return ((em * size) / 1000) * (mono ? 1 : bold ? 1.1 : 1.04);

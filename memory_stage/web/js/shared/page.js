@@ -1,4 +1,6 @@
-/** An element on its page: the keys of a notebook, the theme, the width and printing. */
+/** An element on its page: its fonts, the keys of a notebook, the theme, the width and printing. */
+
+import { getOrMake } from './cache.js';
 
 /** The base class of elements; V8 without a page has none. */
 export const ElementBase = /** @type {typeof HTMLElement} */ (globalThis.HTMLElement ?? Object);
@@ -30,8 +32,44 @@ function themeOfPage() {
   return jpThemeLight === 'false' ? 'dark' : 'light';
 }
 
+/** @type {CanvasRenderingContext2D | null | undefined} */
+let canvas;
+const PROBE = 'storage version 0123456789';
+const FACES = [
+  { mono: false, bold: false },
+  { mono: false, bold: true },
+  { mono: true, bold: false },
+  { mono: true, bold: true },
+];
+/** @type {Map<string, import('./measure.js').Meter>} */
+const meters = new Map();
+
 /**
- * Follow the page's theme, the widths of an element and of the window, and printing.
+ * Return a meter of texts in the fonts of an element that defines --sans and --mono. While a font is loading, the key
+ * is that of the font that the page shows meanwhile.
+ * @param {Element} element
+ * @returns {import('./measure.js').Meter}
+ */
+export function meterOf(element) {
+  const style = getComputedStyle(element);
+  const [sans, mono] = ['--sans', '--mono'].map(name => style.getPropertyValue(name));
+  canvas ??= document.createElement('canvas').getContext('2d');
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas);
+  const measured = (text, font) => {
+    context.font = `${font.bold ? 700 : 400} ${font.size ?? 13}px ${font.mono ? mono : sans}`;
+    return context.measureText(text).width;
+  };
+  const key = [sans, mono, ...FACES.map(face => measured(PROBE, face))].join();
+  return getOrMake(meters, key, () => {
+    const widths = new Map();
+    const widthOf = (text, font) =>
+      getOrMake(widths, `${font.size} ${font.mono} ${font.bold} ${text}`, () => measured(text, font));
+    return { key, widthOf };
+  });
+}
+
+/**
+ * Follow the page's theme, its fonts, the widths of an element and of the window, and printing.
  * @param {HTMLElement} frame
  * @param {() => void} fitWidth
  * @param {() => void} beforePrint
@@ -48,6 +86,7 @@ export function followPage(frame, fitWidth, beforePrint, afterPrint = () => {}) 
     themes.observe(element, { attributes: true, attributeFilter: ['data-theme', 'data-jp-theme-light'] });
   }
   sizes.observe(frame);
+  document.fonts.addEventListener('loadingdone', fitWidth);
   addEventListener('resize', fitWidth);
   addEventListener('beforeprint', beforePrint);
   addEventListener('afterprint', afterPrint);
@@ -56,6 +95,7 @@ export function followPage(frame, fitWidth, beforePrint, afterPrint = () => {}) 
   return () => {
     themes.disconnect();
     sizes.disconnect();
+    document.fonts.removeEventListener('loadingdone', fitWidth);
     removeEventListener('resize', fitWidth);
     removeEventListener('beforeprint', beforePrint);
     removeEventListener('afterprint', afterPrint);

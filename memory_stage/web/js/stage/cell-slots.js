@@ -1,5 +1,5 @@
 import { getOrMake } from '../shared/cache.js';
-import { widthOf } from '../shared/measure.js';
+import { fontsKey, widthOf } from '../shared/measure.js';
 import { countText } from '../shared/text.js';
 import { cellBounds, cellRuns } from '../trace/cells.js';
 
@@ -18,7 +18,9 @@ export const MOST_CELLS = 48;
  * view and write, with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell.
  */
 export function cellsOf(group, avail, length) {
-  return getOrMake((group.cells ??= new Map()), `${avail} ${length}`, () => computeSlots(group, avail, length));
+  return getOrMake((group.cells ??= new Map()), `${avail} ${length} ${fontsKey()}`, () =>
+    computeSlots(group, avail, length),
+  );
 }
 
 function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, avail, n) {

@@ -38,7 +38,7 @@ export function stageHtml({ title, ask, device }) {
   <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
     <p class="share"><span role="status"></span> <slot name="edit"></slot>
       <button class="link">Copy link</button></p></div>
-  <div class="grid">
+  <div class="grid"><div class="pair">
     <div class="when">
       <div class="prog"><ol class="code" aria-label="Program"></ol><slot name="program"></slot></div>
       <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
@@ -49,7 +49,7 @@ export function stageHtml({ title, ask, device }) {
       <div class="find" hidden></div></div>
     <div class="space"><div class="pic"></div>
       <button class="more" aria-pressed="false" hidden>Show every storage</button>
-      ${askBar}</div>
+      ${askBar}</div></div>
     <div class="words"><details class="all"><summary>All steps as text</summary><ol></ol></details>
       <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div>
   </div></section></div>`;

@@ -10,7 +10,8 @@
 
 import STYLE from '../../css/stage.css';
 import { themeCss } from '../shared/colors.js';
-import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook } from '../shared/page.js';
+import { measuredWith } from '../shared/measure.js';
+import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook, meterOf } from '../shared/page.js';
 import { referencesOfName } from '../trace/references.js';
 import { chart } from './byte-chart.js';
 import { amountsHtml, codeHtml, errorHtml, linesText, remarksHtml, sentenceHtml, stageHtml } from './element-html.js';
@@ -213,8 +214,10 @@ class MemoryStage extends ElementBase {
   fitWidth() {
     const width = this.$('.frame').clientWidth;
     const height = width < WIDE ? Infinity : Math.max(400, innerHeight - WINDOW_REST);
-    if (!width || (width === this.width && height === this.room.height)) return;
+    const meter = meterOf(this.$('.stage'));
+    if (!width || (width === this.width && height === this.room.height && meter === this.meter)) return;
     this.width = width;
+    this.meter = meter;
     this.tall = 0;
     // in one column the chooser is above the grid, whose controls stay in view and would cover it
     const chooser = this.$('.variants');
@@ -242,7 +245,7 @@ class MemoryStage extends ElementBase {
     const all = planOf(this.data).runs.flat();
     const hasError = all.some(frame => frame.error);
     this.$('.fault').classList.toggle('kept', hasError);
-    const measured = [this.width, document.fonts.status, this.variant.truncated].join();
+    const measured = [this.width, this.meter.key, this.variant.truncated].join();
     if (box.measured === measured || !box.clientWidth) return;
     box.measured = measured;
     const before = [live.innerHTML, after.innerHTML];
@@ -446,7 +449,11 @@ class MemoryStage extends ElementBase {
     const { pic: width, chart: chartWidth, height: room } = this.room;
     const picture = this.$('.pic');
     const options = { variant, step, width, unfold, mark: asked, light: lit, room };
-    const { svg, folded, height } = drawPicture(this.data, options);
+    const inset = this.width < NARROW ? 20 : 22;
+    const [{ svg, folded, height }, bytes] = measuredWith(this.meter, () => [
+      drawPicture(this.data, options),
+      chart(this.data, { variant, step, width: chartWidth, inset }),
+    ]);
     picture.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
     this.tall = rest ? height : Math.max(this.tall, height);
     picture.style.height = `${this.tall}px`;
@@ -454,8 +461,7 @@ class MemoryStage extends ElementBase {
     const more = this.$('.more');
     more.hidden = !folded && !unfold;
     more.setAttribute('aria-pressed', unfold);
-    const inset = this.width < NARROW ? 20 : 22;
-    this.$('.chart').innerHTML = chart(this.data, { variant, step, width: chartWidth, inset });
+    this.$('.chart').innerHTML = bytes;
   }
 
   /* ---- printing ---- */

@@ -1,5 +1,5 @@
 import { getOrMake } from '../shared/cache.js';
-import { widthOf } from '../shared/measure.js';
+import { fontsKey, widthOf } from '../shared/measure.js';
 import { edgePoints, routeEdges } from './history-edges.js';
 import { titleOf } from './history-generations.js';
 import { gridOf } from './history-grid.js';
@@ -17,7 +17,9 @@ const GRAD_MOST = 200; // a gradient's text; where it is wider than its state it
  * room down the page: { isThere(key), who: states with names under them, grads: whether gradients have room, groups }.
  */
 export function historyLayout(gen, width, now) {
-  const { columns, bands, sizes } = getOrMake((gen.layouts ??= new Map()), width, () => historyColumns(gen, width));
+  const { columns, bands, sizes } = getOrMake((gen.layouts ??= new Map()), `${width} ${fontsKey()}`, () =>
+    historyColumns(gen, width),
+  );
   const started = bands.filter(b =>
     columns
       .slice(b.first ? 0 : b.from, b.to + 1)

@@ -1,12 +1,12 @@
 import { getOrMake } from '../shared/cache.js';
-import { widthOf } from '../shared/measure.js';
+import { fontsKey, widthOf } from '../shared/measure.js';
 import { CELL_MAX } from './cell-slots.js';
 import { comparison } from './labels.js';
 import { placesOf } from './plan.js';
 
 /** Columns and sizes for a width, from the widest texts that will ever be shown. */
 export function columnsOf(plan, width) {
-  return getOrMake((plan.columns ??= new Map()), width, () => computeColumns(plan, width));
+  return getOrMake((plan.columns ??= new Map()), `${width} ${fontsKey()}`, () => computeColumns(plan, width));
 }
 
 /** Room at the right margin of a narrow picture for the arrows of so many tensors. */

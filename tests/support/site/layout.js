@@ -1,0 +1,203 @@
+// Faults of a page's layout, for tests: texts that overlap, touch or are cut off. Returns plain data.
+
+const TOUCH = 2.5; // px: texts of one line that are nearer seem to be one word
+const OVER = 1.5; // px in which two texts may meet: a font's box is a little higher than its letters
+const LEFT_OUT = 'script, style, noscript, template, select, textarea, mjx-container, defs, title, metadata';
+
+const parentOf = node => node.assignedSlot ?? node.parentNode ?? node.host ?? null;
+
+function* ancestorsOf(node) {
+  for (let at = parentOf(node); at; at = parentOf(at)) if (at.nodeType === 1) yield at;
+}
+
+const isContained = (node, ancestor) => node === ancestor || [...ancestorsOf(node)].includes(ancestor);
+
+/** Return the text nodes that a reader sees, in shadow roots too. */
+function textsIn(node, found = []) {
+  if (node.nodeType === 3) {
+    if (node.data.trim()) found.push(node);
+    return found;
+  }
+  if (node.nodeType === 1) {
+    if (node.matches(LEFT_OUT)) return found;
+    const { display, visibility, opacity, clipPath } = getComputedStyle(node);
+    if (display === 'none' || visibility === 'hidden' || opacity === '0' || clipPath !== 'none') return found;
+    if (node.tagName === 'DETAILS' && !node.open) {
+      for (const child of node.children) if (child.tagName === 'SUMMARY') textsIn(child, found);
+      return found;
+    }
+  }
+  const inside =
+    node.shadowRoot?.childNodes ?? (node.assignedNodes?.().length ? node.assignedNodes() : node.childNodes);
+  for (const child of inside) textsIn(child, found);
+  return found;
+}
+
+/** Return what of a text node stays the same while the page scrolls. */
+function textOf(node) {
+  const holder = node.parentElement ?? node.parentNode.host;
+  const svg = holder.closest('svg');
+  const ancestors = [...ancestorsOf(node)].map(element => [element, getComputedStyle(element)]);
+  const block = ancestors.find(([, { display }]) => !/^inline|^contents$/.test(display));
+  return {
+    node,
+    svg,
+    picture: svg && holder.closest('text'),
+    size: parseFloat(ancestors[0][1].fontSize),
+    block: svg ? holder.closest('text') : block?.[0],
+    clips: ancestors.filter(([, style]) => /auto|scroll|hidden|clip/.test(style.overflowX + style.overflowY)),
+    covers: ancestors.filter(([, style]) => style.position !== 'static' && isOpaque(style.backgroundColor)),
+  };
+}
+
+const isOpaque = color => /^rgb\(/.test(color) || /^rgba\(.*, 1\)$/.test(color);
+
+/** Return the pieces of a text as they are now: a box for each line, less what a scrolling element hides. */
+function piecesOf(text) {
+  const { node, picture, size, clips, svg } = text;
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  const boxes = picture ? [picture.getBoundingClientRect()] : [...range.getClientRects()];
+  const faults = [];
+  const pieces = [];
+  for (const { left, right, top, bottom } of boxes) {
+    const spare = Math.max(0, (bottom - top - size * 0.95) / 2);
+    let box = { left, right, top: top + spare, bottom: bottom - spare };
+    if (box.right - box.left < 1) continue;
+    for (const [element, style] of clips) {
+      const place = element.getBoundingClientRect();
+      const frame = {
+        left: place.left + element.clientLeft,
+        right: place.left + element.clientLeft + element.clientWidth,
+        top: place.top + element.clientTop,
+        bottom: place.top + element.clientTop + element.clientHeight,
+      };
+      if (element === svg || !(frame.right - frame.left)) continue;
+      const isShortened = style.webkitLineClamp !== 'none' || style.textOverflow === 'ellipsis';
+      for (const [axis, low, high] of [
+        ['overflowX', 'left', 'right'],
+        ['overflowY', 'top', 'bottom'],
+      ]) {
+        if (style[axis] === 'visible') continue;
+        const isCut = box[low] < frame[low] - 1 || box[high] > frame[high] + 1;
+        const isMoved = /auto|scroll/.test(style[axis]);
+        if (isCut && !isMoved && !isShortened) faults.push('is cut off');
+        box = { ...box, [low]: Math.max(box[low], frame[low]), [high]: Math.min(box[high], frame[high]) };
+      }
+    }
+    if (box.right - box.left < 1 || box.bottom - box.top < 1) continue;
+    pieces.push({ ...box, text });
+    if (box.left < -1 || box.right > document.documentElement.clientWidth + 1) faults.push('reaches beyond the page');
+    if (svg && !picture.closest('.mark')) {
+      const frame = svg.getBoundingClientRect();
+      const isOut = box.left < frame.left - 1 || box.right > frame.right + 1;
+      if (isOut || box.top < frame.top - 1 || box.bottom > frame.bottom + 1) faults.push('reaches beyond its picture');
+    }
+  }
+  return [pieces, faults];
+}
+
+/** Return true if an opaque element in which `upper` is, and `lower` is not, lies over the lower one. */
+const isCovered = (upper, lower) =>
+  upper.text.covers.some(([element]) => {
+    if (isContained(lower.text.node, element)) return false;
+    const box = element.getBoundingClientRect();
+    return (
+      box.left <= lower.left + 1 && box.right >= lower.right - 1 && box.top < lower.bottom && box.bottom > lower.top
+    );
+  });
+
+/** Return how two pieces disturb one another, or undefined. */
+function disturbance(a, b) {
+  if (a.text.node === b.text.node || a.text.block === b.text.block) return undefined;
+  const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+  const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+  const isOver = across > OVER && down > OVER;
+  const isTouching = across > -TOUCH && down > Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
+  if (!isOver && !isTouching) return undefined;
+  if (isCovered(a, b) || isCovered(b, a)) return undefined;
+  return isOver ? 'overlaps' : 'touches';
+}
+
+const said = text => `"${text.node.data.trim().replace(/\s+/g, ' ').slice(0, 40)}"`;
+
+/** Return the faults among texts as they stand now. */
+function faultsAmong(texts) {
+  const found = new Set();
+  const pieces = [];
+  for (const text of texts) {
+    const [mine, faults] = piecesOf(text);
+    for (const fault of faults) found.add(`${said(text)} ${fault}`);
+    pieces.push(...mine);
+  }
+  pieces.sort((a, b) => a.top - b.top);
+  pieces.forEach((piece, i) => {
+    for (let j = i + 1; j < pieces.length && pieces[j].top < piece.bottom; j++) {
+      const how = disturbance(piece, pieces[j]);
+      if (how) found.add(`${said(piece.text)} ${how} ${said(pieces[j].text)}`);
+    }
+  });
+  return found;
+}
+
+/** Return texts of pictures that are wider than the box around them. */
+function faultsOfBoxes(root) {
+  const found = [];
+  for (const svg of root.querySelectorAll('svg')) {
+    const boxes = [...svg.querySelectorAll('rect')]
+      .filter(rect => !rect.closest('defs') && rect.style.stroke && rect.style.stroke !== 'none')
+      .map(rect => rect.getBoundingClientRect());
+    for (const text of svg.querySelectorAll('text')) {
+      const { left, right, top, bottom } = text.getBoundingClientRect();
+      const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+      const around = boxes
+        .filter(box => box.left < x && box.right > x && box.top < y && box.bottom > y)
+        .sort((a, b) => a.width * a.height - b.width * b.height)[0];
+      if (around && (left < around.left - 1 || right > around.right + 1)) {
+        found.push(`"${text.textContent}" is wider than its box`);
+      }
+    }
+  }
+  return found;
+}
+
+const livesOn = page => [...page.querySelectorAll('memory-stage, memory-figure')].filter(one => one.shadowRoot);
+
+/** Let the stage stand at its last step, or where it opens. */
+function moveTo(one, moment) {
+  if (one.tagName !== 'MEMORY-STAGE') return;
+  if (moment === 'end') one.go(Infinity);
+}
+
+/**
+ * Return the faults of every stage and figure of the page as it scrolls past in steps of 100 px, with its folds closed
+ * and open, and those of the whole page.
+ * @param {{moment?: string}} [how]
+ */
+function faultsOfLayout({ moment = 'opening' } = {}) {
+  const style = document.createElement('style');
+  style.textContent =
+    '*, ::before, ::after { content-visibility: visible !important; scroll-behavior: auto !important }';
+  document.head.append(style);
+  const found = new Set([...faultsAmong(textsIn(document.body).map(textOf))].map(fault => `the page: ${fault}`));
+  for (const one of livesOn(document)) {
+    const title = (one.data ?? one.shown).title;
+    moveTo(one, moment);
+    for (const fault of faultsOfBoxes(one.shadowRoot)) found.add(`${title}: ${fault}`);
+    for (const isOpen of [false, true]) {
+      for (const fold of one.shadowRoot.querySelectorAll('details')) fold.open = isOpen;
+      for (const fold of one.shadowRoot.querySelectorAll('details')) fold.dispatchEvent(new Event('toggle'));
+      const texts = textsIn(one).map(textOf);
+      const top = scrollY + one.getBoundingClientRect().top;
+      const isStill = one.tagName === 'MEMORY-FIGURE'; // nothing of a figure stays in view while the page scrolls
+      const end = isStill ? top : top + one.getBoundingClientRect().height;
+      for (let y = isStill ? top - 1 : top - innerHeight; y < end; y += 100) {
+        scrollTo(0, y);
+        for (const fault of faultsAmong(texts)) found.add(`${title}${isOpen ? ', unfolded' : ''}: ${fault}`);
+      }
+    }
+    for (const fold of one.shadowRoot.querySelectorAll('details')) fold.open = false;
+  }
+  style.remove();
+  return [...found];
+}
