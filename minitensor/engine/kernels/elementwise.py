@@ -9,13 +9,13 @@ import numpy as np
 from numpy import maximum, ndarray
 
 from minitensor.engine.device.arrays import as_array, may_share
-from minitensor.engine.dtypes import DTYPES, FLOATS
+from minitensor.engine.dtypes import BY_NUMPY, FLOATS
 from minitensor.engine.kernels.numbers import number, stored, without_fraction
 
 Array = np.ndarray
 
 #: A ready-made zero saves the conversion of a Python number at every call: 200 ns.
-_ZEROS = {dtype.numpy: np.zeros((), dtype.numpy) for dtype in DTYPES.values()}
+_ZEROS = {dtype: np.zeros((), dtype) for dtype in BY_NUMPY}
 _FLOAT_ZEROS = {dtype: zero for dtype, zero in _ZEROS.items() if dtype in FLOATS}
 
 
