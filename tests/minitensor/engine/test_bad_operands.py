@@ -1,4 +1,4 @@
-"""Bad input, operands and indices: an error names the operation and what was given.
+"""Test bad operands and indices: an error names the operation and the argument.
 
 It is never an internal error of numpy or Python. test_all_or_nothing.py checks that an error changes nothing.
 """

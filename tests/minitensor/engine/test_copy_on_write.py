@@ -198,7 +198,7 @@ def test_every_saver_survives_every_write(saver: str, write: str):
         extra = held(lambda: WRITES[write][0](x))
     needed = 4 * (x.numpy().ravel()[cells.astype(int)] == WRITE).sum()
     covered = 4 * WRITES[write][1] + WRITES[write][2]
-    assert needed <= extra <= min(covered, needed + KIB // 4 // 8)  # at most a bit for each cell says which they are
+    assert needed <= extra <= min(covered, needed + KIB // 4 // 8)  # at most one bit per cell marks these cells
     (gradient,) = mt.grad([result], [w], retain_graph=True)
     np.testing.assert_array_equal(gradient.numpy(), want.numpy())
 

@@ -114,7 +114,7 @@ def complaints_of_a_small_stack() -> dict[str, str]:
     return found
 
 
-@pytest.mark.cpu_only  # the programs run in a process of their own
+@pytest.mark.cpu_only  # the programs run in a separate process
 @pytest.mark.parametrize("graph", DEEP)
 def test_a_deep_graph_is_walked_and_dropped_on_a_small_stack(graph: str, complaints_of_a_small_stack: dict[str, str]):
     assert complaints_of_a_small_stack[graph] == ""

@@ -84,7 +84,7 @@ def test_a_tensor_shares_the_memory_of_another_library(library: Callable[[], Any
     before = allocated()
     x = mt.from_dlpack(theirs)
     assert x.data_ptr() == other.address(theirs) and x.shape == [2, 3] and x.dtype == "float64"
-    assert x.stop_gradient and allocated() == before, "what another allocated is not counted"
+    assert x.stop_gradient and allocated() == before, "memory that another library allocated is not counted"
     other.write(theirs)
     assert x[0, 0].item() == -5
     again = mt.from_dlpack(theirs)

@@ -123,7 +123,7 @@ def test_floating_functions_take_integers_as_float32(given: Sample, dtype: str):
     assert given.run(in_dtype(given, dtype)).dtype == want
 
 
-#: If numpy has no result for bools, or none that a tensor can hold, the error must say so.
+#: If numpy has no result for bools, or no result that a tensor can contain, the error must name the reason.
 @pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("given", ONCE.values(), ids=lambda s: s.name)
 def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given: Sample, dtype: str):

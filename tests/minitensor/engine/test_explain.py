@@ -475,7 +475,7 @@ def test_a_loop_is_one_row_in_text_and_many_in_data():
             x.tanh_()
 
     report = mt.explain(program)
-    # The first add_ finds nothing saved; each later one overwrites what the tanh_ before it saved.
+    # The first add_ finds nothing saved. Each later one overwrites the output that the tanh_ before it saved.
     assert len(report.rows) == 14
     assert [(row.op, row.verdict.word, number) for row, _, number in report.folded()] == [
         ("add_", "free", 1),
@@ -651,7 +651,7 @@ def test_an_earlier_listener_receives_every_event_during_and_after_a_report():
     heard: list[str] = []
 
     def note(kind: str, *_: object) -> None:
-        if kind != "block":  # what the allocator of a GPU tells besides
+        if kind != "block":  # additional events of a GPU's allocator
             heard.append(kind)
 
     with listening(note):

@@ -216,7 +216,7 @@ def test_copy_on_write_reports_preserved_bytes_that_differ_from_the_saved_ones(w
                 y.sum().backward()
         else:
             y.sum().backward()
-            assert w.grad.tolist() == NUMBERS, "what was saved was preserved before anybody outside wrote"
+            assert w.grad.tolist() == NUMBERS, "saved values were preserved before any foreign write"
 
 
 def test_copy_on_write_of_a_part_leaves_the_rest_checked():
@@ -378,7 +378,7 @@ def test_savers_are_found_when_the_check_begins_and_when_it_ends(saved: str):
             y = w * x
         x.zero_()
     y.sum().backward()
-    assert w.grad.tolist() == NUMBERS, "what was saved was preserved"
+    assert w.grad.tolist() == NUMBERS, "saved values were preserved"
 
 
 def test_the_check_works_as_a_function_and_as_nested_blocks():

@@ -1,6 +1,6 @@
-"""In place: the same tensor, its storage one version on, the dtype and the shape as they were.
+"""Test every in-place operation of the derivative table: same tensor, dtype and shape, and one version more.
 
-Every in-place operation of the derivative table. ``x[...] = v``, ``copy_``, ``set_value``: test_writes.py.
+test_writes.py tests ``x[...] = v``, ``copy_`` and ``set_value``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.engine.samples_indexed import ELSEWHERE
 
 
 def run(given: Sample, x: mt.Tensor, *others: mt.Tensor) -> mt.Tensor:
-    """The operation with ``x`` in the place of the operand that it overwrites."""
+    """Run the operation with ``x`` as the overwritten operand."""
     return given.run_in_place([*others[: given.target], x, *others[given.target :]])
 
 
@@ -32,11 +32,11 @@ def others_of(given: Sample) -> list[mt.Tensor]:
 
 
 def value_of(given: Sample) -> np.ndarray:
-    """What the target holds afterwards: truth values are stored in its dtype."""
+    """Return the values of the target afterwards. Truth values are stored in its dtype."""
     return given.reference(*given.arrays).astype(given.arrays[given.target].dtype)
 
 
-#: Those that have a gradient for the target.
+#: The operations with a gradient for the target.
 SLOPED = [s for s in IN_PLACE if s.target in s.wanting(in_place=True)]
 ONCE = [s for s in IN_PLACE_ONCE if s in SLOPED]
 
@@ -83,7 +83,7 @@ def test_the_gradient_is_that_of_central_differences(given: Sample):
 
 
 def stored(given: Sample, places: list[int]) -> Callable[..., np.ndarray]:
-    """The reference as a function of the arrays at ``places``. Truth values do not move: their slope is 0."""
+    """Return the reference as a function of the arrays at ``places``. Truth values are steps, so their slope is 0."""
     if given.row.not_differentiable:
         return lambda *moved: value_of(given)
     return given.moved(places)
@@ -126,7 +126,7 @@ def test_truth_values_in_place_take_no_gradient_from_the_other_operand(given: Sa
 @pytest.mark.parametrize("look", [lambda x: x.T, lambda x: x[:, ::-1], lambda x: x[1:]], ids=["T", "reversed", "row"])
 def test_the_gradient_is_right_through_a_view(given: Sample, look):
     whole = target_of(given)
-    assert np.shares_memory(look(whole), whole), "the reference writes through it"
+    assert np.shares_memory(look(whole), whole), "the reference writes into this array"
     w = leaf_like(whole)
     x = w * 1
     run(given, look(x), *(mt.to_tensor(look(a)) for i, a in enumerate(given.arrays) if i != given.target))
@@ -177,7 +177,7 @@ def test_float32_stays_float32_also_with_a_float64_operand(given: Sample):
 
 # ---------- what the operation needs for its own backward ----------
 
-#: From the derivatives: those for which neither the result nor the other operands would do are refused under "2.5".
+#: These are refused under "2.5". By their derivatives, neither the result nor the other operands suffice for backward.
 NEED_THEIR_INPUT = {
     *("abs", "square", "log", "log2", "log10", "log1p", "logit", "pow", "hypot"),
     *("sin", "cos", "sinc", "asin", "acos", "atan", "sinh", "cosh"),

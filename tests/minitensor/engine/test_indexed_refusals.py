@@ -1,4 +1,4 @@
-"""Operations led by an index, a mask or a diagonal: dtypes, refusals without a trace, sizes, bytes that are held."""
+"""Test operations with an index, a mask or a diagonal: dtypes, refusals that change nothing, sizes and kept bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ once = pytest.mark.parametrize("given", list({c.name: c for c in reversed(IN_PLA
 def expect_refused(
     moment: Moment, call: Callable[[], object], *given: str, error: type | tuple[type, ...] = (ValueError, TypeError)
 ) -> None:
-    """``call()`` raises, naming what was ``given``, and leaves everything as it was, bytes that are held included."""
+    """Check that ``call()`` raises an error that names ``given``, and that nothing changes, including the allocated
+    bytes.
+    """
     try:
         call()
     except error as refusal:
@@ -301,7 +303,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
         called.append(arrays)
         return row.forward(*arrays)
 
-    # Old elements that no operation gives back, so that every write shows.
+    # Old values that no operation returns, so that every write is visible.
     old = {"amax": -50.0, "amin": 50.0}.get(given.name[-4:], 0.123456)
     arrays = [np.full_like(given.arrays[0], old), *given.arrays[1:]]
     FUNCTIONS[given.name].__globals__["forward"] = watched
@@ -310,7 +312,7 @@ def test_a_write_changes_only_the_cells_that_it_covers(given: Case):
     finally:
         FUNCTIONS[given.name].__globals__["forward"] = row.forward
     if not row.writes:
-        assert given.name in ("addmm", "baddbmm", "renorm"), "a row that writes everything"
+        assert given.name in ("addmm", "baddbmm", "renorm"), "a row that writes every element"
         return
     given_there = (host_array(value) if hasattr(value, "dtype") else value for value in called[0])
     operands = dict(zip((*row.operands, *row.argument_names), given_there, strict=True))

@@ -1,6 +1,6 @@
-"""Operations led by an index, a mask or a diagonal: values, gradients, duplicates, nan and inf, shared memory.
+"""Test operations with an index, a mask or a diagonal: values, gradients, duplicates, nan, inf and shared memory.
 
-Every one is compared with plain loops (samples_indexed.py) and its gradients with central differences.
+Values are compared with plain loops (samples_indexed.py), and gradients with central differences.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def test_a_number_that_fills_a_part_twice_has_its_gradient_once():
 
 # ---------- nan, inf ----------
 
-#: Per storing operation: a call, and where the old elements were overwritten.
+#: For each storing operation, a call and the overwritten elements.
 STORING = {
     "index_fill": (lambda op, x: op(x, whole([1]), 0, 2.0), [[0] * 4, [1] * 4, [0] * 4]),
     "scatter": (lambda op, x: op(x, whole([2, 0]), mt.to_tensor(BLOCK[:2])), [[1] * 4, [0] * 4, [1] * 4]),
@@ -186,7 +186,7 @@ def test_an_overwritten_element_contributes_exactly_0(name: str, in_place: bool,
         x = call(FUNCTIONS[name + "_" * in_place], w * 1 if in_place else w)
         (gradient,) = mt.grad(x, [w], mt.full(x.shape, incoming, "float64"), create_graph=create_graph)
         assert (gradient.numpy()[np.array(overwritten, bool)] == 0).all(), name
-        # The others pass what came in, unless they are nan and were compared.
+        # The others pass the incoming gradient, unless they were nan and took part in a comparison.
         rest = gradient.numpy()[~np.array(overwritten, bool)]
         assert np.isin(rest, [0.0] if np.isnan(old) and "_am" in name else incoming).all() or np.isnan(incoming)
 

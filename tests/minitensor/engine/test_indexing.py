@@ -1,4 +1,4 @@
-"""x[index] and x[index] = value against numpy, basic and advanced, with gradients."""
+"""Compare x[index] and x[index] = value with numpy, basic and advanced, with gradients."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INDICES = {
 
 
 def as_tensors(index: object) -> object:
-    """The same index, with tensors for arrays and lists."""
+    """Return the index with tensors instead of arrays and lists."""
     if isinstance(index, tuple):
         return tuple(map(as_tensors, index))
     if isinstance(index, (list, np.ndarray)) and np.array(index).dtype != np.uint8:
@@ -76,7 +76,7 @@ def test_writing_stores_the_elements_of_numpy(name: str, kind: str):
         try:
             want[numpy_index(name)] = stored
         except (ValueError, TypeError):
-            continue  # more dimensions than the place has
+            continue  # more dimensions than the target
         x[index] = value
         np.testing.assert_array_equal(x.numpy(), want)
         assert x.inplace_version == 1

@@ -1,7 +1,7 @@
-"""Infinite and undefined numbers: what was overwritten, masked or not read contributes exactly 0, never nan.
+"""Test infinite and undefined numbers: overwritten, masked and unread elements contribute exactly 0, never nan.
 
-The derivative table drives the tests: ``unread`` finds out, for every row and every sample of it, which elements a
-result does not depend on, and checks that nothing that is inf or nan gets past them.
+The derivative table drives the tests. For every sample of every row, ``unread`` determines the elements that a result
+does not depend on, and checks that no inf or nan passes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.engine.unread import Program, Reads, check, silence
 FACTORS = {"scale", "lerp", "prod", "cumprod", "put_along_axis_multiply", "renorm", "softmax", "remainder"}
 
 
-#: What a sample or a case reads, normal and in place; by its identity.
+#: The elements that a sample or a case reads, normal and in place, by its identity.
 READS: defaultdict[int, Reads] = defaultdict(Reads)
 
 
@@ -51,7 +51,7 @@ def of_sample(given: Sample, in_place: bool) -> Program:
 
 
 def fits(given: Sample) -> bool:
-    """Whether the result has the shape of what in place overwrites."""
+    """True if the result has the shape of the tensor that an in-place operation overwrites."""
     row = ROWS[given.name]
     return np.shape(given.reference(*given.arrays)) == given.arrays[row.operands.index(row.target)].shape
 
@@ -79,7 +79,7 @@ def operation(program: Program) -> str:
 
 
 def kind(given: Sample) -> tuple[object, ...]:
-    """What samples that differ only in the order of their memory, or in numbers, have in common."""
+    """Return a key that samples share if they differ only in the order of their memory or in their numbers."""
     return given.name, str(given.arguments), tuple((a.ndim, a.size == 0, a.size == 1) for a in given.arrays)
 
 

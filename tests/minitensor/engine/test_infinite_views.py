@@ -1,6 +1,7 @@
-"""Infinite and undefined numbers in views, indices, joins and writes through them: see ``unread`` for what is checked.
+"""Test infinite and undefined numbers in views, indices, joins and writes through them. See ``unread`` for the checks.
 
-A write cuts off what was there; a view reads its own part alone; backward takes both apart by selection.
+A write removes the influence of the old values, and a view reads only its own part. Backward separates them by
+selection.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PROGRAMS: list[Program] = []
 
 
 def program(*arrays: np.ndarray, composed: bool = False):
-    """Adds a function of tensors as a program on the numbers of ``arrays``."""
+    """Register a function of tensors as a program on the numbers of ``arrays``."""
 
     def add(run):
         PROGRAMS.append(Program(run.__name__.replace("_", " "), run, arrays, composed=composed))
@@ -72,7 +73,7 @@ def written(view, write):
 
 
 def seen(view, write):
-    """The same write, looked at through another view that was taken before."""
+    """Make the same write, and read it through a view that was taken before."""
 
     def run(x: mt.Tensor) -> mt.Tensor:
         whole = x.clone()
@@ -288,7 +289,7 @@ def test_an_undefined_gradient_of_an_overwritten_value_does_not_spread(policy, p
     mt.set_inplace_policy(policy)
     x = mt.to_tensor(ROW, stop_gradient=False)
     y = x + 0.0
-    y.register_hook(lambda g: g * 0 + poison)  # the gradient of the value that y has now
+    y.register_hook(lambda g: g * 0 + poison)  # the gradient of the current value of y
     z = y + 0.0
     z[0:2] = 0.0
     z.backward()
@@ -311,7 +312,7 @@ def test_a_sum_of_gradients_is_undefined_only_where_a_term_is(poison):
 
 
 def test_an_element_that_is_read_gets_nan():
-    """The checks above can fail: where the result does depend on an element, nan comes through."""
+    """Check that the other tests can fail: if the result depends on an element, nan reaches it."""
     given = Program("sum", lambda x: x * 2.0, (ROW,))
     got = gradients(given, (ROW,), np.array([1.0, np.nan, 1.0]), [np.ones(3)])
     assert np.isnan(got.first[0]).tolist() == [False, True, False]

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.cpu_only
 
-#: Many interruptions at other moments each, by the signal itself, in a process of its own.
+#: Each program is interrupted many times at different moments, by a real signal in a separate process.
 PROGRAM = """
 import random, signal, threading, time
 import minitensor as mt

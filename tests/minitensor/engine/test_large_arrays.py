@@ -1,4 +1,4 @@
-"""What is computed in another way on large arrays comes out bit for bit as numpy's plain way gives it."""
+"""Test algorithms that are used only for large arrays: the results equal numpy's bit for bit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FLOATS = (np.float32, np.float64)
 
 
 def numbers(shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    """Ordinary numbers, and all that a selection must neither spread nor lose."""
+    """Return ordinary numbers and those that a selection must neither spread nor lose."""
     made = RNG.normal(size=shape).astype(dtype)
     made.flat[:5] = [np.nan, np.inf, -np.inf, -0.0, 1e-40]
     return made
@@ -43,7 +43,7 @@ LAYOUTS = {
 def test_a_selection_by_bits_is_that_of_numpy(dtype, layout, monkeypatch):
     monkeypatch.setattr(on_arrays, "BITS_FROM", 1)
     a, b = (LAYOUTS[layout](numbers((8, 12), dtype)) for _ in range(2))
-    # A mark that somebody else made may be any byte but 0.
+    # Foreign code may use any nonzero byte as True.
     for bytes_ in ([0, 1], [0, 1, 2, 255]):
         marks = LAYOUTS[layout](RNG.choice(bytes_, (8, 12)).astype(np.uint8).view(np.bool_))
         for first, second in ((a, 0), (0, a), (a, b), (a, 0.5)):

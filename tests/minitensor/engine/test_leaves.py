@@ -1,4 +1,4 @@
-"""Leaves: what may be written, what may not, and who still is a leaf afterwards."""
+"""Test leaves: allowed and refused writes, and the tensors that stay leaves afterwards."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_stop_gradient_on_a_member_makes_it_leave_its_group():
     x = w * 1
     view = x[0:2]
     view.stop_gradient = True
-    view.add_(10.0)  # now a write through a detached alias: values, not history
+    view.add_(10.0)  # a write through a detached alias changes values and not the history
     assert x.tolist() == [11, 12, 3] and x.inplace_version == 1
     (x * 2).sum().backward()
     assert w.grad.tolist() == [2, 2, 2]
@@ -252,7 +252,7 @@ def test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf(change, shap
         assert change(w) is w
     assert w.is_leaf and not w.stop_gradient and w.shape == shape and w.inplace_version == 0
     assert w.grad.shape == shape and set(w.grad.numpy().ravel()) == {10}
-    before.backward()  # what was computed from the old shape still arrives
+    before.backward()  # a gradient computed with the old shape still arrives
     np.testing.assert_allclose(w.grad.numpy(), 2 * w.numpy() + 10)
     (w * w * w).sum().backward()
     np.testing.assert_allclose(w.grad.numpy(), 3 * w.numpy() ** 2 + 2 * w.numpy() + 10)

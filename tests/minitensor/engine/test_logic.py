@@ -1,4 +1,4 @@
-"""Comparisons, logic and bits: against Python's own, and in place in the dtype of the target, with gradient 0."""
+"""Test comparisons, logic and bits against Python's operators, and in place in the target's dtype, with gradient 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of one group: leaves, their views, and tensors that look at one memory in another order."""
+"""Test members of one group: leaves, their views, and tensors with another order of the same memory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_view_does_not_retain_the_gradient_of_a_value_overwritten_by_another_m
 @pytest.mark.parametrize("through", [slice(0, 4), slice(0, 3)], ids=["all of it", "a part of it"])
 def test_a_write_through_part_of_a_group_with_negative_strides(through: slice):
     x = mt.zeros([4], "float64")
-    backwards = x[::-1].detach()  # the base of a group whose strides go down
+    backwards = x[::-1].detach()  # the base of a group with negative strides
     value = leaf([5.0, 6.0])
     backwards[through][1:3] = value
     part = backwards[2:]
@@ -76,7 +76,7 @@ def test_second_derivatives_through_a_view_of_a_group_in_column_order():
     x = w.t() * 1.0
     assert x.strides == [1, 2]
     row = x[0]
-    x.scale_(2.0)  # row now reads its part of the new value
+    x.scale_(2.0)  # row now has its part of the new value
     (first,) = mt.grad(row**3, [w], create_graph=True)
     (second,) = mt.grad(first, [w], [mt.to_tensor([[1.0, 10.0], [100.0, 1000.0]], "float64")])
     assert first.tolist() == [[24 * 1.0, 0.0], [24 * 9.0, 0.0]]  # of 8 w ** 3

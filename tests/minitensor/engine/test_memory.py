@@ -1,6 +1,6 @@
-"""Memory is exact: bytes by hand, peaks by hand, and everything back when the last name is dropped.
+"""Test exact memory: bytes and peaks computed by hand, and every byte freed with the last name.
 
-The garbage collector is off wherever memory must come back: there are no cycles to collect.
+The garbage collector is off if a test expects freed memory, because no cycles exist.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def test_a_normal_operation_allocates_a_result_and_a_view_or_in_place_one_nothin
     x.reshape_([256])
     assert allocated() - base == 2 * KIB
     del x
-    assert allocated() - base == 2 * KIB, "the views hold the storage"
+    assert allocated() - base == 2 * KIB, "the views keep the storage alive"
     del views
     assert allocated() - base == KIB
     del y
     assert allocated() == base
 
 
-#: What an in-place operation holds for its backward, in copies of its target. From the derivatives: sin needs x;
-#: exp and relu their output, which is there anyway; add, scale, neg nothing.
+#: Bytes that an in-place operation keeps for its backward, in copies of its target. They follow from the derivatives:
+#: sin needs x, exp and relu need their output, which exists already, and add, scale and neg need nothing.
 HELD = {
     "add_": (0, lambda x, c: x.add_(c)),
     "add_ number": (0, lambda x, c: x.add_(1.0)),
@@ -91,7 +91,7 @@ def test_an_in_place_operation_holds_the_expected_copies_for_backward(name: str,
     run(x, c)
     assert allocated() - before == copies * KIB
     del x
-    assert allocated() - base == 2 * KIB, "a graph that no name leads to is gone"
+    assert allocated() - base == 2 * KIB, "a graph without a name is freed"
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -114,7 +114,7 @@ def test_multiply_in_place_copies_its_target_only_when_the_other_wants_a_gradien
     y = v * 1
     before = allocated()
     y.divide_(w)
-    assert allocated() == before, "divide takes it from its output"
+    assert allocated() == before, "divide computes it from its output"
 
 
 def test_a_normal_operation_saves_by_reference(base: int):
@@ -126,7 +126,7 @@ def test_a_normal_operation_saves_by_reference(base: int):
     assert allocated() - base == 3 * KIB, "sin's backward needs x"
     z = y.exp()
     del y
-    assert allocated() - base == 3 * KIB, "nobody needs y: exp keeps its own output"
+    assert allocated() - base == 3 * KIB, "nobody needs y, because exp keeps its own output"
     del z
     assert allocated() - base == KIB
 
@@ -153,7 +153,7 @@ def test_an_index_array_is_counted_as_long_as_a_node_keeps_it(base: int):
 def test_backward_frees_the_saved_tensors_and_keeps_the_gradient(base: int):
     w = leaf()
     y = w.sin().sin().sin().sum()
-    assert allocated() - base == 3 * KIB + 4, "w, two sines that were saved, the sum"
+    assert allocated() - base == 3 * KIB + 4, "w, two saved sines, the sum"
     y.backward()
     assert allocated() - base == 2 * KIB + 4, "w, its gradient, the sum"
     w.clear_gradient(set_to_zero=False)
@@ -192,7 +192,7 @@ def test_a_hook_and_a_retained_gradient_hold_the_expected_bytes(base: int):
     x.retain_grads()
     handle = x.register_hook(lambda g: g * 2)
     (x * 3).sum().backward()
-    assert allocated() - base == 4 * KIB, "w, x, and a gradient of each"
+    assert allocated() - base == 4 * KIB, "w, x, and a gradient for each"
     del x
     assert allocated() - base == 2 * KIB
     del handle, w
@@ -203,7 +203,7 @@ def test_a_hook_and_a_retained_gradient_hold_the_expected_bytes(base: int):
 
 
 def peak_of(program) -> float:
-    """The most that was held during ``program()`` above what was held before, in KiB."""
+    """Return the peak during ``program()`` above the bytes allocated before, in KiB."""
     before = allocated()
     reset_peak()
     program()
@@ -236,7 +236,7 @@ def test_a_chain_of_normal_operations_peaks_at_two_results_and_one_in_place_at_o
 def test_recorded_chains_peak_at_the_bytes_that_backward_needs(base: int):
     w = leaf()
 
-    def sines():  # each of the 10 saves its input; w is there already
+    def sines():  # each of the 10 saves its input, and w exists already
         x = w
         for _ in range(10):
             x = x.sin()
@@ -262,7 +262,7 @@ def test_an_intermediate_gradient_counts_beside_the_one_it_was_computed_from(bas
     def run():
         y.backward()
 
-    assert peak_of(run) == 2, "the ones to begin with, and what the rule of the product made of them"
+    assert peak_of(run) == 2, "the initial gradient of ones, and its products"
     assert allocated() == base + 4 * KIB, "x, w, y, and the gradient of x"
 
 
@@ -273,15 +273,15 @@ def test_backward_through_a_chain_peaks_at_two_gradients_while_it_frees(base: in
         x = x.exp().scale(0.1)
     y = x.reshape([256])
     del x
-    held = allocated()  # w, and ten exponentials, and the result
+    held = allocated()  # w, ten exponentials, and the result
     assert held - base == 12 * KIB
     start = mt.ones([256])
 
     def run():
         y.backward(start)
 
-    assert peak_of(run) <= 3, "the copy of the start, the gradient that comes and the one that goes"
-    assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and the start are there, the exponentials are not"
+    assert peak_of(run) <= 3, "the copy of the start, and the gradients before and after the node"
+    assert allocated() - held == 2 * KIB - 10 * KIB, "w.grad and the start are alive, and the exponentials are freed"
 
 
 @pytest.mark.parametrize("held", [lambda g: None, lambda g: g, lambda g: g[:4], lambda g: g.detach()])
@@ -294,7 +294,7 @@ def test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared(base: i
     def again():
         y.backward()
 
-    # w.grad was there before; beside it the gradient that arrives, and a few numbers.
+    # w.grad existed before. Backward allocates the arriving gradient and a few numbers.
     assert 1 <= peak_of(again) < 1.1
     assert allocated() - base == 2 * KIB + 4
     assert w.grad.data_ptr() == address and w.grad.inplace_version == 1 and (w.grad.numpy() == 4.0).all()

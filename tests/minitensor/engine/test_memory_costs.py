@@ -1,4 +1,4 @@
-"""The benchmark of what memory costs takes lines out of the engine: they must be there, and what is left must run."""
+"""Test the benchmark that removes lines of the engine to measure memory: the lines exist, and the rest runs."""
 
 from __future__ import annotations
 

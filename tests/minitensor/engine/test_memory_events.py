@@ -1,4 +1,4 @@
-"""memory.record: what happened to memory, in order, with names, operations and lines."""
+"""Test memory.record: events in order, with names, operations and lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from minitensor.memory.naming import names_in_reach
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, small_step, told_by
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # what earlier tests left is not freed in the middle of one
+pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
 
 FILE = "test_memory_events.py"
 
@@ -112,7 +112,7 @@ def test_names_are_read_from_the_source_text():
         kept = [mt.ones([2]), a]
     names = [event.name for event in recording.events if event.kind == "alloc"]
     assert names[:3] == ["inner", "a", "layer.w"] and names[5:] == ["e", "e", "g", "", ""], (d, f, g, kept)
-    # Before 3.11 Python knows no columns: of two values on one line nobody can say which is which.
+    # Python before 3.11 has no columns, so two values on one line cannot be distinguished.
     assert names[3:5] in ((["b", "c"], ["b", "d"]) if sys.version_info >= (3, 11) else (["", ""],))
 
 
@@ -179,7 +179,7 @@ def test_recording_does_not_change_a_program(program, device):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_write_events_equal_the_versions(program):
-    """Of each storage, the writes and changes of version that are told make the version it has at the end."""
+    """For each storage, the reported writes and changes of version add up to its version at the end."""
     with memory.record() as recording:
         program(lambda *tensors: None)
     versions: dict[int, int] = {}
@@ -208,7 +208,7 @@ def test_an_operation_recorded_after_the_event_of_its_tensor_is_found():
     z._node = y._node
     assert nodes.late("write", (z,)) == [], "by then it is the node of the write"
     nodes.on_event("make", (mt.ones(SHAPE), "op", ()), "here")
-    assert nodes.late() == [], "the tensor is gone"
+    assert nodes.late() == [], "the tensor was freed"
 
 
 # ---------- bounds, lifetimes, errors ----------

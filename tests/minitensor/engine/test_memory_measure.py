@@ -1,4 +1,4 @@
-"""memory.measure: what a region takes is what the device's own counters say, and these are left alone."""
+"""Test memory.measure: the figures of a region equal the device's counters, which stay unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from minitensor.engine.events import Subscription, listening, watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, told_by
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # what earlier tests left is not freed in the middle of one
+pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
 
 
 def test_a_measure_has_the_bytes_of_a_result_and_none_of_a_view_or_in_place_operation():
@@ -240,7 +240,7 @@ def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
 
 
 class Noting(Subscription):
-    """Notes the kinds of what it hears, and goes when it has heard `until`."""
+    """Record the kinds of events, and unsubscribe at the event `until`."""
 
     def __init__(self, until: str = "") -> None:
         self.heard: list[str] = []

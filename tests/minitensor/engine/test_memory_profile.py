@@ -1,4 +1,4 @@
-"""memory.profile: a table of what each line did, the sums of which are what the device's counters say."""
+"""Test memory.profile: a table with the bytes of each line, whose sums equal the device's counters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from minitensor.engine.events import watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, told_by
 
-pytestmark = pytest.mark.usefixtures("no_collector")  # what earlier tests left is not freed in the middle of one
+pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
 
 
 def quiet(function: Any) -> Any:
@@ -204,7 +204,7 @@ def test_arguments_live_as_long_as_unwatched():
     unwatched = seen[:]
     quiet(program)(mt.ones([3]), y=mt.ones([3]))
     assert seen[2:] == unwatched
-    assert unwatched == [sys.version_info >= (3, 11)] * 2, "before, the caller holds what it passes"
+    assert unwatched == [sys.version_info >= (3, 11)] * 2, "until then, the caller keeps its arguments alive"
 
 
 def test_a_profile_does_not_keep_the_result_alive():

@@ -33,9 +33,9 @@ CHECK = jsonschema.Draft202012Validator(SCHEMA)
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_of_ours_is_frozen() -> None:
-    """A snapshot asks the collector what there is, and it does not tell of what was frozen between the files.
+    """Unfreeze tensors of earlier files, because the collector does not list frozen objects for a snapshot.
 
-    Where none of that could be told, it stays frozen: each snapshot would look at all of it.
+    If there are no such tensors, freeze the other objects again, because each snapshot would visit all of them.
     """
     gc.unfreeze()
     told = (each for each in gc.get_objects() if issubclass(type(each), (mt.Tensor, Storage, Node)))
@@ -45,7 +45,7 @@ def nothing_of_ours_is_frozen() -> None:
 
 @pytest.fixture
 def empty_gpu(device: str) -> None:
-    """A simulated GPU on which nothing else lies, where the test is about one."""
+    """Replace the simulated GPU with an empty one if the test uses one."""
     if device == "gpu:sim":
         mt.set_device("gpu:sim", capacity="8 GiB", profile="torch")
 
@@ -172,7 +172,7 @@ def test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus(device):
         mt.set_device("gpu:sim", capacity="64 MiB")
         y = mt.ones([2, *SHAPE])
         told = valid(memory.snapshot())
-    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in told["devices"]}, "x lies on the old one"
+    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in told["devices"]}, "x is on the old one"
     mt.set_device("gpu:sim", capacity="8 GiB")
     assert x.shape != y.shape
 
@@ -186,7 +186,7 @@ def dumped(tmp_path: Path, device: str | None = None) -> dict[str, Any]:
 
 
 def names(data: dict[str, Any]) -> set[str]:
-    """What the blocks in use are called in the viewer."""
+    """Return the names of the allocated blocks in the viewer."""
     blocks = [block for segment in data["segments"] for block in segment["blocks"]]
     frames = [frame for block in blocks if block["state"] == "active_allocated" for frame in block["frames"]]
     return {frame["name"] for frame in frames}

@@ -1,4 +1,4 @@
-"""Grad mode and the in-place policy: two switches of the whole process."""
+"""Test grad mode and the in-place policy: two modes that a program sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_under_no_grad_nothing_is_recorded():
     with mt.no_grad():
         assert not mt.is_grad_enabled()
         assert (w * 2).stop_gradient and w[0].stop_gradient and w.reshape([2, 1]).stop_gradient
-        assert not w.stop_gradient, "what was a leaf stays one"
+        assert not w.stop_gradient, "a leaf stays a leaf"
     assert mt.is_grad_enabled()
 
 

@@ -1,6 +1,6 @@
-"""Every operation of the derivative table: its value against numpy, its gradient against central differences.
+"""Compare every operation of the derivative table with numpy, and its gradient with central differences.
 
-The table drives the tests: a new row fails here until it has a sample of its own.
+The table drives the tests: a new row fails until it has a sample.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_an_operation_has_every_name_and_place_of_its_row(row: Row):
         for name, exists in ((each, row.normal), (each + "_", row.in_place)):
             for space, place in places.items():
                 if exists and space in row.namespaces:
-                    # Paddle's cumsum_ makes its tensor ready before the operation writes it.
+                    # Paddle's cumsum_ converts its tensor before the operation writes it.
                     found = scanning.FUNCTIONS.get(name, FUNCTIONS[name]) if space != "F" else FUNCTIONS[name]
                     assert getattr(place, name) is found, f"{name} in {place}"
 
@@ -139,7 +139,7 @@ def test_powers_at_zero_have_finite_slopes_where_calculus_does():
 
 
 def test_halves_are_rounded_away_from_zero():
-    # Recorded from Paddle 2.6.2; PyTorch rounds them to even.
+    # Recorded from Paddle 2.6.2. PyTorch rounds them to even.
     x = mt.to_tensor([0.5, 1.5, 2.5, -0.5, -2.5, 0.49999997])
     assert x.round().tolist() == [1, 2, 3, -1, -3, 0]
     big = [1e20, -1e20, float("inf"), float("-inf")]
@@ -291,7 +291,7 @@ def test_minus_and_abs_work_as_operators():
 
 
 def test_an_augmented_assignment_binds_the_name_to_a_new_tensor():
-    # Recorded from Paddle: its augmented assignments are not in place.
+    # Recorded from Paddle, whose augmented assignments are not in place.
     for assign in ("x += 1", "x -= 1", "x *= 2", "x /= 2", "x **= 2"):
         names = {"x": mt.to_tensor([1.0, 2.0])}
         before = names["x"]

@@ -1,4 +1,4 @@
-"""What belongs to a thread, what threads share without losing any of it, and what they may do at once."""
+"""Test state that belongs to a thread, counters that threads share, and operations that run at the same time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def switching_often() -> Iterator[None]:
 
 
 def in_threads(*works: Callable[[], None]) -> None:
-    """Run all at once, and raise what one of them raised."""
+    """Run all functions at the same time, and raise the error of one of them."""
     failures: list[BaseException] = []
 
     def run(work: Callable[[], None]) -> None:
@@ -184,7 +184,7 @@ def test_a_write_finds_all_savers_of_other_threads():
         def note(savers: list[Saver], x: mt.Tensor = x) -> None:
             for saver in savers:
                 remember(x._storage, saver)
-                remember(x._storage, Saver())  # dead at once: the list is tidied
+                remember(x._storage, Saver())  # freed at once, so that the list has to be tidied
 
         in_threads(*[lambda savers=savers: note(savers) for savers in keep])
         noted = {id(link()) for link in x._storage.savers}

@@ -1,6 +1,6 @@
-"""Gradients of parts: added to a sum where it lies, taken out of a gradient that nobody else holds, or neither.
+"""Test gradients of parts: added to a sum in its memory, taken from a gradient without other holders, or copied.
 
-However the memory of the whole lies, and whoever else holds its gradient, the numbers are the same.
+The numbers do not depend on the memory order of the whole or on other holders of its gradient.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tests.support.engine.differences import leaf
 
 
 def wholes() -> dict[str, object]:
-    """Values of shape [3, 4] that lie in memory in different ways."""
+    """Return tensors of shape [3, 4] with different memory orders."""
     return {
         "rows": lambda w: w * 1.0,
         "columns": lambda w: w.t() * 1.0,
@@ -35,19 +35,21 @@ def gradient(how: str, program, retained: bool) -> np.ndarray:
 
 
 def reads(h: mt.Tensor) -> mt.Tensor:
-    """Three parts, two of which have cells in common, and the whole."""
+    """Read three parts, two of which share cells, and the whole."""
     return (h[0] * 2.0).sum() + (h[0:2, 1] * 3.0).sum() + (h[:, 1:3] * h[:, 1:3]).sum() + (h * 5.0).sum()
 
 
 def old_views(h: mt.Tensor) -> mt.Tensor:
-    """Views that were taken before a write read what the group holds now."""
+    """Read views taken before a write: they show the current values of the group."""
     row, column, corner = h[1], h[:, 2], h[1:, 2:]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
     return (row * 2.0).sum() + (column * 3.0).sum() + (corner * corner).sum() + (h * h).sum()
 
 
 def turned(h: mt.Tensor) -> mt.Tensor:
-    """A view from before a write, beside two gradients whose sum lies in columns where the value lies in rows."""
+    """Read a view from before a write. Two gradients are added, and their sum is in column order while the value is
+    not.
+    """
     row = h[1]
     h[0].multiply_(mt.full([h.shape[1]], 10.0, h.dtype))
     weights = mt.arange(12, dtype=h.dtype).reshape(h.shape[::-1])
@@ -55,7 +57,7 @@ def turned(h: mt.Tensor) -> mt.Tensor:
 
 
 def writes(h: mt.Tensor) -> mt.Tensor:
-    """Parts are multiplied and set, one of them to a constant."""
+    """Multiply and set parts, one of them to a constant."""
     h[0].multiply_(mt.full([h.shape[1]], 2.0, h.dtype))
     h[:, 1].scale_(3.0)
     h[2] = h[1] * 1.0
@@ -64,7 +66,7 @@ def writes(h: mt.Tensor) -> mt.Tensor:
 
 
 def writes_of_parts(h: mt.Tensor) -> mt.Tensor:
-    """Parts of parts are written; views that the index of their own no longer tells, twice; and a view turned round."""
+    """Write parts of parts, twice through views that one index no longer describes, and through a transposed view."""
     h[0:2][1].multiply_(mt.full([h.shape[1]], 2.0, h.dtype))
     h[1:][:, 1:][0].scale_(3.0)
     row, column = h[1], h[:, 2]
@@ -77,12 +79,12 @@ def writes_of_parts(h: mt.Tensor) -> mt.Tensor:
 
 
 def by_hand(program, numbers: np.ndarray) -> np.ndarray:
-    """The gradient by central differences of the same program without a graph."""
+    """Return the gradient by central differences of the same program without a graph."""
     wanted = np.zeros_like(numbers)
     for at in np.ndindex(numbers.shape):
         for sign in (1, -1):
             moved = numbers.copy()
-            moved[at] += sign * 0.5  # the programs are of second degree: so this is exact
+            moved[at] += sign * 0.5  # exact, because the programs are of second degree
             with mt.no_grad():
                 wanted[at] += sign * program(mt.to_tensor(moved)).item()
     return wanted
@@ -119,7 +121,7 @@ def test_a_captured_gradient_is_not_overwritten_later():
 
 
 class Both(mt.autograd.PyLayer):
-    """The sum of three tensors; its backward gives each the very gradient that came."""
+    """The sum of three tensors. Its backward returns the incoming gradient for each."""
 
     @staticmethod
     def forward(ctx, x, y, z):
@@ -138,7 +140,7 @@ def test_a_gradient_that_is_passed_on_three_times_is_never_added_to():
 
 
 def test_reading_and_writing_rows_needs_no_memory_for_the_whole(base: int):
-    """Beside the gradient of the whole, backward needs rows only, however many are read and written."""
+    """Backward allocates the gradient of the whole and single rows, for any number of reads and writes."""
     w = mt.ones([64, 64])
     w.stop_gradient = False
     row = mt.full([64], 0.5)

@@ -1,7 +1,7 @@
-"""Tensors print as Paddle 2.6.2 prints them.
+"""Compare printed tensors with Paddle 2.6.2.
 
-The expected texts were recorded from the real framework (facts/printing.md) and are read from there. Where
-Paddle itself is installed, random tensors are printed by both as well.
+The expected texts were recorded from the real framework in facts/printing.md. If Paddle is installed, both print random
+tensors.
 """
 
 import ast
@@ -37,7 +37,7 @@ def printed(array: np.ndarray, stop_gradient: bool = True, **kwargs) -> str:
 
 
 def recorded_cases() -> list[tuple[str, str]]:
-    """The lines of Python that were run, joined by newlines, and the text that the last of them printed."""
+    """Return the lines of Python that were run, joined by newlines, and the text that the last one printed."""
     section = FACTS.read_text().split("\n## Paddle 2.6.2\n")[1].split("\n## ")[0]
     cases, program = [], []
     for block in re.findall(r"^```\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
@@ -51,7 +51,7 @@ def recorded_cases() -> list[tuple[str, str]]:
 
 
 def paddle_like() -> dict:
-    """Paddle's creation functions on numpy arrays: enough to run the recorded lines without a tensor."""
+    """Paddle's creation functions on numpy arrays, which suffice to run the recorded lines without a tensor."""
     default = np.float32
 
     def to_tensor(data, dtype=None, stop_gradient=True):
@@ -102,7 +102,7 @@ def test_the_values_of_a_recorded_tensor_print_as_they_did(program, text):
 
 
 def values_in(text: str):
-    """The nested list of values in a printed tensor that is not a summary."""
+    """Return the nested list of values in a printed tensor that is not a summary."""
     values = text.split("\n", 1)[1].removesuffix(")")
     return eval(values.replace("inf.", "inf"), {"nan": math.nan, "inf": math.inf})
 
@@ -111,7 +111,7 @@ def values_in(text: str):
 
 
 def random_array(rng: np.random.Generator, dtypes: list[str]) -> np.ndarray:
-    """Up to 6 dimensions, often with an empty one, a long one, or values that stand out."""
+    """Return an array of up to 6 dimensions, often with an empty or long one, or with unusual values."""
     choose = random.Random(int(rng.integers(2**31))).choice
     shape = [choose([0, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8]) for _ in range(choose([0, 1, 1, 2, 2, 3, 3, 4, 5, 6]))]
     if shape and choose([True, False]):
@@ -156,7 +156,7 @@ def test_every_shape_and_dtype_prints_values_that_read_back_to_the_last_printed_
         values = np.array(values_in(text), dtype=array.dtype)
         assert values.shape == array.shape or array.size == 0
         if array.dtype.kind == "f":
-            # Half a unit of the eighth digit; the value that is read back is rounded once more to its dtype.
+            # Half a unit of the eighth digit. The parsed value is rounded once more to its dtype.
             last_digit, rounding = 0.51e-8, np.finfo(array.dtype).eps
             np.testing.assert_allclose(values.ravel(), array.ravel(), rtol=rounding, atol=last_digit)
         else:

@@ -1,4 +1,4 @@
-"""Python's own protocols: len, iter, in, bool, hash, copy, pickle, numpy, names."""
+"""Test Python's protocols: len, iter, in, bool, hash, copy, pickle, numpy, names."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_in_takes_numbers_only(other):
 @pytest.mark.parametrize("other", [[1.0, 2.0, 3.0], np.ones(7), mt.ones([4, 4]), [1, [2]]], ids=str)
 def test_in_with_another_type_or_shape_gives_an_answer_or_a_clear_error(other):
     if isinstance(other, mt.Tensor):
-        other = mt.to_tensor(other)  # made before there was a device to make it on
+        other = mt.to_tensor(other)  # created before the test set its device
     try:
         assert (other in mt.to_tensor(X)) in (True, False)
     except (ValueError, TypeError) as error:
@@ -115,7 +115,7 @@ def test_round_goes_half_away_from_zero_and_takes_digits():
     np.testing.assert_allclose(round(x, 1).numpy(), [2.5, -2.5, 1.3], rtol=1e-6)
     whole = mt.to_tensor([12, 25])
     assert round(whole).dtype == "int64" and round(whole, -1).dtype == "int64"
-    assert round(whole, -1).tolist() in ([10, 30], [10, 20])  # a half: away from zero, or as numpy
+    assert round(whole, -1).tolist() in ([10, 30], [10, 20])  # a half is rounded away from zero, or to even as in numpy
 
 
 def test_tolist_gives_python_numbers():
@@ -129,7 +129,7 @@ def test_sizes_count_elements_bytes_and_dimensions():
     assert x.ndim == 3 and x.size == 24 and x.shape == [2, 3, 4] and x.element_size() == 8
     assert x.nbytes == 192 and x[0].nbytes == 96 and x.strides == [12, 4, 1]
     x.shape.append(9)
-    assert x.shape == [2, 3, 4], "the list is the caller's own"
+    assert x.shape == [2, 3, 4], "the list belongs to the caller"
     assert mt.to_tensor(1.0).ndim == 0 and mt.to_tensor(1.0).size == 1
 
 

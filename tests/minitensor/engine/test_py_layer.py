@@ -1,4 +1,4 @@
-"""Operations of one's own: right, in place too, refused where they must be, and leaving no cycle."""
+"""Test operations written by users: right results, also in place, refusals, and no cycles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.engine.memory import leaf as kib_leaf
 
 
 class Exp(PyLayer):
-    """Saves its output."""
+    """A layer that saves its output."""
 
     @staticmethod
     def forward(ctx, x):
@@ -34,7 +34,7 @@ class Exp(PyLayer):
 
 
 class Product(PyLayer):
-    """Saves its inputs; has an argument that is no tensor, and several outputs, one of which wants no gradient."""
+    """A layer that saves its inputs. One argument is no tensor, and one of its outputs wants no gradient."""
 
     @staticmethod
     def forward(ctx, x, y, *, factor=2.0):
@@ -49,7 +49,7 @@ class Product(PyLayer):
 
 
 class SinInPlace(PyLayer):
-    """Overwrites the input that its backward needs."""
+    """A layer that overwrites the input that its backward needs."""
 
     @staticmethod
     def forward(ctx, x):
@@ -64,7 +64,7 @@ class SinInPlace(PyLayer):
 
 
 class ExpInPlace(PyLayer):
-    """Saves the tensor after it has overwritten it."""
+    """A layer that saves the tensor after overwriting it."""
 
     @staticmethod
     def forward(ctx, x):
@@ -80,7 +80,7 @@ class ExpInPlace(PyLayer):
 
 
 class SwapInPlace(PyLayer):
-    """Overwrites two inputs."""
+    """A layer that overwrites two inputs."""
 
     @staticmethod
     def forward(ctx, x, y):
@@ -96,7 +96,7 @@ class SwapInPlace(PyLayer):
 
 
 def layer(forward, backward=lambda ctx, *grads: grads[0]) -> type[PyLayer]:
-    """A layer made of two functions."""
+    """Return a layer made of two functions."""
     return type("Layer", (PyLayer,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
 
 
@@ -214,7 +214,7 @@ def test_without_a_gradient_wanted_nothing_is_recorded():
         assert Exp.apply(w).stop_gradient
     assert Exp.apply(w.detach()).stop_gradient
     with mt.no_grad():
-        SinInPlace.apply(w)  # as an optimizer writes
+        SinInPlace.apply(w)  # as an optimizer does
     assert w.is_leaf and w.tolist() == [np.sin(1.0)]
 
 
@@ -288,7 +288,7 @@ class CopyInPlace(PyLayer):
         return None, g
 
 
-#: Pairs that mean the same: an operation of the table, and a layer.
+#: Pairs with the same meaning: an operation of the table, and a layer.
 SAME = [
     (lambda x, y: x.sin_(), lambda x, y: SinInPlace.apply(x)),
     (lambda x, y: x.exp_(), lambda x, y: ExpInPlace.apply(x)),
@@ -304,7 +304,7 @@ SAME = [
 
 
 def outcome(program: list[tuple[int, int, int]], form: int) -> tuple[object, ...]:
-    """What a program gives, with the operations (0) or the layers (1): gradients, or the kind of the error."""
+    """Return the result of a program with the operations (0) or the layers (1): gradients, or the kind of the error."""
     w = leaf([0.3, -0.5, 0.8, 0.1])
     pool = [w, w * 1, w * 0.5]
     for op, i, j in program:
@@ -338,7 +338,7 @@ def test_random_programs_give_the_same_with_operations_and_with_layers(policy):
             if policy == "copy_on_write":
                 assert want[0] == got[0], (program, want, got)
             elif got[0] != "right":
-                continue  # a layer here saves more than the operation does, so a write may take what it saved
+                continue  # a layer here saves more than the operation, so a write may overwrite a saved value
             assert got[0] != "right" or want[0] in ("right", "stale"), (program, want, got)
             if want[0] == got[0] == "right":
                 for one, other in zip(want[1:], got[1:], strict=True):
@@ -548,7 +548,7 @@ def test_a_saved_tensor_stays_protected_after_a_layer_inside_backward_used_it():
     assert w.tolist() == [1, 2] and w.grad is None
     with mt.no_grad():
         w.scale_(3.0)
-    assert w.tolist() == [3, 6], "it was protected during backward only"
+    assert w.tolist() == [3, 6], "it was protected only during backward"
 
 
 # ---------- saved tensors and later writes ----------
@@ -702,7 +702,7 @@ def test_an_input_written_without_mark_dirty_is_refused_and_the_write_named(forw
         x = leaf([1.0, 2.0]) * 1
         with pytest.raises(RuntimeError, match=r"(?s)wrote input 0 .*`(scale_|zero_)`, test_py_layer.py.*mark_dirty"):
             layer(forward).apply(x)
-        assert x.grad_fn.name == "multiply", "the history is what it was"
+        assert x.grad_fn.name == "multiply", "the history is unchanged"
 
 
 def test_a_buffer_that_wants_no_gradient_may_be_written_and_kept():

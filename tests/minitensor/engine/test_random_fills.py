@@ -1,6 +1,6 @@
-"""Random fills: from the seed, of the right distribution, one version each, gradient 0 for what they overwrite.
+"""Test random fills: seeds, distributions, one version for each fill, and gradient 0 for overwritten values.
 
-Means and spreads are compared with the formulas of the distributions, on 200,000 numbers from fixed seeds.
+Means and spreads of 200,000 numbers from fixed seeds are compared with the formulas of the distributions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FILLS = {
 fill = pytest.mark.parametrize("name", FILLS)
 N = 200_000
 
-#: Mean and standard deviation, from the formulas.
+#: Mean and standard deviation by the formulas.
 MOMENTS = {
     "bernoulli_": (0.5, 0.5),
     "exponential_": (2.0, 2.0),
@@ -95,7 +95,7 @@ def test_uniform_with_a_seed_does_not_advance_the_global_sequence():
     np.testing.assert_array_equal(filled("uniform_", (9,), seed=5), first)
     assert not np.array_equal(filled("uniform_", (9,), seed=6), first)
     mt.seed(1)
-    assert mt.rand([3]).tolist() == after, "it takes nothing from the program's sequence"
+    assert mt.rand([3]).tolist() == after, "it does not advance the program's sequence"
 
 
 @fill
@@ -188,7 +188,7 @@ def test_random_takes_one_bound_two_or_none():
     assert set(mt.zeros([300]).random_(3).tolist()) == {0, 1, 2}
     assert set(mt.zeros([300], "int64").random_(-2, 1).tolist()) == {-2, -1, 0}
     numbers = mt.zeros([1000]).random_().numpy()
-    assert numbers.min() >= 0 and 2**23 < numbers.max() < 2**24, "what float32 holds exactly"
+    assert numbers.min() >= 0 and 2**23 < numbers.max() < 2**24, "an integer that float32 represents exactly"
     assert mt.zeros([1000], "int64").random_().numpy().max() > 2**61
     expect_named(lambda: mt.zeros([2]).random_(3, 3), "3", error=ValueError)
     expect_named(lambda: mt.zeros([2], "int32").random_(0, 2**40), "int32", error=ValueError)

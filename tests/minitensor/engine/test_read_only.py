@@ -1,4 +1,4 @@
-"""Memory that the outside does not let be written: every write is refused before it happens, everything can be read."""
+"""Test read-only memory of other owners: every write is refused in advance, and everything can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operation that turns into another one is reported where the program called it."""
+"""Test that an operation that calls another one is reported at the program's line."""
 
 from __future__ import annotations
 

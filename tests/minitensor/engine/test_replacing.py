@@ -1,4 +1,4 @@
-"""cast_, resize_, set_, apply_, requires_grad_: what they do to storage, views, version and history, and refuse."""
+"""Test cast_, resize_, set_, apply_ and requires_grad_: storages, views, versions, histories and refusals."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_gradient_passes_a_cast_in_its_own_dtype():
     x.cast_("float32")
     assert not x.stop_gradient and x.grad_fn.name == "cast"
     (x * x).sum().backward(retain_graph=True)
-    before.sum().backward()  # saved the old storage, which nobody has written
+    before.sum().backward()  # saved the old storage, which was not written
     assert w.grad.tolist() == [36, 72] and w.grad.dtype == "float64"
     with mt.set_inplace_policy("copy_on_write"):
         assert gradcheck(lambda y: (y * 1).cast_("float32").cast_("float64") * y, leaf([0.5, 2.0]), order=2, atol=0.5)

@@ -1,4 +1,4 @@
-"""Gradients that are kept: of non-leaves when asked, cleared, set, and with the shape the tensor has now."""
+"""Test kept gradients: of non-leaves on request, cleared, set, and with the tensor's current shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_non_leaf_keeps_its_gradient_only_when_asked():
 
 
 def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
-    # Recorded: torch gives 1, Paddle the gradient of the old value (10).
+    # Recorded: PyTorch computes 1, and Paddle the gradient of the old value, 10.
     w = leaf([1.0, 2.0])
     x = w * 1
     x.retain_grads()
@@ -31,7 +31,7 @@ def test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now():
 
 
 def test_the_next_retained_gradient_takes_the_place_of_the_last_as_in_paddle():
-    # Recorded in facts/gradients.json: Paddle 2.6.2 and 3.3.1 give [3, 3], and what was kept stays [2, 2].
+    # Recorded in facts/gradients.json: Paddle 2.6.2 and 3.3.1 compute [3, 3], and the kept gradient stays [2, 2].
     w = leaf([1.0, 2.0])
     x = w + 0
     x.retain_grads()
@@ -64,7 +64,7 @@ def test_retained_gradients_of_a_group_follow_each_members_value():
 
 
 def test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole():
-    # Recorded: torch's answer.
+    # Recorded from PyTorch.
     w = leaf([1.0, 2.0])
     x = w.square()
     x.retain_grads()

@@ -1,7 +1,8 @@
-"""Every operation tells the storages that it saved from: a later write of any of them is noticed, or preserved.
+"""Test that every operation registers with the storages that it saved from, so that later writes are noticed or
+preserved.
 
-Whatever an operation saves, an operand or its result, normal or in place: under "copy_on_write" its gradient is right
-after the write; under "2.6" backward raises, and says who saved what and who took it.
+This holds for operands and results, normal and in place. Under "copy_on_write" the gradient is right after the write.
+Under "2.6" backward raises, and names the operation that saved and the operation that wrote.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ CASES: dict[Saves, tuple[str, list[float], list[float]]] = {
 
 
 def saved(given: Saves) -> tuple[list[mt.Tensor], mt.Tensor, mt.Tensor]:
-    """Two leaves; a result that has saved a tensor; and that tensor."""
+    """Return two leaves, a result that has saved a tensor, and that tensor."""
     leaves = [leaf(NUMBERS), leaf(OTHERS)]
     result, held = given(*(w * 1.0 for w in leaves))
     return leaves, result, held
@@ -123,7 +124,7 @@ def test_bytes_preserved_for_a_saver_are_freed_if_it_becomes_stale(no_collector)
         x[0] = 7.0
     assert allocated() - base == 8 * 1024
     with mt.no_grad():
-        x[3] = 7.0  # under "2.6", beside the bytes that were saved
+        x[3] = 7.0  # under "2.6", beside the saved bytes
     assert allocated() == base
     with pytest.raises(RuntimeError, match=r"modified by an inplace|only the version"):
         mt.grad(result, w)
@@ -136,7 +137,7 @@ def test_a_saved_part_is_assembled_from_a_larger_copy_and_a_smaller_one():
         x = w * 1.0
         result = x[2:6] * x[2:6]
         x[5] = 0.0  # preserves one cell
-        x[0:5].multiply_(factor)  # copies five for its own backward, of which the saved part has three
+        x[0:5].multiply_(factor)  # copies five for its own backward, which include three cells of the saved part
     assert mt.grad(result, w)[0].tolist() == [0, 0, 6, 8, 10, 12, 0, 0]
 
 
@@ -171,7 +172,7 @@ def test_the_error_names_a_write_of_the_living_storage_and_not_of_a_dead_one():
     x = mt.ones([2])
     saver = (x * mt.to_tensor([1.0, 1.0], stop_gradient=False)).add(1.0)  # saves x
     other = mt.ones([2])
-    # What a storage that dies leaves in the log: another may take its place in memory.
+    # Entries of a dead storage in the write log. Another storage may get its address.
     write_log.append((weakref.ref(other._storage), 1, "sin_", sys._getframe().f_code, 0))
     del other
     x.add_(1.0)

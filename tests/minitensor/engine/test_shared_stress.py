@@ -1,8 +1,8 @@
-"""Programs that share memory with the outside all the time: no byte is ever other than it should be.
+"""Test random programs that share memory with numpy at all times: every byte has the expected value.
 
-A random program makes tensors and arrays on one another's memory, takes views, writes through both kinds, drops names,
-runs backward, changes policies and collects garbage. Beside each memory goes a shadow, an array of its own, on which
-plain numpy does the same. After every step every living array and tensor must show what its shadow shows.
+A program creates tensors and arrays on each other's memory, takes views, writes through both kinds, drops names, runs
+backward, changes policies and collects garbage. Each memory has a shadow, a separate array on which plain numpy does
+the same. After every step, every array and tensor has to equal its shadow.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Look:
 
 
 class Program:
-    """Looks at many memories, at most ``most`` at a time."""
+    """A random program with at most ``most`` tensors and arrays on shared memory."""
 
     def __init__(self, seed: int, most: int = 40) -> None:
         self.random = np.random.default_rng(seed)
@@ -48,7 +48,7 @@ class Program:
         self.most = most
 
     def step(self) -> str:
-        """Do one thing, and say what."""
+        """Do one random thing, and return its name."""
         doing: Callable[[], None] = self.random.choice(
             [self.begin, self.begin, self.cross, self.cross, self.view, self.view, self.write, self.write, self.write]
             + [self.drop, self.drop, self.compute, self.differentiate, self.collect]
@@ -64,7 +64,7 @@ class Program:
         return self.looks[self.random.integers(len(self.looks))]
 
     def begin(self) -> None:
-        """A new memory: a tensor's, an array's, or that of a buffer of bytes."""
+        """Create a memory: a tensor's, an array's, or that of a buffer of bytes."""
         shape = [(6,), (3, 4), (2, 2, 3), (1,), (0, 2), (), (500,)][self.random.integers(7)]
         numbers = np.asarray(self.random.standard_normal(shape)).astype(self.random.choice(["float32", "float64"]))
         if (kind := self.random.integers(3)) == 0:
@@ -76,7 +76,9 @@ class Program:
             self.looks.append(Look(backed[: numbers.size].reshape(shape), numbers))
 
     def cross(self) -> None:
-        """From a tensor to an array on its memory, or back; by numpy, or by DLPack where that keeps it writable."""
+        """Create an array on a tensor's memory or a tensor on an array's, by numpy, or by DLPack if the result is
+        writable.
+        """
         look = self.any()
         if look.is_tensor:
             other = look.shown.numpy(share=True) if self.random.random() < 0.5 else np.from_dlpack(look.shown)
@@ -87,7 +89,7 @@ class Program:
         self.looks.append(Look(other, look.shadow))
 
     def view(self) -> None:
-        """A view of a tensor, by the engine, or of an array, by numpy."""
+        """Take a view of a tensor, by the engine, or of an array, by numpy."""
         look = self.any()
         shape = look.shadow.shape
         if not shape or 0 in shape:
@@ -104,7 +106,7 @@ class Program:
             self.looks.append(Look(look.shown.detach() if look.is_tensor else look.shown.view(), look.shadow))
 
     def write(self) -> None:
-        """Write through a tensor, by one of several operations, or through an array."""
+        """Write through a tensor with a random operation, or through an array."""
         look = self.any()
         number = float(np.float32(self.random.standard_normal()))
         x, shadow = look.shown, look.shadow
@@ -123,14 +125,14 @@ class Program:
             shadow[...] = shadow[::-1].copy() if shadow.ndim else shadow
         else:
             x.neg_()
-            shadow[...] = -shadow  # by way of a copy: in place numpy 2.2 to 2.4 are wrong for some strides
+            shadow[...] = -shadow  # through a copy, because numpy 2.2 to 2.4 are wrong in place for some strides
 
     def drop(self) -> None:
         if self.looks:
             del self.looks[self.random.integers(len(self.looks))]
 
     def compute(self) -> None:
-        """Normal operations, whose results come and go and take what memory there is."""
+        """Run normal operations, whose results allocate and free memory."""
         look = self.any()
         x = look.shown if look.is_tensor else mt.from_numpy(look.shown)
         y = (x * 2.0 + 1.0).abs()
@@ -138,7 +140,7 @@ class Program:
         self.looks.append(Look(y, np.array(np.abs(look.shadow * two + one))))
 
     def differentiate(self) -> None:
-        """An operation that saves, a write, and backward: right under copy on write, else right or refused."""
+        """Run an operation that saves, a write, and backward: right under copy on write, otherwise right or refused."""
         look = self.any()
         if not look.is_tensor or look.shadow.size == 0:
             return
@@ -179,7 +181,7 @@ def test_every_shared_byte_has_the_value_of_its_shadow(seed: int, base: int):
 
 
 def test_lent_memory_is_never_reused(base: int):
-    """Arrays of tensors long gone keep their numbers while thousands of tensors of the same size come and go."""
+    """Arrays of freed tensors keep their numbers while thousands of tensors of the same size are created and freed."""
     kept = []
     for i in range(200):
         x = mt.full([64], float(i))
@@ -198,7 +200,9 @@ def test_lent_memory_is_never_reused(base: int):
 
 
 def test_many_shared_memories_are_distinguished(base: int):
-    """The table of what is shared stays sorted and apart while memories come and go in any order."""
+    """The table of shared memory stays sorted and free of overlaps while memories are registered and freed in any
+    order.
+    """
     random = np.random.default_rng(SEED)
     held: dict[int, tuple[np.ndarray, mt.Tensor]] = {}
     for i in range(3000):

@@ -1,4 +1,4 @@
-"""Memory shared with numpy: from_numpy, numpy(share=True); who keeps it alive, who counts it, and what is refused."""
+"""Test memory shared with numpy by from_numpy and numpy(share=True): lifetimes, counted bytes and refusals."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_files_and_other_memory_are_shared_through_their_arrays(tmp_path):
     with pytest.raises(BufferError):
         pages.close()
     matrix = mt.from_numpy(np.ones([1, 2]).view(np.matrix) * 2)
-    assert (matrix * matrix).tolist() == [[4, 4]], "element by element: a tensor is no matrix"
+    assert (matrix * matrix).tolist() == [[4, 4]], "element by element, because a tensor is no matrix"
 
 
 def test_a_borrowed_array_whose_elements_share_memory_is_read_only():
@@ -163,12 +163,12 @@ def test_a_tensor_that_comes_back_is_on_its_own_storage():
     back.add_(1.0)
     assert x.inplace_version == 1 and x.tolist() == [1, 3, 4]
     gc.collect()
-    assert not is_shared(x._storage), "nobody outside looks any more"
+    assert not is_shared(x._storage), "no outside array uses the memory any longer"
 
 
 def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
     class Opaque:
-        """Memory whose owner does not say how much it has."""
+        """Memory whose owner does not report its size."""
 
         def __init__(self, array: np.ndarray) -> None:
             self.kept, self.__array_interface__ = array, array.__array_interface__
@@ -182,12 +182,12 @@ def test_sharing_that_would_split_a_memory_into_two_storages_is_refused():
     assert mt.from_numpy(np.asarray(Opaque(array[4:])))._storage is not part._storage
     rest = mt.from_numpy(array[4:])
     assert rest._storage is not part._storage and mt.from_numpy(array[2:4])._storage is part._storage
-    assert rest.offset == 0, "its storage begins behind the part"
+    assert rest.offset == 0, "its storage begins after the part"
     del rest
     del part
-    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "nobody is there any more"
+    assert mt.from_numpy(array.view(np.int64)).dtype == "int64", "no holder is left"
     behind, in_front = (mt.from_numpy(np.asarray(Opaque(part))) for part in (array[4:], array[2:4]))
-    assert in_front._storage is not behind._storage, "they only touch"
+    assert in_front._storage is not behind._storage, "they only touch each other"
 
 
 # ---------- lifetimes and counting ----------
@@ -292,7 +292,7 @@ def test_numbers_of_another_c_type_of_the_same_size_are_accepted():
 def test_the_memory_of_a_gpu_is_not_shared_with_numpy():
     mt.set_device("gpu:sim")
     x = mt.ones([2])
-    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the memory is where it is"
+    assert mt.from_numpy(np.ones(2)).place == "Place(cpu)", "the memory did not move"
     mt.set_device("cpu")
     with pytest.raises(TypeError, match=r"gpu:sim.*x\.cpu\(\)"):
         x.numpy(share=True)

@@ -1,4 +1,4 @@
-"""inf and nan are values: numpy's warnings about them do not reach the program, whatever computes them."""
+"""Test that numpy's warnings about inf and nan, which are values, do not reach the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from minitensor import torch
 
 VALUES = [float("nan"), float("inf"), -float("inf"), 0.0, -3.0, 3e38, -3e38, 1e-45, 89.0]
 GIVEN = [(), (2,), (0.0,), "itself", "reversed"]
-#: Whoever asks for an array of numpy computes with numpy from there.
+#: A program that asks for a numpy array computes with numpy from then on.
 LEAVING = {"numpy", "__array__", "__array_wrap__"}
 OPERATORS = [
     "add",
@@ -42,7 +42,7 @@ def names(kind: type) -> list[str]:
 
 
 def called(make, name: str) -> None:
-    """The method of an infinite tensor with each kind of argument, and the gradient of its result."""
+    """Call the method of an infinite tensor with each kind of argument, and compute the gradient of its result."""
     for numbers in (VALUES, [[a, b, 1.0] for a, b in zip(VALUES, VALUES[::-1], strict=True)]):
         for given in GIVEN:
             for wanted in (False, True):
@@ -53,7 +53,7 @@ def called(make, name: str) -> None:
                     if wanted:
                         out.sum().backward()
                 except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError):
-                    continue  # what is refused is held elsewhere
+                    continue  # refused calls are tested in other files
 
 
 def paddles(numbers, wanted):
@@ -70,7 +70,7 @@ def test_no_method_lets_a_warning_out(kind, make):
     for name in names(kind):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            # As the package does at its import, which pytest forgets.
+            # The package does this at its import, and pytest resets it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
             called(make, name)
         told |= {(name, str(one.message)) for one in seen if "encountered" in str(one.message)}

@@ -1,7 +1,7 @@
-"""Stale: a saved tensor that was overwritten makes backward raise, and the error teaches.
+"""Test stale saved tensors: backward raises if one was overwritten, and the error explains the mistake.
 
-The programs and their fate were recorded from Paddle 2.6.2 and PyTorch; where this engine differs on purpose, the
-reason stands in the name of the test.
+The programs and their results were recorded from Paddle 2.6.2 and PyTorch. If this engine differs on purpose, the
+test's name has the reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def three() -> tuple[mt.Tensor, mt.Tensor]:
 
 
 def line() -> int:
-    """The line this is called from."""
+    """Return the line of the caller."""
     return sys._getframe(1).f_lineno
 
 
@@ -146,7 +146,7 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     z = front * front
     part[2] = 0.0
     other = mt.zeros([1], "float64")
-    saver = other * w[:1]  # what nobody saves is not noted
+    saver = other * w[:1]  # writes to values without savers are not logged
     for _ in range(1100):
         other.add_(1.0)
     assert not saver.stop_gradient
@@ -156,7 +156,7 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
     assert "multiply saved its first input at version 0" in text
     assert f"overwritten: by add_, which made version 1 (test_stale.py, line {number}: a.add_(1.0))" in text
     assert "received tensor_version:1 != wrapper_version_snapshot:0" in text
-    with pytest.raises(RuntimeError) as raised:  # only the version moved: then the log is asked
+    with pytest.raises(RuntimeError) as raised:  # if only the version changed, the error uses the write log
         z.backward()
     text = str(raised.value)
     assert "multiply saved its first input at version 0" in text
@@ -166,10 +166,10 @@ def test_after_more_than_a_thousand_other_writes_the_error_is_still_clear():
 
 def test_a_dead_storage_at_the_same_address_is_not_blamed():
     w, a = three()
-    for _ in range(300):  # their memory and their ids are used again
+    for _ in range(300):  # their memory and their ids are reused
         dead = mt.zeros([3], "float64")
         saver = dead * w
-        dead.relu_()  # noted, since somebody saved from it
+        dead.relu_()  # logged, because an operation saved from it
         del dead, saver
     y = a * a
     a.add_(1.0)
@@ -357,7 +357,7 @@ def test_a_second_backward_through_advanced_indexing_raises():
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
 def test_an_interrupted_write_is_a_write(policy, monkeypatch):
-    """Nobody knows what it has written: what was saved before is not used any more."""
+    """Nobody knows which cells were written, so backward refuses all values saved before."""
     _w, a = three()
     y = a * a
     a.exp_()  # compiled

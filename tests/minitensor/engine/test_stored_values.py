@@ -1,4 +1,4 @@
-"""Values on their way into a tensor: of another shape, another dtype, out of range, or lying in the same memory."""
+"""Test stored values: of another shape or dtype, out of range, or in the same memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_number_that_does_not_fit_never_wraps_around(number):
 
 
 def test_a_row_is_assigned_from_a_column_that_crosses_it():
-    """numpy itself gives [2, 2, 8] for it."""
+    """numpy itself computes [2, 2, 8]."""
     for write in (
         lambda x: x.__setitem__(1, x[:, 2]),
         lambda x: x[1].copy_(x[:, 2]),

@@ -1,4 +1,4 @@
-"""The derivative table, and how PyTorch spells it, name each operation once."""
+"""Test that the derivative table and PyTorch's spellings name each operation once."""
 
 from __future__ import annotations
 

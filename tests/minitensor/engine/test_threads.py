@@ -1,4 +1,4 @@
-"""Element by element on big tensors, in chunks and threads: the bits that numpy gives in one go, or its error."""
+"""Test elementwise operations on big tensors, in chunks and threads: they have numpy's bits or its error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def operands(name: str, shapes: tuple[tuple[int, ...], ...], dtype: str = "float32") -> list[np.ndarray]:
-    """Arrays for a row of the table: the first rows and columns of matrices."""
+    """Return arrays for a row of the table: the first rows and columns of matrices."""
     arrays = [matrix(i, dtype)[: s[0] if len(s) > 1 else 1, : s[-1]].reshape(s).copy() for i, s in enumerate(shapes)]
     return arrays[: len(ROWS[name].operands)]
 

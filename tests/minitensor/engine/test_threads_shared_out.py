@@ -1,4 +1,4 @@
-"""Work that is shared out among threads: all of it is done once, nobody is left behind, and errors arrive."""
+"""Test work shared among threads: each part is done once, every thread finishes, and errors reach the caller."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_caller_does_all_the_work_if_no_thread_can_start(monkeypatch: pytest
 
 
 def test_threads_share_the_work():
-    """All are at work at the same time: each waits until the others have come."""
+    """All threads work at the same time, because each waits for the others."""
     meeting = threading.Barrier(3, timeout=300)
     share_out(lambda piece: meeting.wait(), range(3), 3)
     assert not meeting.broken
@@ -85,7 +85,7 @@ def test_operations_leave_no_thread_running():
 
 def test_the_number_of_threads_can_be_read_and_set():
     cpu = mt.device.cpu
-    with low_limits():  # puts the number back
+    with low_limits():  # restores the number
         cpu.set_num_threads(5)
         assert cpu.get_num_threads() == 5
         with pytest.raises(ValueError, match="n is 1 or more, not 0"):
@@ -105,7 +105,7 @@ def test_the_environment_sets_the_number_of_threads(told: str, wanted: str):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # pytest may have threads of its own
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # pytest may have other threads
 def test_a_forked_child_computes_with_threads_of_its_own():
     with low_limits(threads=3):
         x = mt.to_tensor(matrix(8))

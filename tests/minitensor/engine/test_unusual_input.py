@@ -1,4 +1,4 @@
-"""Unusual input that is right: odd arrays, no elements, no dimensions, nan, bools, negative steps."""
+"""Test unusual input that is valid: odd arrays, no elements, no dimensions, nan, bools, negative steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLAGS = mt.to_tensor([True, False])
 
 @pytest.fixture(autouse=True)
 def on_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tensors above were made before there was a device to make them on."""
+    """Move the tensors above to the device, which was not set when this file was imported."""
     for name in ("X", "FLAGS"):
         monkeypatch.setitem(globals(), name, mt.to_tensor(globals()[name]))
 

@@ -1,4 +1,4 @@
-"""Views: new tensors on old storages. What shares, what copies; shapes and strides as numpy's; gradients through."""
+"""Test views, which are new tensors on old storages: sharing, copies, numpy's shapes and strides, and gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CUBE = np.arange(24.0).reshape(2, 3, 4) * 0.1 + 0.5
 COLUMN = np.arange(4.0).reshape(1, 4, 1) + 1
 SQUARE = np.arange(9.0).reshape(3, 3) + 1
 
-#: Every view, and the same in numpy. Recorded of Paddle 2.6.2: all of these share memory.
+#: Every view, and the same view in numpy. Recorded from Paddle 2.6.2: all of these share memory.
 VIEWS = {
     "reshape": (CUBE, lambda x: x.reshape([4, 6]), lambda v: v.reshape(4, 6)),
     "reshape -1": (CUBE, lambda x: x.reshape([-1]), lambda v: v.reshape(-1)),
@@ -67,7 +67,7 @@ def strided(v: np.ndarray) -> np.ndarray:
 
 def diagonal(v: np.ndarray, *arguments: int) -> np.ndarray:
     picked = v.diagonal(*arguments)
-    picked.flags.writeable = True  # numpy marks it read-only as a courtesy
+    picked.flags.writeable = True  # numpy marks it read-only as a precaution
     return picked
 
 
@@ -163,7 +163,7 @@ def test_views_of_views_of_views_compose():
 
 # ---------- what copies ----------
 
-#: Recorded of Paddle 2.6.2: these make new storages.
+#: Recorded from Paddle 2.6.2: these create new storages.
 COPIES = {
     "split": (lambda x: x.split(2, 2)[1], lambda v: np.split(v, 2, 2)[1]),
     "split lengths": (lambda x: x.split([1, -1], 1)[1], lambda v: v[:, 1:]),
@@ -247,7 +247,7 @@ def test_as_strided_stays_inside_the_memory_of_its_tensor():
         with pytest.raises(ValueError, match=r"as_strided.*reaches.*from element 0 to 5"):
             x.as_strided(shape, strides, offset)
     assert x.as_strided([0], [100], 0).shape == [0]
-    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "the memory is that of the group"
+    assert x[2:4].as_strided([6], [1], 0).tolist() == x.tolist(), "the memory belongs to the group"
 
 
 def test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up():

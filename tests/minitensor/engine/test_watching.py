@@ -1,4 +1,4 @@
-"""Watching changes nothing: values, versions, lifetimes, bytes and peak are those of the unwatched run."""
+"""Test that listening changes nothing: values, versions, lifetimes, bytes and peak equal those of the other run."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ PROGRAMS = [training, groups, errors, hooks]
 
 
 def run(program: Callable[[Report], None]) -> list[Any]:
-    """Everything the program reports: of each tensor its values, layout, version; and the bytes, above the start."""
+    """Return everything the program reports: values, layouts and versions of tensors, and bytes above the start."""
     gc.collect()
     gc.disable()
     base = allocated()
@@ -112,11 +112,11 @@ def run(program: Callable[[Report], None]) -> list[Any]:
 
 
 def ignore(kind: str, *arguments: object) -> None:
-    """Hears everything, does nothing."""
+    """Receive every event and do nothing."""
 
 
 def read(kind: str, *arguments: object) -> None:
-    """Looks at everything it is given, as a recorder does, and keeps numbers only."""
+    """Read everything in an event, as a recorder does, and keep only numbers."""
     for argument in arguments:
         if isinstance(argument, mt.Tensor):
             argument.numpy(), argument.shape, argument.strides, argument.offset, argument.inplace_version
@@ -150,7 +150,7 @@ def test_events_report_every_storage_and_every_write():
         x = mt.zeros([4])  # alloc, make
         y = x + x  # alloc, make
         y.add_(x)  # write
-        y[0] = 1.0  # write, and a view is not told
+        y[0] = 1.0  # a write has an event, and a view has none
         y.fill_(2.0)  # write
         y.T  # view  # noqa: B018
         y.reshape_([2, 2])  # meta

@@ -1,4 +1,4 @@
-"""Writes that are not rows of the derivative table: x[...] = v, copy_, set_value; and shapes changed in place."""
+"""Test writes that are not rows of the derivative table: x[...] = v, copy_, set_value, and shapes changed in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of elementwise functions, rounding, integers, activations, scans and what scipy computes.
+"""Samples of elementwise functions, rounding, integers, activations, scans and scipy's functions.
 
 The references are definitions: Python's ``math``, sums and loops. Those of the gamma and Bessel functions are series.
 """

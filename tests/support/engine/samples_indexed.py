@@ -309,7 +309,7 @@ sample("isnan", np.vectorize(lambda e: e != e, otypes=[bool]), SPECIAL)
 sample("isinf", np.vectorize(lambda e: abs(e) == np.inf, otypes=[bool]), SPECIAL)
 sample("isfinite", np.vectorize(lambda e: abs(e) < np.inf, otypes=[bool]), SPECIAL)
 
-#: Rows whose samples are :data:`CASES`, or that have tests of their own, in place of those of every row.
+#: Rows with samples in :data:`CASES` or with separate tests, which have no sample for every row.
 ELSEWHERE = {c.name for c in CASES} - {"where"} | {
     *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift", "bitwise_right_shift"),
     *("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "random", "uniform"),

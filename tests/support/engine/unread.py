@@ -1,12 +1,12 @@
-"""What must contribute exactly 0, found by trying, and whether every gradient keeps to it.
+"""Find by experiment the elements that must contribute exactly 0, and check that every gradient respects them.
 
-A program maps arrays to one tensor. An element of an input is *unread* by an element of the result when any other
-number in its place, nan and inf included, leaves that result as it is: it was overwritten, or masked, or never looked
-at. It is *flat* there when small steps leave the result as it is: clip outside its bounds, or rounding. Both are found
-by running the program on other numbers, without any gradient rule. Then, in the first and in the second order,
+A program maps arrays to one tensor. An element of an input is *unread* by an element of the result if any other number
+in its place, including nan and inf, does not change that result: it was overwritten, masked or never read. It is *flat*
+if small steps do not change the result, for example outside the bounds of clip, or in rounding. Both are found by
+running the program on other numbers, without any gradient rule. Then, in the first and in the second order,
 
-* an incoming gradient that is inf or nan reaches nothing that is unread or flat: what it finds there is exactly 0;
-* numbers that nobody reads may be inf or nan: no gradient, and no result, is any different.
+* an incoming gradient of inf or nan contributes exactly 0 to unread and flat elements;
+* unread numbers may be inf or nan, and no gradient or result changes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ STEP = 1e-4
 
 @dataclass
 class Reads:
-    """What a function does not read, and where it is flat: found once, on the host, for every program that computes it.
+    """Unread and flat elements of a function, determined once on the host for every program that computes it.
 
-    A program that reads more than the others of its function do, in place or on another device, is found out by the
-    numbers that are put where nobody reads.
+    If a program reads more than the others of its function, in place or on another device, then the numbers in unread
+    places reveal it.
 
     Attributes:
-        unread: for every input, which of its elements no element of the result reads; per element of the result.
-        flat: for every input, which elements of the result are constant around its elements.
+        unread: for every input and every element of the result, the elements of the input that it does not read.
+        flat: for every input, the elements of the result that are constant around the input's elements.
     """
 
     unread: list[np.ndarray] | None = None
@@ -47,10 +47,11 @@ class Program:
     """``run(*tensors)`` on the numbers of ``arrays``.
 
     Attributes:
-        smooth: its zeros are factors that happen to be 0, as in ``0 * x``: inf times 0 is nan there, as it should be.
-        composed: a product is not read to its end. The gradient 0 of a product is multiplied by its other factor, and 0
-            times inf is nan, as it should be.
-        reads: what its function reads; programs that compute the same from the same numbers have it in common.
+        smooth: its zeros are factors that are 0 by chance, as in ``0 * x``, so inf times 0 is rightly nan.
+        composed: it contains products that are multiplied further. The gradient 0 of a product is multiplied by its
+            other
+            factor, so 0 times inf is rightly nan.
+        reads: the elements that its function reads. Programs that compute the same from the same numbers share it.
     """
 
     name: str
@@ -79,10 +80,11 @@ def silence() -> Iterator[None]:
 
 
 def changes(program: Program, others: Callable[[float], Sequence[float]]) -> list[np.ndarray]:
-    """For every input a table, result elements by input elements: whether one of the ``others`` changes the result.
+    """Return for every input a table, result elements by input elements: True if one of the ``others`` changes the
+    result.
 
-    Tried twice, the second time with all numbers a little different: what is unread because another number just
-    happens to be 0 does not count.
+    It is determined twice, the second time with slightly different numbers, so that an element does not count as unread
+    because another number is 0 by chance.
     """
     tables = [np.zeros((program.result(program.arrays).size, a.size), bool) for a in program.arrays]
     for nearby in (0.0, STEP):
@@ -118,7 +120,7 @@ def flat(program: Program) -> list[np.ndarray]:
 
 @dataclass
 class Gradients:
-    """Of the first order, one per input; and of the second: of their weighted sum, for the inputs and for ``g``."""
+    """First gradients, one per input, and the gradients of their weighted sum for the inputs and for ``g``."""
 
     first: list[np.ndarray]
     recorded: list[np.ndarray]
@@ -163,7 +165,7 @@ def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> No
     got, want = got.ravel()[where], want.ravel()[where]
     assert np.isfinite(got).all(), f"{what}: {got}"
     if np.array_equal(got, want):
-        return  # most are: what follows takes long to say so
+        return  # most are equal, and a full comparison takes long
     np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12, err_msg=what)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of watchers share: a device's own counters, and programs that report everything they can see."""
+"""Helpers for tests of listeners: the counters of a device, and programs that report everything they observe."""
 
 from __future__ import annotations
 

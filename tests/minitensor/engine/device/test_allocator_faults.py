@@ -253,7 +253,7 @@ def test_a_planted_fault_is_caught(plant):
             return True
         return False
 
-    assert any(finds_it(number) for number in range(4)), "no program of four tells it apart"
+    assert any(finds_it(number) for number in range(4)), "no program of four statements finds this fault"
 
 
 @pytest.mark.parametrize("profile", [TORCH, PADDLE], ids=lambda profile: profile.name)

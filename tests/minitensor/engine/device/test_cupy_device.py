@@ -1,4 +1,6 @@
-"""The engine searches for a CUDA device once, says so if there is none, and counts the memory of one that it finds."""
+"""Test that the engine searches for a CUDA device once, reports a missing one, and counts the memory of the one it
+finds.
+"""
 
 from __future__ import annotations
 

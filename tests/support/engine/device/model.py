@@ -1,7 +1,7 @@
-"""A second, simple allocator to compare the real one with.
+"""A second, simple allocator for comparison with the real one.
 
-Memory is a list of segments, a segment is a list of pieces, every question is a search through all of it, and the
-rules are written out from what is published of the two frameworks' allocators, not taken from the profiles.
+Memory is a list of segments, a segment is a list of pieces, and every query searches all of it. The rules follow the
+published descriptions of the two frameworks' allocators and not the profiles.
 """
 
 from __future__ import annotations
