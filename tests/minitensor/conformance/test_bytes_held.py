@@ -1,8 +1,8 @@
-"""Every in-place operation holds no more bytes for its backward than the smaller of Paddle 2.6.2 and PyTorch.
+"""Test that every in-place operation keeps at most as many bytes for its backward as Paddle 2.6.2 and PyTorch.
 
-Measured on 1 MiB of float32 that is no leaf, in copies of it; operands that are kept by reference do not count. What
-the frameworks hold was recorded: facts/goldens, and facts/torch-copies.json, where the second operand is a constant.
-Where neither was recorded, or the other operands want a gradient, too, one copy of what is overwritten is the most.
+Measured on 1 MiB of float32 that is no leaf, in copies of it. Operands that are kept by reference do not count. The
+frameworks' bytes were recorded in facts/goldens, and in facts/torch-copies.json with a constant as the second operand.
+If neither was recorded, or if the other operands want a gradient too, the limit is one copy of the overwritten tensor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.support.conformance.goldens import CASES, ELEMENTS, Case
 from tests.support.engine import samples_indexed
 from tests.support.engine.samples import IN_PLACE_ONCE, Sample
 
-#: Beside the copies: what the history of a write through a view, or an index of its own, takes.
+#: Bytes beside the copies, for the history of a write through a view or for an index.
 SLACK = 0.01
 PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
@@ -82,7 +82,7 @@ class Line:
 
 @pytest.fixture(scope="module")
 def lines() -> Iterator[dict[str, Line]]:
-    """What was measured, printed at the end."""
+    """The measured figures, printed at the end."""
     found: dict[str, Line] = {}
     yield found
     print(f"\n{'copies held':24}{'here':>10}{'Paddle':>10}{'PyTorch':>10}{'most':>10}")
@@ -91,19 +91,19 @@ def lines() -> Iterator[dict[str, Line]]:
 
 
 @pytest.mark.parametrize("given", SAMPLES, ids=lambda s: s.name)
-def test_an_operation_holds_no_more_than_either_framework(given: Sample, lines: dict[str, Line]):
+def test_an_operation_keeps_no_more_bytes_than_either_framework(given: Sample, lines: dict[str, Line]):
     name = given.name + "_"
     lines[name] = line = Line(name, held(given, given.target), recorded(name, PADDLE), recorded(name, TORCH))
     assert line.here <= line.most + SLACK, str(line)
 
 
 @pytest.mark.parametrize("given", [s for s in SAMPLES if len(s.wanting(in_place=True)) > 1], ids=lambda s: s.name)
-def test_an_operation_holds_at_most_one_copy_if_every_operand_wants_a_gradient(given: Sample):
+def test_an_operation_keeps_at_most_one_copy_if_every_operand_wants_a_gradient(given: Sample):
     assert held(given, *given.wanting(in_place=True)) <= 1 + SLACK
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=str)
-def test_a_recorded_case_holds_no_more_than_either_framework(case: Case, lines: dict[str, Line]):
+def test_a_recorded_case_keeps_no_more_bytes_than_either_framework(case: Case, lines: dict[str, Line]):
     line = Line(case.name, case.copies_held(), recorded(case.name, PADDLE), recorded(case.name, TORCH))
     if case.name not in lines or lines[case.name].here < line.here:
         lines[case.name] = line
@@ -111,7 +111,7 @@ def test_a_recorded_case_holds_no_more_than_either_framework(case: Case, lines: 
 
 
 @pytest.mark.parametrize("name", INDEXED)
-def test_an_indexed_write_holds_no_more_than_either_framework(name: str, lines: dict[str, Line]):
+def test_an_indexed_write_keeps_no_more_bytes_than_either_framework(name: str, lines: dict[str, Line]):
     measured = []
     for given in (c for c in samples_indexed.IN_PLACE if c.name == name):
         target, *others = given.arrays
@@ -130,7 +130,7 @@ def test_an_indexed_write_holds_no_more_than_either_framework(name: str, lines: 
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_a_matrix_product_added_in_place_holds_nothing(name: str, lines: dict[str, Line]):
+def test_a_matrix_product_added_in_place_keeps_no_bytes(name: str, lines: dict[str, Line]):
     x, y, z = (mt.ones(shape) for shape in PRODUCTS[name])
     x.stop_gradient = False
     x = x * 1.0
@@ -142,8 +142,8 @@ def test_a_matrix_product_added_in_place_holds_nothing(name: str, lines: dict[st
 
 
 def test_every_operation_with_a_gradient_is_measured():
-    """Random fills are not: they keep nothing of what they overwrite."""
+    """Random fills are not measured, because they keep nothing of the overwritten values."""
     pytest.importorskip("scipy")  # without it the special functions have no samples
     measured = {s.name for s in SAMPLES} | {*INDEXED} | {name.removesuffix("_") for name in PRODUCTS}
     missing = {row.name for row in ROWS.values() if row.in_place and row.saved_in_place and row.target in row.rules}
-    assert missing <= measured | {"gammainc", "gammaincc"}  # these refuse a gradient for what they overwrite
+    assert missing <= measured | {"gammainc", "gammaincc"}  # these refuse a gradient for the values that they overwrite

@@ -1,4 +1,4 @@
-"""Every short program: every gradient is right, or the engine refused for a reason and told the truth about it.
+"""Test every short program: its gradients are right, or the engine refuses for a reason and its error is true.
 
 ``exhaustive`` generates and judges the programs. 10,000 of them run under every policy, spread evenly over all programs
 of up to four statements. ``python -m tests.support.conformance.exhaustive --length 4`` runs all of them.

@@ -1,7 +1,7 @@
-"""Every operation does what Paddle 2.6.2, Paddle 3.3.1 and PyTorch 2.13.0 were recorded to do.
+"""Compare every operation with the recorded behaviour of Paddle 2.6.2, Paddle 3.3.1 and PyTorch 2.13.0.
 
-The recordings and how they were made are in facts/goldens. Where minitensor differs on purpose,
-``facts/differences.py`` says so and why; an entry there that no longer makes a difference fails, too.
+facts/goldens contains the records and describes how they were made. ``facts/differences.py`` lists the intended
+differences with their reasons. An entry without a difference fails too.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def test_all_cases_are_compared():
 
 @cache
 def facts_of(framework: str) -> list[tuple[str, str, bool]]:
-    """Of every case of a framework the operation, each fact that was compared, and whether it differs."""
+    """Return for every case of a framework the operation, each compared fact, and whether it differs."""
     cases = [case for case in CASES if case.framework == framework]
     return [(case.name, what, what in differences(case)) for case in cases for what in compared(case)]
 
 
 def no_difference(entry: Difference) -> list[str]:
-    """Where an entry of the list says too much: what it covers and is equal, and what it names and nobody recorded."""
+    """Return the entries that cover equal facts, and the entries that name facts that nobody recorded."""
     wrong = []
     for framework in entry.frameworks:
         covered = [fact for fact in facts_of(framework) if entry.covers(framework, *fact[:2])]
@@ -115,7 +115,7 @@ HELD = [case for case in CASES if recorded_copies(case) is not None]
 
 
 @pytest.mark.parametrize("case", HELD, ids=str)
-def test_an_in_place_operation_holds_no_more_than_the_framework(case):
+def test_an_in_place_operation_keeps_no_more_bytes_than_the_framework(case):
     assert case.copies_held() <= recorded_copies(case) + 0.01
 
 
@@ -126,7 +126,7 @@ def case_of(name: str, framework: str = "paddle-2.6.2") -> Case:
     return next(case for case in CASES if (case.name, case.framework) == (name, framework))
 
 
-# A fact of sin_ or exp_, what is written in its place, and the difference that has to be found.
+# A fact of sin_ or exp_, its replacement, and the difference that has to be found.
 CHANGES = [
     ("sin_", "nonleaf", "grad_of_sum_wrt_x", [[0.0] * 3] * 2, "nonleaf.grad_of_sum_wrt_x"),
     ("sin_", "nonleaf", "result_is_x", False, "nonleaf.result_is_x"),

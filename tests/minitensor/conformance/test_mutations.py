@@ -15,7 +15,7 @@ from tests.mutations import planted  # noqa: F401  (all mutations)
 from tests.mutations.mutation import MUTATIONS, ROOT, Mutation, sample
 from tests.mutations.runner import Tree, path, write
 
-#: Says which ten.
+#: Chooses the ten.
 SEED = 0
 
 

@@ -18,7 +18,8 @@ ROWS: dict[str, dict[str, Any]] = json.loads(
 SPACES = {"paddle.Tensor": mt.Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 PRESENT = sorted(set(ROWS) - set(LEFT_OUT))
 
-#: What makes a new tensor where the name without the underscore is no operation in Paddle either, or not on tensors.
+#: Operations that return a new tensor, and whose name without the underscore is no operation in Paddle either, or not
+#: on tensors.
 TWINS = {
     "copy_": "clone",
     "fill_": "full_like",

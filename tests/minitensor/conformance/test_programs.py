@@ -1,7 +1,7 @@
-"""Random programs: every gradient is right, or the engine refused for a reason.
+"""Test random programs: every gradient is right, or the engine refused for a reason.
 
-``programs`` tells how a program is judged. The seed is fixed; another one is tried with ``MINITENSOR_SEED=anything``,
-and more programs with ``python -m tests.support.conformance.programs``.
+``programs`` describes the verdicts. The seed is fixed; ``MINITENSOR_SEED=anything`` sets another one, and ``python -m
+tests.support.conformance.programs`` runs more programs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Several processes: what they add up, whether they train one network, and who is named when they do not."""
+"""Test several processes: reductions, training one network together, and errors that name the rank at fault."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mpiexec() -> str | None:
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """What every program said, by rank; one job for all of them."""
+    """Return the results of every program, by rank. One job runs all programs."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install mpi4py mpich")
     command = mpiexec()
     if command is None:
@@ -272,7 +272,7 @@ class OfDevice:
 
 
 class Nccl:
-    """Writes down what it is asked for, as CuPy's `NcclCommunicator` takes it."""
+    """Record calls that have the signatures of CuPy's `NcclCommunicator`."""
 
     def __init__(self, *given: Any) -> None:
         self.asked: list[Any] = [given]
@@ -297,7 +297,7 @@ class OneOfTwo:
 
 
 def test_nccl_reduces_in_place(monkeypatch):
-    """Of a stand-in: its numbers for float32 and max are those of `nccl.h`."""
+    """The communicator is a fake. The numbers for float32 and max are those of `nccl.h`."""
     modules = SimpleNamespace(NcclCommunicator=Nccl, get_unique_id=lambda: "an id")
     cuda = SimpleNamespace(nccl=modules, get_current_stream=lambda: SimpleNamespace(ptr=7))
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))

@@ -1,7 +1,7 @@
 """The recorded cases of facts/goldens, and the same cases run here.
 
-A case is run in every situation that was recorded of it. What is seen is written down in the words of the recording
-(see facts/goldens/README.md), so that two dictionaries are compared and nothing that was recorded is passed over.
+A case runs in every recorded situation. The observations have the form of the record (see facts/goldens/README.md), so
+the comparison of two dictionaries covers every recorded fact.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RECORDED = {framework: json.loads((FACTS / "goldens" / f"{framework}.json").read
 ELEMENTS = 1 << 18  # of the tensor with which held bytes are measured: 1 MiB, so that a node is nothing beside it
 
 SPACES = {"paddle": mt, "paddle.Tensor": mt.Tensor, "paddle.nn.functional": mt.nn.functional}
-#: What is recorded of how a case was run, and not of what was seen.
+#: Keys of the record that describe how a case was run. They are not observations.
 GIVEN = {"name", "framework_name", "kind", "called_on", "input", "dtype", "args", "kwargs"}
 
 
@@ -33,7 +33,7 @@ def array(framework: str, name: str, dtype: str) -> np.ndarray:
 
 
 def repeated(numbers: np.ndarray, rows: int | None) -> np.ndarray:
-    """The same rows again and again until there are ``rows`` of them; a single row is broadcast and stays as it is."""
+    """Repeat the rows until there are ``rows`` of them. A single row is returned unchanged, because it is broadcast."""
     return numbers if rows is None or numbers.ndim < 2 else np.resize(numbers, (rows, *numbers.shape[1:]))
 
 
@@ -50,7 +50,7 @@ class Case:
 
     @property
     def ran(self) -> bool:
-        """Whether the framework has the operation, and lived to tell what it did."""
+        """True if the framework has the operation and survived the case."""
         return not (self.recorded.get("missing") or self.recorded.get("crash"))
 
     @property
@@ -86,22 +86,22 @@ class Case:
             return getattr(mt.nn.functional, name)(x, *args, **self.recorded["kwargs"])
         return getattr(x, name)(*args, **self.recorded["kwargs"])
 
-    # ---- what is seen ----
+    # ---- observations ----
 
     @cached_property
     def seen(self) -> dict[str, dict[str, Any]]:
-        """What the recording tells of the case, as seen here."""
+        """Return the observations of the case here, in the form of the record."""
         situations = self.recorded.keys() - GIVEN - {"exists_in", "extra_memory_held_for_backward"}
         return {situation: getattr(self, situation)() for situation in situations} | self.places()
 
     def places(self) -> dict[str, dict[str, Any]]:
-        """Of the places where Paddle has the operation, those where it is found here, too."""
+        """Return the places where both Paddle and minitensor have the operation."""
         if not self.framework.startswith("paddle"):
             return {}
         return {"exists_in": [place for place in self.recorded["exists_in"] if hasattr(SPACES[place], self.name)]}
 
     def watched(self, x: mt.Tensor) -> dict[str, Any]:
-        """Run in place, and say what happened to the tensor."""
+        """Run in place, and return the changes of the tensor."""
         address, before = x.data_ptr(), x.inplace_version
         result = self.apply(x)
         return {
@@ -225,14 +225,14 @@ def differences(case: Case) -> dict[str, str]:
 
 
 def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
-    """Triples of a name, what was recorded and what is seen."""
+    """Return triples of a name, the recorded fact and the observation here."""
     recorded, seen = ({SAME.get(what, what): value for what, value in each.items()} for each in (recorded, seen))
     for what in DECIDING:
         if (what in recorded) != (what in seen) or (
             isinstance(recorded.get(what), bool) and recorded[what] != seen[what]
         ):
             yield prefix + what, recorded.get(what, "none"), seen.get(what, "none")
-            if what != "backward_error":  # it comes last: what was seen before is still to be compared
+            if what != "backward_error":  # it comes last, so earlier observations are still compared
                 return
             for each in (recorded, seen):
                 each.pop("grad_of_sum_wrt_x", None)
@@ -248,7 +248,7 @@ def facts(prefix: str, recorded: dict[str, Any], seen: dict[str, Any]):
 
 
 def same_words(prefix: str, recorded: str, seen: str):
-    """An error's words are its framework's own; two things have to be the same: what it is about, and both versions."""
+    """Each framework words its errors differently, but two things must agree: the subject and both versions."""
     if LEAF.search(recorded):
         yield prefix + "first_line", "Leaf Var", "Leaf Var" if LEAF.search(seen) else seen
     if found := VERSIONS.search(recorded):

@@ -2,8 +2,8 @@
 
     mpiexec -n 4 python -m tests.support.distributed.programs FILE
 
-A program is given the communicator of its ranks, and returns what JSON can hold. One job runs them all, because
-starting one takes longer than they do.
+A program receives the communicator of its ranks and returns a value for JSON. One job runs all programs, because
+starting a job takes longer than they do.
 """
 
 from __future__ import annotations
@@ -151,14 +151,14 @@ def scans() -> tuple[np.ndarray, np.ndarray]:
 
 def network(norm: Callable[[int], Any] | None = None) -> mt.nn.Layer:
     mt.seed(7)
-    # Before a normalization a bias has gradient 0, up to rounding: what it is afterwards cannot be compared.
+    # Before a normalization a bias has gradient 0, up to rounding, so its trained values cannot be compared.
     first = [mt.nn.Linear(64, 16, bias_attr=False), norm(16)] if norm else [mt.nn.Linear(64, 16)]
     hidden = [*first, mt.nn.ReLU(), mt.nn.Linear(16, 10)]
     return mt.nn.Sequential(*hidden).to(dtype="float64")
 
 
 def train(rank: int, size: int, norm: Any = None, steps: int = 6, after: Any = None) -> dict[str, Any]:
-    """Train on this rank's share of each batch: what the parameters and buffers are in the end, and the losses."""
+    """Train on this rank's share of each batch. Return the final parameters and buffers, and the losses."""
     rows, labels = scans()
     net = network(norm)
     optimizer = mt.optimizer.Momentum(0.2, parameters=net.parameters())

@@ -24,7 +24,7 @@ def engine():
 
 
 def part(plan: str, numbers: Sequence[int], length: int) -> tuple[str, Report]:
-    """Some programs under one plan, in a process of their own."""
+    """Run some programs under one plan in a separate process."""
     return plan, judge_all(engine, Plan.of(plan), numbers, length)
 
 

@@ -39,7 +39,7 @@ VIEWS = (
 READS = (
     "y = x * x",  # saves all of x
     "y = x.tanh()",  # saves its own output
-    "y = v * b",  # saves what v shows
+    "y = v * b",  # saves the values of v
     "y = v.sin()",
     "z = y * x",
     "z = d * w",
@@ -63,7 +63,7 @@ WRITES = (
     "x[:, ::-1] = y",
     "y.tanh_()",
     "d.scale_(2.3)",  # through a detached alias
-    "d.multiply_(b)",  # recorded, in a group of its own
+    "d.multiply_(b)",  # recorded, in a separate group
     "with mt.no_grad(): v.scale_(0.6)",
     "with mt.no_grad(): x[0] = 0.29",
     "with mt.no_grad(): a[1] = 0.53",  # as an optimizer does

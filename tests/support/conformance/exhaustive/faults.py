@@ -11,7 +11,7 @@ from .saved import LEAF, UNHARMED, Refused
 
 
 class ViewsShareNoHistory(World):
-    """A view has a gradient of its own, so a write through it is missed."""
+    """A view has a separate gradient, so a write through it is missed."""
 
     plan, noticed_by = "2.6", "gradient"
 
@@ -31,7 +31,7 @@ class DetachKeepsTheFamily(World):
 
 
 class NoGradWritesAreRecorded(World):
-    """A write under no_grad clears the derivative of what it overwrites."""
+    """A write under no_grad clears the derivative of the overwritten values."""
 
     plan, noticed_by = "2.6", "gradient"
 
@@ -73,7 +73,7 @@ class ViewsOfLeavesMayBeWritten(World):
 
 
 class LossesAreNotNoticed(World):
-    """Backward goes on with values that were overwritten, and takes the derivative at whatever is there now."""
+    """Backward continues with overwritten values, and computes the derivative at the current values."""
 
     plan, noticed_by = "2.6", "accepted"
 
@@ -82,7 +82,7 @@ class LossesAreNotNoticed(World):
 
 
 class OnlyTheFirstWriteIsPreserved(World):
-    """Copy on write preserves once: what the next write takes is silently wrong."""
+    """Copy on write preserves once, so the next write makes the gradient wrong without an error."""
 
     plan, noticed_by = "copy_on_write", "gradient"
 
@@ -93,7 +93,7 @@ class OnlyTheFirstWriteIsPreserved(World):
 
 
 class TheSaveDecides(World):
-    """What happens at a write is decided by the policy that was in force when the value was saved."""
+    """The policy at the time of saving decides about a write, instead of the policy at the time of the write."""
 
     plan, noticed_by = "copy_on_write:2.6", "accepted"
 
@@ -133,7 +133,7 @@ class OnlyTheVersionMatters(World):
 
 
 class CopiesTheInputUnder25(World):
-    """Under the policy "2.5", an operation that needs its own input goes on."""
+    """Under the policy "2.5", an operation that needs its own input continues."""
 
     plan, noticed_by = "2.5", "accepted"
 

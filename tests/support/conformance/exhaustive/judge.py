@@ -1,10 +1,11 @@
-"""Runs a program on both sides under a plan of policies, and gives the verdict.
+"""Run a program on both sides under a plan of policies, and return the verdict.
 
-Promises: the engine and the reference must refuse the same statements and the same gradients, each time for a reason
-that the reference found for itself; else they must agree in the values and versions of all names, in which want a
-gradient, and in every gradient. A write may keep the bytes that the reference says are needed, and no more; and nothing
-is left when the last name is gone. A program is *right*; or *refused* for the sake of a saved value, at a write or in
-backward; or *wrong*. Where the gradient of all results together is refused, each result is asked for alone.
+The engine and the reference must refuse the same statements and the same gradients, each time for a reason that the
+reference found independently. Otherwise they must agree in the values and versions of all names, in the names that want
+a gradient, and in every gradient. A write may keep the bytes that the reference needs and no more, and after the last
+name is deleted no bytes are left. A program is *right*; or *refused* because of a saved value, at a write or in
+backward; or *wrong*. If the gradient of all results together is refused, the judge requests the gradient of each result
+alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TOLERANCE = 1e-9
 MOST_SHOWN = 5
 FREE = (LEAF.kind, SHAPE.kind)  # refusals that have nothing to do with a saved value
 
-#: What each result counts in the gradient asked for: its first cells, in this order.
+#: The weight of each result in the requested gradient, for its first cells, in this order.
 WEIGHTS = {
     "x": [[1.13, -0.71], [0.47, 0.89]],
     "v": [[-0.53, 1.37], [0.97, -1.21]],
@@ -57,7 +58,7 @@ class Plan:
 
 
 class Wrong(Exception):
-    """The engine is wrong. ``kind`` is one word for how; the message says where and what was expected."""
+    """The engine is wrong. ``kind`` names the fault in one word; the message has the place and the expected value."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -66,7 +67,7 @@ class Wrong(Exception):
 
 @dataclass
 class Outcome:
-    """What became of one program: its verdict, and every refusal by kind (see ``saved.KINDS``)."""
+    """The result of one program: its verdict, and every refusal by kind (see ``saved.KINDS``)."""
 
     verdict: str = "right"
     kind: str = ""
@@ -75,7 +76,7 @@ class Outcome:
 
 
 class Judge:
-    """Judges programs under one plan. ``engine()`` gives what ``mt`` is for the engine under test."""
+    """Judge programs under one plan. ``engine()`` returns the module that ``mt`` is bound to."""
 
     def __init__(self, engine: Callable, plan: Plan) -> None:
         self.engine, self.plan = engine, plan
@@ -147,7 +148,7 @@ class Judge:
 
 
 def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: list[str]) -> tuple | None:
-    """What ``act`` gives on either side; None where both refuse, for one reason."""
+    """Return the results of ``act`` on both sides, or None if both refuse for one reason."""
     refused = error = None
     try:
         actual = act(sides[1])
@@ -174,7 +175,7 @@ def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: lis
 
 
 def _compared(ours: dict, theirs: dict) -> list[str]:
-    """The names of the tensors, after comparing what can be seen of them."""
+    """Compare the visible state of all tensors, and return their names."""
     names = [name for name in ours if name != "mt" and name[0] != "_"]
     for name in names:
         expected, actual = ours[name], theirs[name]

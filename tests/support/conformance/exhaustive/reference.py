@@ -1,12 +1,12 @@
-"""The exact side: numbers with tangents in the memory cells, and what became of the values that backward needs.
+"""The exact side: numbers with tangents in the memory cells, and the fate of the values that backward needs.
 
-Promises: a tensor is three numpy arrays over the same cells: their numbers in the storage, their values, and their
-tangents (one more dimension: the derivative in the direction of every element of every leaf). A view is a numpy view of
-each. So aliasing is numpy's own: no rule about views, overlaps or groups is written here. A detached alias shares the
-first two and has tangents of its own. Nothing is shared with the engine, and every refusal is calculated, not copied:
-from which values the derivative of a statement needs, and from which cells were written afterwards, and how.
+A tensor is three numpy arrays over the same cells: their numbers in the storage, their values, and their tangents,
+which have one more dimension, the derivative in the direction of every element of every leaf. A view is a numpy view of
+each. Aliasing is therefore numpy's, without rules about views, overlaps or groups. A detached alias shares the first
+two and has separate tangents. The reference shares nothing with the engine, and it derives every refusal from the
+values that the derivative of a statement needs and from the cells that were written afterwards.
 
-A ``World`` has the vocabulary of the engine as far as the alphabet uses it, so one can be put in the engine's place.
+A ``World`` has the names of the engine that the alphabet uses, so it can replace the engine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in 
 OUT = -1  # among the operands that a derivative needs: the result
 
 
-# ---- what operations mean -------------------------------------------------------------------------------------------
+# ---- the meaning of operations ---------------------------------------------------------------------------------------
 
 
 def _tanh(v):
@@ -58,7 +58,7 @@ def evaluate(name: str, operands: list[Tensor], wants: list[bool], parameters: t
 
 
 class Record:
-    """One recorded statement: what it saved, and the records it was computed from."""
+    """One recorded statement: its saved tensors, and the records of its operands."""
 
     __slots__ = ("parents", "saves")
 
@@ -76,15 +76,15 @@ class Group:
 
 
 class World:
-    """One run of one program: its modes, and what is known of all its tensors."""
+    """One run of one program: its modes and its tensors."""
 
     def __init__(self) -> None:
         self.policy, self.grad_enabled = "2.6", True
-        self.lenient = False  # whether what may be refused or not is not
+        self.lenient = False  # True to continue if a refusal is allowed but not required
         self.may_hold = 0  # bytes that the statement at hand may allocate and keep
         self.opened = 0  # leaves so far
         self.tangents: list[np.ndarray] = []  # those of every group
-        self.arrived = np.zeros(DIRECTIONS)  # what backward has left in the leaves
+        self.arrived = np.zeros(DIRECTIONS)  # gradients of the leaves after backward
 
     # ---- vocabulary --------------------------------------------------------------------------------------------------
 
@@ -132,14 +132,16 @@ class World:
     # ---- tensors -----------------------------------------------------------------------------------------------------
 
     def fresh(self, values: np.ndarray, tangents=0.0) -> Tensor:
-        """A tensor on a storage of its own."""
+        """Return a tensor on a new storage."""
         own = np.zeros((*values.shape, DIRECTIONS))
         own[...] = tangents
         cells = np.arange(values.size).reshape(values.shape)
         return Tensor(self, Storage(), self.group(own), cells, values, own)
 
     def look(self, tensor: Tensor, pick) -> Tensor:
-        """A view: of one group with ``tensor``, unless it is taken under no_grad of what wants a gradient."""
+        """Return a view: of one group with ``tensor``, unless it is taken under no_grad of a tensor that wants a
+        gradient.
+        """
         seen = Tensor(
             self, tensor.storage, tensor.group, pick(tensor.cells), pick(tensor.values), pick(tensor.tangents)
         )
@@ -189,10 +191,10 @@ class World:
         return Saved(which, out if i == OUT else operands[i])
 
     def in_place(self, name: str, target: Tensor, operands: list[Tensor], parameters: tuple = ()) -> Tensor:
-        """Write what ``name`` makes of ``operands`` into ``target``, or refuse before anything is written."""
+        """Apply ``name`` to ``operands`` and write the result into ``target``, or refuse before any write."""
         wants = [self.wants(x) for x in operands]
         values, tangents, needs = evaluate(name, operands, wants, parameters)
-        # Its own write takes these: they are copied first, or this is what policy "2.5" refuses.
+        # Its own write overwrites these, so it copies them first, or policy "2.5" refuses.
         taken = {i for i in needs if i != OUT and operands[i].overlaps(target)}
         reasons = self.unwritable(target)
         reasons += [SHAPE] * (values.ndim > target.values.ndim)  # in this alphabet, all others fit
@@ -201,7 +203,7 @@ class World:
             raise Refused(reasons)
         self.may_hold = sum(operands[i].values.nbytes for i in taken)
         if self.policy == "copy_on_write" and 0 not in taken:  # else the copy of its input serves all
-            # What is preserved, and where it was (four bytes each); at most what the write covers.
+            # The preserved cells with their places (four bytes each), at most the written cells.
             needed = target.storage.needed(target.cells) * (target.values.itemsize + 4)
             self.may_hold += min(needed, target.values.nbytes)
         self.write(target, values, tangents, True in wants)

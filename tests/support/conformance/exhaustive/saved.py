@@ -1,9 +1,9 @@
-"""Reasons to refuse: what was saved from a storage, and what became of it.
+"""Reasons to refuse, from the tensors saved from a storage and the later writes.
 
-Promises: everything is calculated from two lists that the reference keeps for each storage, its writes and who is alive
-that saved from it. A refusal in backward is of one of two kinds: (a) bytes that a saved tensor covers were overwritten
-after saving; (b) only the version of their storage moved, because other bytes were. Which of the two follows from the
-cells alone, and the engine's error has to agree: in what it says, and in the lines and versions that it names.
+Everything is computed from two lists that the reference keeps for each storage: its writes, and the living savers. A
+refusal in backward has one of two kinds: (a) bytes of a saved tensor were overwritten after saving; (b) only the
+version of their storage changed, because other bytes were written. The cells alone decide which, and the engine's error
+has to agree in its words, its lines and its versions.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .alphabet import FILE
 if TYPE_CHECKING:
     from .reference import Tensor
 
-#: The engine's error says so when it refused by version although nothing that it needs was lost.
+#: The engine's error contains this if it refused because of a version although no needed value was lost.
 UNHARMED = "None of the saved bytes were overwritten"
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a statement must be refused, and how the engine has to say so."""
+    """A reason why a statement must be refused, and the words that the engine has to use."""
 
     kind: str
     error: type[Exception]
@@ -48,7 +48,7 @@ KINDS = (LEAF.kind, SHAPE.kind, OWN_INPUT.kind, LOST, MOVED)
 
 
 def line_at_hand() -> int:
-    """The line of the statement that is running, as the engine's errors tell it."""
+    """Return the line of the running statement, in the form of the engine's errors."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename != FILE:
         frame = frame.f_back
@@ -57,7 +57,7 @@ def line_at_hand() -> int:
 
 @dataclass(frozen=True)
 class Write:
-    """A write: the line that asked for it, the cells it took, and whether it kept nothing of what it overwrote."""
+    """A write: the line of the program, the written cells, and whether it preserved nothing of them."""
 
     line: int
     cells: np.ndarray
@@ -65,21 +65,21 @@ class Write:
 
 
 class Storage:
-    """Memory, as far as it has a past: every write, and what is saved from it and still alive."""
+    """Memory with its history: every write, and the living tensors saved from it."""
 
     def __init__(self) -> None:
         self.writes: list[Write] = []
         self.savers: WeakSet[Saved] | None = None  # made when first used: most storages never need one
 
     def needed(self, cells: np.ndarray) -> int:
-        """How many of the cells hold what something saved has to find there, and still can."""
+        """Return the number of cells that a saved tensor still needs and that still have their values."""
         written = set(cells.ravel().tolist())
         wanted = (saved.untouched() for saved in self.savers or () if not saved.harm)
         return len(written & set().union(*wanted))
 
 
 class Saved:
-    """What a statement keeps for its derivative: some cells of a storage, at a version."""
+    """A saved tensor of a statement: some cells of a storage, at a version."""
 
     def __init__(self, which: str, tensor: Tensor) -> None:
         self.line, self.which, self.cells, self.writes = line_at_hand(), which, tensor.cells, tensor.storage.writes
@@ -113,7 +113,7 @@ class Saved:
         return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size
 
     def explains(self, error: Exception) -> bool:
-        """Whether the engine's error is about this saved tensor, and truly says what became of it."""
+        """True if the engine's error is about this saved tensor and describes it correctly."""
         text = str(error)
         told = re.search(r"saved its (.*) at version (\d+) \(.*?line (\d+)", text)
         writer = re.search(r"by \w+, which made version (\d+) \(.*?line (\d+)", text)

@@ -1,4 +1,4 @@
-"""Runs many programs and counts what became of them."""
+"""Run many programs and count the verdicts."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What each operation means: its value, and the derivative of that value.
+"""The meaning of each operation: its value, and the derivative of that value.
 
-Promises: every rule is the textbook definition, written in terms of the operation's inputs alone, and nothing here is
-shared with the engine. A rule takes and gives ``Dual`` arrays: values ``v`` of some shape, and tangents ``t`` with one
-more dimension, the directions in which everything is differentiated at once. A rule raises ``OutsideDomain`` near a
-point where the operation is not smooth, or grows so steep that rounding would blur the comparison.
+Every rule is the textbook definition in terms of the operation's inputs, and shares nothing with the engine. A rule
+maps ``Dual`` arrays to a ``Dual`` array: values ``v`` of some shape, and tangents ``t`` with one more dimension, the
+directions of all derivatives. A rule raises ``OutsideDomain`` near a point where the operation is not smooth, or is so
+steep that rounding would blur the comparison.
 """
 
 from __future__ import annotations

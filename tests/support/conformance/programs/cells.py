@@ -1,10 +1,9 @@
-"""Storages, groups of views, and the records from which a refusal is judged.
+"""Storages, groups of views, and the records that justify a refusal.
 
-Promises: aliasing is exact by construction. A storage holds one value per cell. A group is the set of tensors that are
-views of each other as far as gradients go: it holds one tangent per cell of its storage. Members of a group therefore
-share values and tangents; a detached alias is another group on the same storage and shares the values alone.
-A record stands for one differentiable statement. It computes nothing: it only remembers which values backward may have
-wanted to find unchanged.
+Aliasing is exact by construction. A storage has one value per cell. A group is a set of tensors that are views of each
+other for gradients, and has one tangent per cell of its storage. Members of a group therefore share values and
+tangents. A detached alias is in another group on the same storage and shares only the values. A record represents one
+differentiable statement. It computes nothing and only remembers the values that backward may need unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .calculus import DIRECTIONS, Dual
 
 
 class Refusal(NamedTuple):
-    """A reason for which the engine may, or must, raise, and the exceptions that say so."""
+    """A reason for which the engine may, or must, raise, and the exceptions for it."""
 
     reason: str
     errors: tuple[type[Exception], ...]
@@ -32,7 +31,7 @@ OVERLAP = Refusal("target overlaps itself", (ValueError, RuntimeError))
 OWN_INPUT = Refusal("own input needed, policy 2.5", (RuntimeError, ValueError))
 STALE_BYTES = Refusal("stale: saved bytes overwritten", (RuntimeError,))
 STALE_VERSION = Refusal("stale: saved storage written elsewhere", (RuntimeError,))
-NOTHING_LOST = "None of the saved bytes were overwritten"  # what the message says of STALE_VERSION
+NOTHING_LOST = "None of the saved bytes were overwritten"  # the words of the message for STALE_VERSION
 FREED = Refusal("freed by an earlier backward", (RuntimeError,))
 OTHER_SHAPE = Refusal("gradient was given another shape", (RuntimeError,))
 INDEX = Refusal("index out of range", (IndexError, ValueError))
@@ -55,9 +54,9 @@ def layout(cells: np.ndarray) -> tuple:
 class Storage:
     """One value per cell; ``version`` counts the writes; ``written[c]`` is the version that last wrote cell ``c``.
 
-    ``harmful``: the versions that were made by writes under which what is needed is not preserved, rising.
-    ``settled``: the memory order has been compared, so it can no longer follow the engine.
-    ``is_gradient``: backward made it, for a tensor's ``grad``.
+    ``harmful``: in rising order, the versions made by writes that do not preserve needed values. ``settled``: the
+    memory order was compared, so it can no longer follow the engine. ``is_gradient``: backward created it for a
+    tensor's ``grad``.
     """
 
     def __init__(self, values: np.ndarray):
@@ -82,7 +81,9 @@ class Saved(NamedTuple):
         return cls(tensor.storage, tensor.storage.version, tensor.cells)
 
     def staleness(self) -> Refusal | None:
-        """Stale from the first write on that preserves nothing; no later write preserves anything of what is stale."""
+        """Return the state since the first write that preserves nothing. Later writes preserve nothing of a stale
+        tensor.
+        """
         since = [version for version in self.storage.harmful if version > self.version]
         if not since:
             return None
@@ -90,13 +91,13 @@ class Saved(NamedTuple):
         return STALE_BYTES if overwritten else STALE_VERSION
 
     def is_overwritten(self) -> bool:
-        """Whether any of its cells was written since, whatever became of what they held."""
+        """True if any of its cells was written since, even if their values were preserved."""
         return bool((self.storage.written[self.cells] > self.version).any())
 
 
 @dataclass(eq=False)
 class Record:
-    """What one differentiable statement may have saved, and the records it was computed from."""
+    """The tensors that one differentiable statement may have saved, and the records of its operands."""
 
     parents: list[Record] = field(default_factory=list)
     saves: list[Saved] = field(default_factory=list)

@@ -34,7 +34,7 @@ WORDS = {
 
 
 class Disagreement(Exception):
-    """The engine is wrong. ``kind`` is one word for how; the message says where and what was expected."""
+    """The engine is wrong. ``kind`` names the fault in one word; the message has the place and the expected value."""
 
     def __init__(self, kind: str, message: str):
         super().__init__(message)
@@ -47,7 +47,7 @@ class Invalid(Exception):
 
 @dataclass
 class Outcome:
-    """What became of one program. ``verdict`` is right, refused, ended, idle (no gradient was wanted) or wrong."""
+    """The result of one program. ``verdict`` is right, refused, ended, idle (no gradient was wanted) or wrong."""
 
     program: list[str]
     verdict: str = "right"
@@ -124,7 +124,7 @@ class Duel:
         self.refusals.append(min(spoken, key=list(SEVERITY).index).reason)
 
     def judge_versions(self, message: str) -> None:
-        """What a stale message names may have been saved at that version, and its bytes are gone or not, as it says."""
+        """Check that a stale message names possible versions, and rightly says whether bytes were lost."""
         named = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", message)
         reason = (c.STALE_VERSION if c.NOTHING_LOST in message else c.STALE_BYTES).reason
         if named is None or (int(named[1]), int(named[2]), reason) not in self.world.stale_versions:
@@ -292,7 +292,7 @@ def take(duel: Duel, outcome: Outcome, text: str) -> bool:
 
 
 def judged(engine, duel: Duel, outcome: Outcome, perform) -> None:
-    """Run ``perform`` without the garbage collector, and fill in what became of it."""
+    """Run ``perform`` without the garbage collector, and fill in its outcome."""
     gc.disable()
     before = allocated(engine)
     try:

@@ -1,7 +1,7 @@
-"""Is the reference right? Central differences say so, for programs that are smooth functions of their leaves.
+"""Check the reference by central differences, for programs that are smooth functions of their leaves.
 
-Promises: nothing of the reference's calculus is used but its values. A program runs once for its tangents, then twice
-for every element of every leaf, that element moved a little up and a little down.
+The check uses only the values of the reference. A program runs once for its tangents, and then twice for every element
+of every leaf, with that element moved slightly up and slightly down.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from .vocabulary import World
 
 
 class ViewsShareNoHistory(World):
-    """Paddle 2.6.2: a view has a gradient of its own, so a write through it is missed."""
+    """Paddle 2.6.2: a view has a separate gradient, so a write through it is missed."""
 
     noticed_by = "gradient"
 
@@ -45,7 +45,7 @@ class NoGradViewsTakePart(World):
 
 
 class ConstantsKeepTheGradient(World):
-    """What a constant overwrites keeps the derivative of what was there."""
+    """Values overwritten by a constant keep their old derivative."""
 
     noticed_by = "gradient"
 
@@ -56,7 +56,7 @@ class ConstantsKeepTheGradient(World):
 
 
 class NoGradWritesAreRecorded(World):
-    """A write under no_grad clears the derivative of what it overwrites."""
+    """A write under no_grad clears the derivative of the overwritten values."""
 
     noticed_by = "gradient"
 
@@ -149,7 +149,7 @@ class BackwardForgetsWhatWasThere(World):
 
 
 class SavedValuesAreNotChecked(World):
-    """Backward goes on with values that were overwritten, and takes the derivative of whatever is there now."""
+    """Backward continues with overwritten values, and computes the derivative of the current values."""
 
     noticed_by = "gradient"
 
@@ -175,7 +175,7 @@ class RefusesWithoutReason(World):
 
 
 class AcceptsOwnInputUnder25(World):
-    """Under policy 2.5, an operation that needs its own input goes on."""
+    """Under policy 2.5, an operation that needs its own input continues."""
 
     noticed_by = "accepted"
     under = "2.5"

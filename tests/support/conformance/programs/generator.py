@@ -1,8 +1,8 @@
-"""Writes a program, one statement after the other.
+"""Generate a program, one statement after the other.
 
-Promises: the same seed gives the same text. Each statement is written for the state in which the reference stands: its
-operands exist, fit, and lie where the operation is smooth. Some statements are wrong on purpose: they must be refused
-and leave no trace. ``tags`` name what a statement is about, so that a test can ask whether everything was reached.
+The same seed generates the same text. Each statement fits the current state of the reference: its operands exist, have
+matching shapes, and are where the operation is smooth. Some statements are wrong on purpose and must be refused without
+a trace. ``tags`` name the subject of a statement, so that a test can check that everything occurs.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget", "change_policy"}
 
 
 class Generator(Mathematics, Memory, Histories, Mistakes):
-    """Writes statements for ``world``, whose names are in ``env``.
+    """Generate statements for ``world``, whose names are in ``env``.
 
-    ``smooth`` leaves out what makes the derivative differ from the limit of differences: detach, no_grad, hooks. In a
-    ``mixed`` program, float32 and float64 meet.
+    ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of
+    differences. A ``mixed`` program has tensors of float32 and float64.
     """
 
     def __init__(self, rng: Random, world: World, env: dict, smooth: bool = False, policy: str = "2.6"):
         self.rng, self.world, self.env, self.smooth = rng, world, env, smooth
-        #: What the program may change the policy to.
+        #: The policies that the program may set.
         self.policies = {"copy_on_write": (), "mixed": ("2.5", "2.6", "copy_on_write")}.get(policy, ("2.5", "2.6"))
         self.changes = policy == "mixed"
         self.mixed = not smooth and rng.random() < 0.1
@@ -114,7 +114,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return f"mt.to_tensor({ix.numbers(self.rng, shape)}, dtype='{dtype}')"
 
     def statement(self) -> str:
-        """The next statement. ``tags`` then tells what it is about."""
+        """Return the next statement. ``tags`` then names its subject."""
         while True:
             self.tags = set()
             move = self.rng.choices(self.moves, self.weights)[0]
@@ -155,7 +155,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
             seed = f"mt.to_tensor({ix.numbers(self.rng, t.cells.shape)}, dtype='{t.dtype.name}')"
         return f"{name}.backward({', '.join((seed, *options))})"
 
-    # ---- what there is: for the moves --------------------------------------------------------------------------------
+    # ---- the current names, for the moves ----------------------------------------------------------------------------
 
     def tensors(self, condition=lambda t: True) -> list[str]:
         return [n for n, t in self.env.items() if isinstance(t, CellTensor) and condition(t)]
@@ -164,13 +164,13 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return self.tensors(lambda t: t.dtype.kind == "f" and condition(t))
 
     def pick(self, names: list[str]) -> str | None:
-        """One of the names; what was made last is likelier."""
+        """Return one of the names; recent ones are more likely."""
         if not names:
             return None
         return names[max(self.rng.randrange(len(names)), self.rng.randrange(len(names)))]
 
     def at(self, x):
-        """What an operand's text stands for: a name, a number, or an expression."""
+        """Evaluate an operand's text: a name, a number, or an expression."""
         if not isinstance(x, str):
             return x
         return self.env[x] if x in self.env else eval(x, self.env)
@@ -182,7 +182,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         """A tensor that an in-place operation may overwrite."""
 
         def allowed(t: CellTensor) -> bool:
-            # What is recorded on a leaf's own gradient refers to the leaf, which owns the gradient: a cycle.
+            # A record about a leaf's own gradient refers to the leaf, which owns the gradient, so this is a cycle.
             cycle = t.storage.is_gradient and self.world.grad_enabled
             return condition(t) and not self.world.unwritable(t) and not t.folded and not cycle
 
@@ -193,7 +193,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return unnamed if allowed(self.at(unnamed)) else x
 
     def unnamed(self, x: str) -> str:
-        """Sometimes a view of ``x`` or a detached alias that is gone after the statement."""
+        """Sometimes return a view of ``x`` or a detached alias that is freed after the statement."""
         if self.rng.random() > 0.12:
             return x
         t = self.env[x]
@@ -222,14 +222,14 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return True
 
     def perhaps_named(self, call: str) -> str:
-        """Sometimes give what an in-place operation returns a name: it is the same tensor."""
+        """Sometimes bind the result of an in-place operation, which is the same tensor, to a name."""
         if self.rng.random() < 0.12:
             self.tags.add("the result of an in-place operation named")
             return f"{self.fresh_name()} = {call}"
         return call
 
     def about_target(self, x: str) -> set[str]:
-        """What kind of tensor is being written."""
+        """Return the kind of tensor that is written."""
         t = self.at(x)
         same = [o for o in self.env.values() if isinstance(o, CellTensor) and o.storage is t.storage and o is not t]
         tags = {

@@ -1,4 +1,4 @@
-"""Statements about histories: what is differentiated, by what, and what is forgotten."""
+"""Statements about histories: backward, gradients, and detached tensors."""
 
 from __future__ import annotations
 

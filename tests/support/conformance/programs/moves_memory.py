@@ -191,7 +191,7 @@ class Memory:
         return f"{x}[{index}] = {self.value_for(t, cells.shape)}"
 
     def value_for(self, target: CellTensor, shape) -> str:
-        """What is stored: a number, a list, an array or a tensor that broadcasts to ``shape``."""
+        """Return a value to store: a number, a list, an array or a tensor that broadcasts to ``shape``."""
         kind = self.rng.random()
         if kind < 0.25 or 0 in shape:
             return str(ix.number(self.rng))

@@ -13,8 +13,8 @@ _FROM_INPUT = {"sin", "cos", "log", "square", "abs", "clip"}
 _FROM_OUTPUT = {"exp", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "relu"}
 _FROM_EITHER = {"max", "min", "prod"}
 
-# In place, under policy "2.5", an operation is refused when its own derivative needs the value it overwrites. Of these
-# there is no doubt; of abs, clip, maximum, minimum and divide a bit per element or the output is enough.
+# Under policy "2.5", an in-place operation is refused if its own derivative needs the value that it overwrites. The
+# rule is clear for these. For abs, clip, maximum, minimum and divide, a bit per element or the output is enough.
 NEEDS_OWN_INPUT = {"sin", "cos", "log", "square", "pow", "multiply"}
 
 

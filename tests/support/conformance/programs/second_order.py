@@ -1,10 +1,10 @@
 """Gradients of gradients, judged by differences of the exact gradient.
 
-A program that is a smooth function of its leaves ends in a number L: a weighted sum of what its last names hold, or of
-its squares, so that programs that only move and add numbers have second derivatives, too. The engine records the
-gradient of L, adds it up to a number G with weights of its own, and differentiates G. The reference gives the gradient
-of L exactly, so the derivative of G along a direction is a difference of two runs, the leaves moved a little one way
-and the other.
+A program that is a smooth function of its leaves ends in a number L: a weighted sum of the values of its last names, or
+of their squares, so that programs that only move and add numbers have second derivatives too. The engine records the
+gradient of L, adds it to a number G with other weights, and differentiates G. The reference computes the gradient of L
+exactly, so the derivative of G along a direction is a difference of two runs, with the leaves moved slightly in
+opposite directions.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def smooth_enough(rng: Random, statements: int) -> list[str]:
 
 
 def disagreement(engine, program: list[str], rng: Random) -> str:
-    """What is wrong with the engine's second derivatives; empty when nothing is.
+    """Return the fault in the engine's second derivatives, or an empty text.
 
     Raises:
-        Rough: when the reference cannot tell.
+        Rough: if the reference cannot decide.
     """
     question = asked(program, rng)
     try:
@@ -128,7 +128,7 @@ def answered(engine, program: list[str], question: Question) -> float:
     for text in program:
         exec(text, reference)
         exec(text, env)
-        # The memory order of a fresh result follows numpy: what is a view then, and what a copy, may differ.
+        # The memory order of a fresh result follows numpy, so views and copies may differ.
         if any(strides(t) != strides(env[n]) for n, t in reference.items() if isinstance(t, CellTensor)):
             raise Rough
     leaves = [env[n] for n in question.gradients]

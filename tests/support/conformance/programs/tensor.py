@@ -31,7 +31,7 @@ class CellTensor(Views, Elements):
         if group.first is None:
             group.first, group.base = self, c.layout(cells)
 
-    # ---- what can be seen --------------------------------------------------------------------------------------------
+    # ---- visible state -----------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> list[int]:
@@ -68,7 +68,7 @@ class CellTensor(Views, Elements):
         return self.cells.flags.c_contiguous
 
     def rearrange(self, strides: list[int]) -> bool:
-        """Lie in memory with these strides instead. False if they do not give every element a cell of its own."""
+        """Change the strides of the memory. Return False if they do not give every element a separate cell."""
         storage, old = self.storage, self.cells
         if sum((n - 1) * s for n, s in zip(old.shape, strides, strict=True)) != storage.values.size - 1:
             return False
@@ -119,7 +119,7 @@ class CellTensor(Views, Elements):
         self.open_directions()
 
     def follow_current_value(self) -> None:
-        """A retained gradient is the derivative by the current value: forget what depended on the one before."""
+        """A retained gradient is the derivative by the current value, so forget derivatives by the one before."""
         own = list(self.directions.values())
         for group in self.world.groups:
             group.tangents[:, own] = 0.0
@@ -151,9 +151,9 @@ class CellTensor(Views, Elements):
         return more >= 0 and have == (1,) * more + own
 
     def accumulate(self, gradient: np.ndarray, noise: np.ndarray) -> None:
-        """A leaf's first gradient is a new tensor; later ones are written into it, for everybody who holds it.
+        """The first gradient of a leaf is a new tensor. Later ones are added to it, for every holder.
 
-        What is retained is replaced each time, as in Paddle.
+        A retained gradient is replaced each time, as in Paddle.
         """
         retained = self.group.leaf is not self
         if not self.is_added_to():

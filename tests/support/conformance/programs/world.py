@@ -1,8 +1,8 @@
 """One run of a program on the reference: modes, operations, writes, gradients.
 
-Promises: every operation reads its operands completely, then decides whether it may go on, then writes. Where the
-engine must refuse, ``Refused`` is raised before anything changed. Where the engine may refuse or go on (a value saved
-for backward was overwritten), the reference follows what the engine did: ``engine_error`` tells it.
+Every operation reads its operands completely, decides whether it may continue, and then writes. If the engine must
+refuse, ``Refused`` is raised before anything changes. If the engine may refuse or continue, because a value saved for
+backward was overwritten, the reference follows the engine's decision in ``engine_error``.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "matmul", "concat", "stack"} - {"divide
 
 
 class World:
-    """One run of one program: its modes, its directions, and what the engine did in the statement at hand.
+    """One run of one program: its modes, its directions, and the engine's behaviour in the current statement.
 
-    ``nudges`` moves elements of leaves as they are created: {(number of the leaf, element): by how much}.
-    ``strict`` makes the reference behave as an engine that refuses whatever it is entitled to.
+    ``nudges`` moves elements of leaves as they are created: {(number of the leaf, element): by how much}. ``strict``
+    makes the reference behave like an engine that refuses whenever it may.
     """
 
     def __init__(self, policy: str = "2.6", strict: bool = False, nudges: dict | None = None):
@@ -37,7 +37,7 @@ class World:
         self.engine_error: Exception | None = None
         self.directions = 0
         self.leaves = 0
-        #: (version now, version expected, reason) of what was stale at the last backward
+        #: (version now, version expected, reason) of stale tensors at the last backward
         self.stale_versions: set[tuple[int, int, str]] = set()
         self.groups: list[c.Group] = []
         self.retained: list[CellTensor] = []
@@ -68,7 +68,7 @@ class World:
         return self.fresh(constant(np.full(shape, fill_value, dtype)))
 
     def fresh(self, result: Dual, wants: bool = False) -> CellTensor:
-        """A tensor on a storage of its own, in a group of its own."""
+        """Return a tensor on a new storage, in a new group."""
         storage = c.Storage(result.v.ravel().copy())
         tensor = CellTensor(self, storage, self.found(storage), storage.cells.reshape(result.v.shape))
         if wants:
@@ -212,7 +212,7 @@ class World:
         return target
 
     def check(self, name: str, operands: list, params: dict) -> None:
-        """Refuse what an in-place operation may not do."""
+        """Refuse an in-place operation that is not allowed."""
         target, *others = operands
         if any(not isinstance(o, OPERAND) for o in others):
             self.refuse([c.ARGUMENT])
@@ -270,7 +270,7 @@ class World:
                 tensor.follow_current_value()
 
     def record(self, name: str, operands: list, wants: list[bool], out: CellTensor, inplace: bool = False) -> c.Record:
-        """What the statement that has just run may have saved, at the versions that it expects."""
+        """Record the tensors that the last statement may have saved, at the versions that it expects."""
         needs = needed(name, wants)
         saves = [c.Saved.of(out)] if OUT in needs else []
         for i in needs - {OUT}:
@@ -284,7 +284,9 @@ class World:
     # ---- gradients ---------------------------------------------------------------------------------------------------
 
     def differentiate(self, outputs: list, seeds: list, retain_graph: bool) -> tuple:
-        """The derivative along every direction, the size of what cancelled in it, and the records it passed."""
+        """Return the derivative along every direction, the size of the terms that cancelled in it, and the visited
+        records.
+        """
         records = {r for o in outputs for r in o.group.record.ancestry()}
         may = [c.FREED for r in records if r.freed and r.holds]
         stale = [s for r in records for s in r.saves if s.staleness()]
@@ -298,7 +300,9 @@ class World:
             noise += np.abs(g[..., None] * x.t).reshape(-1, c.DIRECTIONS).sum(0)
         if not retain_graph:
             for r in records:
-                r.freed = True  # also when it is refused: what a failed backward freed is not specified
+                r.freed = (
+                    True  # also if it is refused, because the values that a failed backward frees are not specified
+                )
         self.refuse([], may)
         return derivative, noise, records
 
