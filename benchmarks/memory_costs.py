@@ -37,7 +37,7 @@ ALLOCATING = ("add", "add, recording", "sin_, recording")
 
 _EVENTS = """
     if watch.listener is not None:
-        watch.listener("{}", {})
+        watch.listener({})
 """
 
 #: File -> texts to remove from it, each with its replacement.
@@ -69,12 +69,12 @@ COUNTERS_AND_EVENTS: Cuts = {
             """
     listener = watch.listener
     if listener is not None:
-        listener("alloc", storage)
-        listener("make", result, {name!r}, ({xs}))
+        listener(StorageCreated(storage))
+        listener(TensorCreated(result, {name!r}, ({xs})))
 """,
             "\n",
         ),
-        (_EVENTS.format("write", "{x}, {name!r}, ({xs}), {where}"), "\n"),
+        (_EVENTS.format("TensorWritten({x}, {name!r}, ({xs}), {where})"), "\n"),
     ],
     "minitensor/engine/core/storage.py": [
         (
@@ -82,7 +82,7 @@ COUNTERS_AND_EVENTS: Cuts = {
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
         _meter.allocated -= self.nbytes
         if _watch.listener is not None:
-            _watch.listener("free", self)
+            _watch.listener(StorageReleased(self))
 """,
             "\n",
         ),
@@ -94,9 +94,9 @@ COUNTERS_AND_EVENTS: Cuts = {
 """,
             "\n",
         ),
-        (_EVENTS.format("alloc", "storage"), "\n"),
+        (_EVENTS.format("StorageCreated(storage)"), "\n"),
     ],
-    "minitensor/engine/views/making.py": [(_EVENTS.format("view", "out, op.name, (x,)"), "\n")],
+    "minitensor/engine/views/making.py": [(_EVENTS.format("ViewCreated(out, op.name, (x,))"), "\n")],
 }
 
 

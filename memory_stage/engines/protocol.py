@@ -1,7 +1,7 @@
 """What the recorder asks of an engine: one protocol, for whoever computes with tensors and has backward.
 
-Whoever answers these questions, and tells these events, is recorded: the books (:mod:`memory_stage.model`) keep
-identities, texts and weak references of what they are given here, and look into none of it.
+An engine that answers these questions and emits the events of :mod:`memory_stage.engines.events` can be recorded. The
+ledger (:mod:`memory_stage.model`) keeps identities, texts and weak references of the answers, and reads none of them.
 
 * **No answer has an effect.** It brings no view up to date, makes no node, allocates nothing that a meter counts,
   raises no version and keeps nothing alive. So a property of a tensor that does more answers no question.
@@ -9,46 +9,6 @@ identities, texts and weak references of what they are given here, and look into
   handles that only the engine understands; two handles of one thing have the same :meth:`Engine.key` while it lives,
   and are referred to by :meth:`Engine.weak`.
 * Positions and strides are counted in **cells**, which are elements of the storage; sizes in bytes; versions in writes.
-
-Events
-======
-
-Told to the function that :meth:`Engine.listen` is given, as ``tell(kind, *arguments)``, in the thread and at the moment
-in which they happen. Every name of an operation is the user's word for it (``add_``), and one call tells one operation.
-
-============  ==========================================================================================================
-kind          arguments
-============  ==========================================================================================================
-``alloc``     storage: it came to be; only where the engine can tell. One never told of is met with its first tensor
-``free``      storage: on its way out, its memory no longer counted. Only its key, :meth:`Engine.freed` and
-              :meth:`Engine.freed_there` are asked
-``make``      tensor, operation, inputs: a normal operation made it on a new storage (or on borrowed memory)
-``view``      tensor, operation, inputs: a view of the first input, on the same storage
-``write``     tensor, operation, inputs, where: its memory was overwritten through it, and the version has risen.
-              ``where`` goes back unread to :meth:`Engine.written`
-``taken``     storage, savers, copy: just before its ``write``, none, once or several times. ``savers``, pairs of a node
-              and a position in what it saved, lose bytes to it; ``copy`` (a :class:`Patch`) preserves them, or is None
-``meta``      tensor, operation, inputs: an in-place operation changed what the tensor is, and overwrote nothing
-``refused``   error, reason, ...: about to be raised, nothing was written; ``reason`` is a word of ``wording/refusals``
-``stale``     error, reason, ...: backward is about to raise it, for something saved is not as it was
-``start``     node, gradient: backward begins at it
-``hooked``    node, gradient, answer: a hook of the program was given the gradient of its value, and answered a tensor
-              or None. Where it was given the gradient itself and no copy: also what that is since; of a hook of a
-              layer: then the layer's name, and no node
-``enter``     node, gradient: its rules are about to run
-``visit``     node, gradient, sent: they have run; ``sent`` pairs each parent with what it is sent, or is None
-``left``      node: what it saved has been let go, unless it is retained
-``leaf``      node, tensor: a leaf, and the gradient that it now holds
-``flight``    bytes: how many more (or fewer) are held by gradients on their way; 0 or never where that is not known
-``met``       tensor: it is there, and no event told how it came to be; before what is about to be done with it
-``changed``   tensor, operation, where: its memory was overwritten through it, and no version has risen
-``asked``     tensor: the program asked for its gradient, and it keeps none, for it is no leaf
-``failed``    error: the engine's own ear has made a mistake; the recording ends, and the program runs on
-``ended``     text: the recording cannot go on from here, and why, in a sentence or two
-``unseen``    text: what the program does here is not recorded, and why, as a sentence
-============  ==========================================================================================================
-
-A gradient is an array that answers as numpy's do (``shape``, ``ndim``, ``size``, indices, ``item()``, ``tolist()``).
 """
 
 from __future__ import annotations
@@ -61,9 +21,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-Tensor: TypeAlias = Any
-Storage: TypeAlias = Any
-Node: TypeAlias = Any
+from memory_stage.engines.events import Listener, Node, Storage, Tensor
+
 Key: TypeAlias = Hashable
 
 #: The in-place policies of minitensor (a test compares them), and the one in force unless a program sets another.
@@ -225,14 +184,14 @@ class NotRecordable(Exception):
     """A framework that is there cannot be recorded; the text says why, as a sentence."""
 
 
-class Listening(Protocol):
-    """An ear, open or closed."""
+class EngineSubscription(Protocol):
+    """A subscription to the events of an engine, open or closed."""
 
     def open(self) -> None:
-        """Events are told from now on."""
+        """Emit events from now on."""
 
     def close(self) -> None:
-        """Nothing is told any more. Other listeners go on, whichever came first."""
+        """Emit no further event. Other subscriptions are not affected."""
 
 
 # ---------- questions ----------
@@ -243,8 +202,8 @@ class Engine(Protocol):
 
     # ----- of the whole -----
 
-    def listen(self, tell: Callable[..., None]) -> Listening:
-        """An ear for ``tell``, closed as yet. An error in ``tell`` ends its hearing, and never the program."""
+    def listen(self, emit: Listener) -> EngineSubscription:
+        """Return a subscription of ``emit``, not open yet. An error in ``emit`` ends it, and never the program."""
 
     @property
     def has_framework(self) -> bool:

@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from memory_stage.engines.events import Event, Listener, Omission, ignore
 from memory_stage.engines.protocol import (
     DEFAULT_POLICY,
     Engine,
-    Listening,
+    EngineSubscription,
     Node,
     NotRecordable,
     Storage,
@@ -47,9 +48,9 @@ def has_minitensor() -> bool:
 class Subscriptions:
     """A subscription at each engine."""
 
-    def __init__(self, router: Router, tell: Callable[..., None]) -> None:
-        self._router, self._tell = router, tell
-        self._each = [engine.listen(tell) for engine in router.engines]
+    def __init__(self, router: Router, emit: Listener) -> None:
+        self._router, self._emit = router, emit
+        self._each = [engine.listen(emit) for engine in router.engines]
         self._is_open = False
 
     def open(self) -> None:
@@ -64,23 +65,19 @@ class Subscriptions:
         for each in reversed(self._each):
             each.close()
         self._router.forget(self)
-        self._tell = _ignore  # it refers to a recorder, which refers to this object
+        self._emit = ignore  # it refers to a recorder, which refers to this object
 
     def add(self, engine: Engine) -> None:
         """Subscribe to a further engine."""
-        each = engine.listen(self._tell)
+        each = engine.listen(self._emit)
         self._each.append(each)
         if self._is_open:
             each.open()
 
-    def tell(self, kind: str, *arguments: Any) -> None:
+    def emit(self, event: Event) -> None:
         """Emit an event that belongs to no engine."""
         if self._is_open:
-            self._tell(kind, *arguments)
-
-
-def _ignore(kind: str, *arguments: Any) -> None:
-    """Stand in for a recorder that has stopped."""
+            self._emit(event)
 
 
 def _by_tensor(question: Question) -> Question:
@@ -202,7 +199,7 @@ class Router:
                 engine: Engine = module.engine()
             except NotRecordable as reason:
                 for each in self._subscriptions:
-                    each.tell("unseen", str(reason))
+                    each.emit(Omission(str(reason)))
                 continue
             self.engines.append(engine)
             if self._random is not None:
@@ -229,9 +226,9 @@ class Router:
         """True if the program uses a framework beside minitensor."""
         return any(engine.has_framework for engine in self.engines)
 
-    def listen(self, tell: Callable[..., None]) -> Listening:
+    def listen(self, emit: Listener) -> EngineSubscription:
         """Subscribe to all engines, and to those that are added later."""
-        made = Subscriptions(self, tell)
+        made = Subscriptions(self, emit)
         self._subscriptions.append(made)
         return made
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory_stage.engines import events
 from memory_stage.engines.protocol import Engine, Key, Node, Patch, Storage, Tensor
 from memory_stage.model import changes
 from memory_stage.model.covers import Cover
@@ -87,6 +88,28 @@ class Ledger:
                 op = next((made.node.called for made in reversed(facts) if getattr(made, "node", None)), "")
                 if op and "label" not in fact.storage.event:
                     fact.storage.label(f"kept by {op}")
+
+    def record(self, event: events.Event) -> None:
+        """Record an event about storages and tensors; do nothing for another one."""
+        match event:
+            case events.Alloc(storage):
+                self.storages.alloc(storage)
+            case events.Free(storage):
+                self.free(storage)
+            case events.Discovery(x):
+                self.graph.observe(x)
+            case events.Make(x, op, inputs):
+                self.made(x, op, inputs)
+            case events.MakeView(x, op, inputs):
+                self.viewed(x, op, inputs)
+            case events.Write(x, op, inputs, where):
+                self.wrote(x, op, inputs, where)
+            case events.UnversionedWrite(x, op, where):
+                self.wrote_unversioned(x, op, where)
+            case events.Overwrite(storage, savers, patch):
+                self.taken(storage, savers, patch)
+            case events.Relayout(x, op, inputs):
+                self.reshaped(x, op, inputs)
 
     # ---------- storages ----------
 

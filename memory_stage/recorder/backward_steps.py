@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from memory_stage.engines.protocol import Node, Role, Tensor
@@ -68,7 +70,7 @@ def hooked(
     )
 
 
-def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: list[tuple[Node, np.ndarray]] | None) -> None:
+def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None) -> None:
     """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way. None: it is not seen."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
     if passed is None:  # its rules are the reader's own code, which took steps

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
-from memory_stage.engines.protocol import Engine, Node, Role
+from memory_stage.engines import events
+from memory_stage.engines.protocol import Engine, Role
 from memory_stage.model import changes
 from memory_stage.recorder import backward_steps
 from memory_stage.recorder.operation_names import Spelling
@@ -13,8 +14,10 @@ from memory_stage.recorder.other_threads import OtherThreads
 from memory_stage.recorder.steps import OpenStep, Steps
 from memory_stage.recorder.tracer import Tracer
 
-#: The methods of the ledger that record the events of an operation.
-_OPERATIONS = {"make": "made", "view": "viewed", "write": "wrote", "meta": "reshaped", "changed": "wrote_unversioned"}
+#: The events of an operation.
+_OPERATIONS = (events.Make, events.MakeView, events.Write, events.UnversionedWrite, events.Relayout)
+
+_OfNode: TypeAlias = events.BackwardStart | events.NodeEnter | events.NodeVisit | events.NodeLeave
 
 
 class Follower:
@@ -28,26 +31,27 @@ class Follower:
         self._ledger = steps.ledger
         self._spelling = Spelling(engine)
 
-    def follow(self, frame: FrameType, kind: str, *arguments: Any) -> None:
+    def follow(self, frame: FrameType, event: events.Event) -> None:
         """Record an event of the recorded thread, which ``frame`` emitted."""
         self._threads.apply()
         if self._steps.is_too_long():
             return
         storages = self._ledger.storages
-        if kind != "flight" or self._steps.in_flight:
+        if not isinstance(event, events.FlightChange) or self._steps.in_flight:
             # The event of the first gradient precedes the first step of backward, to which that gradient belongs.
             storages.meters.update(storages.bytes_of_others_freed)
-        if kind == "free":
-            if not storages.is_registered(arguments[0]):
-                self._ledger.free(arguments[0])  # the garbage collector may free older storages at any time
+        if isinstance(event, events.Free):
+            if not storages.is_registered(event.storage):
+                self._ledger.free(event.storage)  # the garbage collector may free older storages at any time
                 return
-            self._steps.being_freed = self._engine.freed(arguments[0])  # a step that ends now ends before it is freed
+            self._steps.being_freed = self._engine.freed(event.storage)  # a step that ends now ends before it is freed
         self._tracer.locate(frame)
         self._steps.being_freed = 0
-        if kind in _OPERATIONS:
-            self._record_operation(frame, kind, *arguments)
+        if isinstance(event, _OPERATIONS):
+            inputs = () if isinstance(event, events.UnversionedWrite) else event.inputs
+            self._record_operation(frame, event, (event.tensor, *inputs))
         else:
-            self._record(kind, *arguments)
+            self._record(event)
 
     def follow_freed(self, frame: FrameType, record: Any) -> None:
         """Call ``record``, which records that the interpreter frees a tensor or a node, in the step of ``frame``."""
@@ -55,53 +59,52 @@ class Follower:
         self._tracer.locate(frame)
         record()
 
-    def _record_operation(self, frame: FrameType, kind: str, *arguments: Any) -> None:
+    def _record_operation(self, frame: FrameType, event: events.Event, tensors: tuple[Any, ...]) -> None:
         facts, graph = self._ledger.journal.facts, self._ledger.graph
         count = len(facts)
-        asker = self._spelling.asker(frame, (arguments[0], *(arguments[2] if kind != "changed" else ())))
+        asker = self._spelling.asker(frame, tensors)
         graph.other_names = asker.otherwise
-        getattr(self._ledger, _OPERATIONS[kind])(*arguments)
+        self._ledger.record(event)
         graph.other_names = False
         self._spelling.note(asker, facts[count:])
 
-    def _record(self, kind: str, *arguments: Any) -> None:
+    def _record(self, event: events.Event) -> None:
         ledger, facts = self._ledger, self._ledger.journal.facts
-        match kind:
-            case "alloc":
-                ledger.storages.alloc(*arguments)
-            case "free" | "taken":
-                getattr(ledger, kind)(*arguments)
-            case "met":
-                ledger.graph.observe(*arguments)
-            case "refused" | "stale":
-                facts.append(changes.Refused(arguments[1]))
-            case "asked":
-                facts.append(changes.Asked(ledger.graph.observe(*arguments)))
-            case "unseen":
-                facts.append(changes.Unseen(*arguments))
-            case "flight":
-                self._steps.in_flight += arguments[0]
-            case "hooked":
-                backward_steps.hooked(ledger, *arguments)
-            case "leaf":
-                backward_steps.collected(ledger, *arguments)
-            case "visit" if self._engine.role(arguments[0]) is not Role.LEAF:
-                backward_steps.visited(ledger, *arguments)
-            case "start" | "enter" | "left" if self._engine.role(arguments[0]) is not Role.LEAF:
-                self._record_backward(kind, *arguments)
+        match event:
+            case events.Refusal(_, reason) | events.StaleRead(_, reason):
+                facts.append(changes.Refused(reason))
+            case events.GradientRequest(x):
+                facts.append(changes.Asked(ledger.graph.observe(x)))
+            case events.Omission(reason):
+                facts.append(changes.Unseen(reason))
+            case events.FlightChange(nbytes):
+                self._steps.in_flight += nbytes
+            case events.HookCall(node, gradient, answer, after, layer):
+                backward_steps.hooked(ledger, node, gradient, answer, after, layer)
+            case events.LeafGradient(leaf, gradient):
+                backward_steps.collected(ledger, leaf, gradient)
+            case events.BackwardStart(node) | events.NodeEnter(node) | events.NodeVisit(node) | events.NodeLeave(node):
+                if self._engine.role(node) is not Role.LEAF:
+                    self._record_backward(event)
+            case _:
+                ledger.record(event)
 
-    def _record_backward(self, kind: str, node: Node, *gradient: Any) -> None:
-        """Finish the step of a node of backward, and begin the next one."""
+    def _record_backward(self, event: _OfNode) -> None:
+        """Record an event of backward; all but the visit finish the step of a node and begin the next one."""
+        if isinstance(event, events.NodeVisit):
+            backward_steps.visited(self._ledger, event.node, event.gradient, event.sent)
+            return
         statement = self._steps.statement
-        if kind == "left":
-            backward_steps.left(self._ledger, node)
+        if isinstance(event, events.NodeLeave):
+            backward_steps.left(self._ledger, event.node)
         self._steps.finish(partly=True)
         if not self._steps.active or statement is None or self._steps.is_full():
             return
         self._steps.open = OpenStep(statement, "backward", continues=True)
-        if kind == "start":
-            backward_steps.started(self._ledger, node, *gradient)
-            self._steps.finish(partly=True)  # hooks at the root have their own step
-            self._steps.open = OpenStep(statement, "backward", continues=True)
-        elif kind == "enter":
-            self._steps.open.node = backward_steps.entered(self._ledger, node, *gradient)
+        match event:
+            case events.BackwardStart(node, gradient):
+                backward_steps.started(self._ledger, node, gradient)
+                self._steps.finish(partly=True)  # hooks at the root have their own step
+                self._steps.open = OpenStep(statement, "backward", continues=True)
+            case events.NodeEnter(node, gradient):
+                self._steps.open.node = backward_steps.entered(self._ledger, node, gradient)

@@ -4,66 +4,64 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from memory_stage.engines.protocol import Engine, Key
+from memory_stage.engines.events import Alloc, Event, Free, Omission, Write
+from memory_stage.engines.protocol import Engine, Key, Meter
 from memory_stage.model import changes
 from memory_stage.model.ledger import Ledger
 
 
 class OtherThreads:
-    """A queue of events. Any thread may add to it, and the recorded thread applies it."""
+    """A queue of changes. Any thread may add to it, and the recorded thread applies it."""
 
     def __init__(self, engine: Engine, ledger: Ledger) -> None:
         self._engine = engine
         self._ledger = ledger
-        self._queue: deque[tuple[Any, ...]] = deque()
+        self._queue: deque[Callable[[], None]] = deque()
         self._made: set[Key] = set()  # storages that were freed before their allocation was applied
 
-    def add(self, kind: str, *arguments: Any) -> None:
+    def add(self, event: Event) -> None:
         """Add an event of the engine; the queue gets keys and weak references only."""
-        engine, storages = self._engine, self._ledger.storages
+        engine, ledger, storages = self._engine, self._ledger, self._ledger.storages
         storages.meters.update(storages.bytes_of_others_freed)
-        if kind == "alloc":
-            (storage,) = arguments
-            self._queue.append((kind, engine.key(storage), engine.weak(storage, _ignore)))
-        elif kind == "free":
-            (storage,) = arguments
-            self._queue.append((kind, engine.key(storage), engine.freed(storage), engine.freed_there(storage)))
-        elif kind == "write":
-            storage = engine.storage(arguments[0])
-            self._queue.append((kind, engine.key(storage), engine.version(arguments[0])))
-        elif kind == "unseen":
-            self._queue.append((kind, *arguments))
+        match event:
+            case Alloc(storage):
+                self._queue.append(partial(self._alloc, engine.key(storage), engine.weak(storage, _ignore)))
+            case Free(storage):
+                sizes = engine.freed(storage), engine.freed_there(storage)
+                self._queue.append(partial(self._free, engine.key(storage), *sizes))
+            case Write(x):
+                key, version = engine.key(engine.storage(x)), engine.version(x)
+                self._queue.append(partial(ledger.unannounced.add_from_other_thread, key, version))
+            case Omission(reason):
+                self._queue.append(partial(ledger.journal.facts.append, changes.Unseen(reason)))
 
     def add_freed(self, record: Callable[[], None]) -> None:
         """Add a function that records a freed tensor or node."""
-        self._queue.append(("freed", record))
+        self._queue.append(record)
 
     def apply(self) -> None:
-        """Add the queued events to the ledger."""
-        ledger, storages = self._ledger, self._ledger.storages
+        """Add the queued changes to the ledger."""
         while self._queue:
-            kind, *given = self._queue.popleft()
-            if kind == "freed":
-                given[0]()
-            elif kind == "unseen":
-                ledger.journal.facts.append(changes.Unseen(*given))
-            elif kind == "write":
-                ledger.unannounced.add_from_other_thread(*given)
-            elif kind == "alloc":
-                key, alive = given
-                storage = alive()
-                if storage is None:
-                    self._made.add(key)
-                elif not storages.is_registered(storage):
-                    ledger.alloc_on_other_thread(storage)
-            elif given[0] in storages.entries:
-                ledger.free_key(given[0])
-            elif given[0] in self._made:
-                self._made.discard(given[0])
-            else:
-                storages.free_other(given[1], given[2])
+            self._queue.popleft()()
+
+    def _alloc(self, key: Key, alive: Callable[[], Any]) -> None:
+        storage = alive()
+        if storage is None:
+            self._made.add(key)
+        elif not self._ledger.storages.is_registered(storage):
+            self._ledger.alloc_on_other_thread(storage)
+
+    def _free(self, key: Key, size: int, on_gpu: tuple[Meter, int] | None) -> None:
+        storages = self._ledger.storages
+        if key in storages.entries:
+            self._ledger.free_key(key)
+        elif key in self._made:
+            self._made.discard(key)
+        else:
+            storages.free_other(size, on_gpu)
 
 
 def _ignore(ref: Any) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from memory_stage.engines.events import End, Event, Failure
 from memory_stage.engines.protocol import Engine, Node
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder import instrument
@@ -101,23 +102,23 @@ class Recorder:
 
     # ---------- the engine ----------
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, event: Event) -> None:
         """Record an event of the engine."""
         if not self.steps.active:
             return
-        if kind == "failed":
+        if isinstance(event, Failure):
             with _Guard(self):
-                self.steps.fail(*arguments)
-        elif kind == "ended":
+                self.steps.fail(event.error)
+        elif isinstance(event, End):
             with _Guard(self):
                 self.steps.finish(partly=True)
-                self.steps.end(*arguments)
+                self.steps.end(event.reason)
         elif threading.get_ident() != self._thread:
             with _Guard(self):
-                self._threads.add(kind, *arguments)
+                self._threads.add(event)
         else:
             with Room(), _Guard(self):
-                self.follower.follow(sys._getframe(1), kind, *arguments)
+                self.follower.follow(sys._getframe(1), event)
 
     def on_freed(self, record: Callable[[], None]) -> None:
         """Call ``record``, which records that the interpreter frees a tensor or a node."""

@@ -15,7 +15,7 @@ from minitensor.engine.core.errors import not_writeable
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.events import watch
+from minitensor.engine.events import TensorWritten, watch
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.writing import write
 
@@ -189,4 +189,4 @@ def _store(what: str, tensor: Tensor, written: Any) -> None:
 
     write(tensor._storage, array, what, None, store)
     if watch.listener is not None:
-        watch.listener("write", tensor, what, (tensor,), None)
+        watch.listener(TensorWritten(tensor, what, (tensor,), None))

@@ -1,52 +1,217 @@
 """Events that the engine emits to a listener.
 
-Only one listener is set at a time; a :class:`Subscription` forwards each event to the listener before it. The listener
-is called with the event's kind and arguments, and should keep no tensor alive longer than it needs to. Without a
-listener, an operation pays one attribute test (about 15 ns). A listener may be removed during an event; one that
-receives an operation's first event receives all events of that operation.
-
-====================  ==========================================================================================
-kind                  arguments
-====================  ==========================================================================================
-``"alloc"``           storage
-``"free"``            storage (being freed; only its identity and size may be used)
-``"make"``            tensor, op name, inputs: a normal operation made a tensor on a new storage
-``"view"``            tensor, op name, inputs: a view made a tensor on an existing storage
-``"write"``           tensor, op name, inputs, where: an in-place operation wrote through this tensor; ``where`` is
-                      None for all of it, else the array that was written (setitem), or an advanced index
-``"taken"``           storage, savers, patch: emitted just before a ``"write"`` that overwrote bytes saved by ``savers``
-                      (pairs of a node and a position in its ``saved``); ``patch`` preserves the bytes, or is None.
-                      One write may emit several
-``"meta"``            tensor, op name, inputs: an in-place operation changed shape and strides only
-``"refused"``         error, reason, op name, tensor, ...: an in-place operation is about to raise the error and has
-                      written nothing of the tensor; ``reason`` is the name of the function in
-                      :mod:`minitensor.engine.core.errors` that made it, followed by the arguments of that function
-``"stale"``           error, reason, node, what, saved: a backward is about to raise the error, because ``what`` the
-                      node saved has been written
-``"start"``           node, gradient array: backward begins here
-``"hooked"``          node, gradient array, answer: a hook was called with the gradient that arrived at ``node``;
-                      ``answer`` is the tensor whose numbers replace it, or None
-``"enter"``           node, incoming gradient array: its rules are about to run (and may find a stale value)
-``"visit"``           node, incoming gradient array, list of (parent node, gradient array for it)
-``"left"``            node: its saved values have been freed, unless the graph is retained
-``"flight"``          bytes: by how much the memory of unfinished gradients has grown (negative: shrunk)
-``"block"``           event, a :class:`~minitensor.engine.device.memory_log.MemoryEvent`: the allocator of a GPU
-                      handed out or freed a block or a segment, or ran out of memory
-``"leaf"``            leaf node, gradient tensor that it now holds
-====================  ==========================================================================================
+Each event is a named tuple. Only one listener is set at a time; a :class:`Subscription` forwards each event to the
+listener before it. The listener is called with the event, and should keep no tensor alive longer than it needs to.
+Without a listener no event is made, and an operation pays one attribute test (about 15 ns). A listener may be removed
+during an event; one that receives an operation's first event receives all events of that operation.
 """
 
 from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+# The classes of these values are defined in packages above this module.
+Storage: TypeAlias = Any
+Tensor: TypeAlias = Any
+Node: TypeAlias = Any
+Array: TypeAlias = Any
 
 Maker = TypeVar("Maker", bound=Callable[..., Exception])
 Passing = TypeVar("Passing", bound=Callable[..., Any])
+
+
+# ---------- storages ----------
+
+
+class StorageCreated(NamedTuple):
+    """A storage was created, just before the tensor on it."""
+
+    storage: Storage
+
+
+class StorageReleased(NamedTuple):
+    """A storage is being freed; only its identity and size may be used."""
+
+    storage: Storage
+
+
+class AllocatorChanged(NamedTuple):
+    """The allocator of a GPU handed out or freed a block or a segment, or ran out of memory.
+
+    Attributes:
+        change: a :class:`~minitensor.engine.device.memory_log.MemoryEvent`.
+    """
+
+    change: Any
+
+
+# ---------- operations ----------
+
+
+class TensorCreated(NamedTuple):
+    """A normal operation created ``tensor`` on a new storage, from ``inputs``."""
+
+    tensor: Tensor
+    op: str
+    inputs: tuple[Any, ...]
+
+
+class ViewCreated(NamedTuple):
+    """A view operation created ``tensor`` on the storage of the first of ``inputs``."""
+
+    tensor: Tensor
+    op: str
+    inputs: tuple[Any, ...]
+
+
+class TensorWritten(NamedTuple):
+    """An in-place operation wrote through ``tensor``, after it raised the version.
+
+    Attributes:
+        where: None if it wrote all of the tensor; otherwise the array that was written, or an advanced index.
+    """
+
+    tensor: Tensor
+    op: str
+    inputs: tuple[Any, ...]
+    where: Any
+
+
+class SavedOverwritten(NamedTuple):
+    """A write overwrote saved bytes; emitted just before its :class:`TensorWritten`, possibly several times.
+
+    Attributes:
+        savers: pairs of a node and a position in its ``saved``.
+        patch: the preserved bytes, or None if they are lost.
+    """
+
+    storage: Storage
+    savers: list[tuple[Node, int]]
+    patch: Any
+
+
+class MetadataChanged(NamedTuple):
+    """An in-place operation changed the shape, strides, dtype or storage of ``tensor`` and wrote no bytes."""
+
+    tensor: Tensor
+    op: str
+    inputs: tuple[Any, ...]
+
+
+class OperationRefused(NamedTuple):
+    """An in-place operation is about to raise ``error`` and has written nothing of the tensor.
+
+    Attributes:
+        reason: the name of the function in :mod:`minitensor.engine.core.errors` that created the error.
+        arguments: the arguments of that function: the operation, the tensor, and more.
+    """
+
+    error: Exception
+    reason: str
+    arguments: tuple[Any, ...]
+
+
+# ---------- backward ----------
+
+
+class BackwardRefused(NamedTuple):
+    """Backward is about to raise ``error``, because a saved tensor has been written.
+
+    Attributes:
+        reason: the name of the function that created the error.
+        arguments: the node, the rule's name for the saved tensor, and its entry in ``node.saved``.
+    """
+
+    error: Exception
+    reason: str
+    arguments: tuple[Any, ...]
+
+
+class BackwardStarted(NamedTuple):
+    """Backward starts at ``node`` with ``gradient``."""
+
+    node: Node
+    gradient: Array
+
+
+class HookCalled(NamedTuple):
+    """A hook was called with the gradient that arrived at ``node``.
+
+    Attributes:
+        answer: the tensor whose numbers replace the gradient, or None.
+    """
+
+    node: Node
+    gradient: Array
+    answer: Tensor | None
+
+
+class NodeEntered(NamedTuple):
+    """The rules of ``node`` are about to run on ``gradient``, and may find a stale saved tensor."""
+
+    node: Node
+    gradient: Array
+
+
+class NodeVisited(NamedTuple):
+    """The rules of ``node`` have run, and their results have been added.
+
+    Attributes:
+        sent: pairs of a parent node and the gradient for it.
+    """
+
+    node: Node
+    gradient: Array
+    sent: Sequence[tuple[Node, Array]]
+
+
+class NodeLeft(NamedTuple):
+    """The tensors that ``node`` saved have been freed, unless the graph is retained."""
+
+    node: Node
+
+
+class FlightChanged(NamedTuple):
+    """The memory of unfinished gradients has grown by ``nbytes`` (negative: shrunk)."""
+
+    nbytes: int
+
+
+class LeafUpdated(NamedTuple):
+    """A leaf now has ``gradient``."""
+
+    node: Node
+    gradient: Tensor
+
+
+Event: TypeAlias = (
+    StorageCreated
+    | StorageReleased
+    | AllocatorChanged
+    | TensorCreated
+    | ViewCreated
+    | TensorWritten
+    | SavedOverwritten
+    | MetadataChanged
+    | OperationRefused
+    | BackwardRefused
+    | BackwardStarted
+    | HookCalled
+    | NodeEntered
+    | NodeVisited
+    | NodeLeft
+    | FlightChanged
+    | LeafUpdated
+)
+Listener: TypeAlias = Callable[[Event], None]
+
+
+# ---------- listeners ----------
 
 
 class Watch:
@@ -55,7 +220,7 @@ class Watch:
     __slots__ = ("listener",)
 
     def __init__(self) -> None:
-        self.listener: Callable[..., None] | None = None
+        self.listener: Listener | None = None
 
 
 watch = Watch()
@@ -74,8 +239,8 @@ def skip_in_tracebacks(function: Passing) -> Passing:
 
 
 @contextmanager
-def listening(listener: Callable[..., None]) -> Iterator[None]:
-    """Call ``listener(kind, *arguments)`` for every event inside the ``with`` block; the previous gets none."""
+def listening(listener: Listener) -> Iterator[None]:
+    """Call ``listener(event)`` for every event inside the ``with`` block; the previous listener gets none."""
     before, watch.listener = watch.listener, listener
     try:
         yield
@@ -98,10 +263,10 @@ class Subscription:
     """
 
     failure = ""  # an error as text: the error itself would refer to frames, and they to tensors
-    _before: Callable[..., None] | None = None
+    _before: Listener | None = None
     _open = _used = False
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, event: Event) -> None:
         """Handle an event. Subclasses define it."""
         raise NotImplementedError
 
@@ -125,13 +290,13 @@ class Subscription:
             warnings.warn(message, RuntimeWarning, stacklevel=3)
 
     @skip_in_tracebacks
-    def _receive(self, kind: str, *arguments: Any) -> None:
+    def _receive(self, event: Event) -> None:
         if self._before is not None:
-            self._before(kind, *arguments)
+            self._before(event)
         if not self._open:
             return
         try:
-            self.on_event(kind, *arguments)
+            self.on_event(event)
         except RecursionError:
             raise  # the program's own error: its calls have used up the stack
         except Exception as failure:
@@ -139,8 +304,8 @@ class Subscription:
             self._open = False
 
 
-def emits(kind: str) -> Callable[[Maker], Maker]:
-    """Have a function that makes an error emit it: ``listener(kind, error, name of the function, *arguments)``."""
+def emits(event: type[OperationRefused] | type[BackwardRefused]) -> Callable[[Maker], Maker]:
+    """Have a function that creates an error emit it: ``event(error, name of the function, arguments)``."""
 
     def decorate(make: Maker) -> Maker:
         @functools.wraps(make)
@@ -149,7 +314,7 @@ def emits(kind: str) -> Callable[[Maker], Maker]:
             # One maker of errors may call another, which has emitted the error already.
             if watch.listener is not None and not hasattr(error, "_emitted"):
                 error._emitted = True  # type: ignore[attr-defined]  # a mark of the engine's
-                watch.listener(kind, error, make.__name__, *arguments)
+                watch.listener(event(error, make.__name__, arguments))
             return error
 
         return making  # type: ignore[return-value]  # it has the signature of `make`

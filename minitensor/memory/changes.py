@@ -11,6 +11,16 @@ from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of, gpu_of, host_array, owner_of
+from minitensor.engine.events import (
+    AllocatorChanged,
+    Event,
+    FlightChanged,
+    MetadataChanged,
+    StorageCreated,
+    StorageReleased,
+    TensorCreated,
+    TensorWritten,
+)
 from minitensor.engine.modes import modes
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.saved.saved import FREED, version_saved
@@ -25,26 +35,24 @@ class MemoryChange(NamedTuple):
     made: bool
 
 
-def change_of(kind: str, arguments: tuple[Any, ...]) -> MemoryChange | None:
+def change_of(event: Event) -> MemoryChange | None:
     """Return the change of allocated bytes of an event; None for any other event.
 
     On the host these are storages, and gradients in flight in backward, which count as allocated without a storage. On
     a GPU they are the blocks of its allocator.
     """
-    if kind in ("alloc", "free"):
-        (storage,) = arguments
-        if type(storage) is not Storage or storage.nbytes == 0:
-            return None  # GPU memory is reported by its allocator
-        made = kind == "alloc"
-        return MemoryChange("cpu", storage.nbytes if made else -storage.nbytes, made)
-    if kind == "flight":
-        return MemoryChange("cpu", arguments[0], False)
-    if kind == "block":
-        (event,) = arguments
-        if event.kind == "alloc":
-            return MemoryChange(event.device, event.size, True)
-        if event.kind == "free":
-            return MemoryChange(event.device, -event.size, False)
+    match event:
+        case StorageCreated(storage) | StorageReleased(storage):
+            if type(storage) is not Storage or storage.nbytes == 0:
+                return None  # GPU memory is reported by its allocator
+            made = type(event) is StorageCreated
+            return MemoryChange("cpu", storage.nbytes if made else -storage.nbytes, made)
+        case FlightChanged(nbytes):
+            return MemoryChange("cpu", nbytes, False)
+        case AllocatorChanged(change) if change.kind == "alloc":
+            return MemoryChange(change.device, change.size, True)
+        case AllocatorChanged(change) if change.kind == "free":
+            return MemoryChange(change.device, -change.size, False)
     return None
 
 
@@ -59,7 +67,7 @@ def address_in(storage: Storage) -> int:
 
 
 def bytes_written(x: Tensor, where: Any) -> int:
-    """Return the number of bytes that a write through ``x`` covered; ``where`` is that of the ``"write"`` event.
+    """Return the number of bytes that a write through ``x`` covered; ``where`` is that of the event.
 
     Elements that an index names twice count twice. No memory of the size of ``x`` is allocated.
     """
@@ -105,26 +113,26 @@ class NewNodes:
     def __init__(self) -> None:
         self._late: tuple[weakref.ref[Tensor], Any] | None = None
 
-    def late(self, kind: str = "", arguments: tuple[Any, ...] = ()) -> list[tuple[Node, Any]]:
-        """Return the node that was recorded after the previous event, if there is one, with that event's ``where``."""
+    def late(self, event: Event | None = None) -> list[tuple[Node, Any]]:
+        """Return the node that was recorded after the event before ``event``, if there is one, with its ``where``."""
         if self._late is None:
             return []
         (link, where), self._late = self._late, None
         x = link()
-        if x is None or (kind in ("write", "meta") and arguments[0] is x):
+        if x is None or (isinstance(event, (TensorWritten, MetadataChanged)) and event.tensor is x):
             return []
         node = x._node
         return [(node, where)] if node is not None and _recorded(node) else []
 
-    def on_event(self, kind: str, arguments: tuple[Any, ...], where: Any) -> list[tuple[Node, Any]]:
+    def on_event(self, event: Event, where: Any) -> list[tuple[Node, Any]]:
         """Return the node that was recorded before this event, with ``where``."""
-        if kind not in ("make", "write"):
+        if not isinstance(event, (TensorCreated, TensorWritten)):
             return []
-        x = arguments[0]
+        x, created = event.tensor, type(event) is TensorCreated
         if _recorded(x._node):
-            node = x._node if kind == "make" else node_of_write(x) if modes.grad else None
+            node = x._node if created else node_of_write(x) if modes.grad else None
             return [] if node is None else [(node, where)]
-        if kind == "make" and modes.grad:
+        if created and modes.grad:
             self._late = weakref.ref(x), where
         return []
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from minitensor.engine.device.places import device_named, get_device
-from minitensor.engine.events import Subscription
+from minitensor.engine.events import Event, Subscription
 from minitensor.memory.changes import MemoryChange, change_of
 
 
@@ -67,9 +67,9 @@ class Measure(Subscription):
     def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, event: Event) -> None:
         """Count the change of an event."""
-        change = change_of(kind, arguments)
+        change = change_of(event)
         if change is not None:
             self._of.setdefault(change.device, Bytes()).add(change)
 

@@ -25,9 +25,21 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from minitensor.engine.core.history import Node
-from minitensor.engine.events import Subscription
+from minitensor.engine.events import (
+    AllocatorChanged,
+    Event,
+    FlightChanged,
+    StorageCreated,
+    StorageReleased,
+    Subscription,
+    TensorCreated,
+    TensorWritten,
+)
 from minitensor.memory.changes import NewNodes, bytes_written, change_of, device_of, saved_by
 from minitensor.memory.measuring import Bytes, name_of
+
+#: The events that change the figures of a line.
+_COUNTED = (StorageCreated, StorageReleased, FlightChanged, AllocatorChanged, TensorCreated, TensorWritten)
 
 #: The text of the row for events after the function's last line.
 RETURNED = "(on return)"
@@ -123,24 +135,24 @@ class LineProfiler(Subscription):
         self._rows: dict[int | None, Row] = {None: self.table.rows[-1]}
         self._rows.update(lines.items())
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, event: Event) -> None:
         """Count an event for the line that is running."""
-        if kind not in ("alloc", "free", "flight", "block", "make", "write"):
+        if type(event) not in _COUNTED:
             return
         table = self.table
         row = self._row()
-        change = change_of(kind, arguments)
+        change = change_of(event)
         if change is not None and change.device == table.device:
             row.reach(table.total.allocated)
             table.total.add(change)
             row.reach(table.total.allocated)
             row.allocated += change.nbytes
             row.allocations += change.made
-        if kind == "write" and device_of(arguments[0]._storage) == table.device:
+        if isinstance(event, TensorWritten) and device_of(event.tensor._storage) == table.device:
             row.reach(table.total.allocated)
-            row.written += bytes_written(arguments[0], arguments[3])
-        self._book_saved(self._nodes.late(kind, arguments))
-        self._book_saved(self._nodes.on_event(kind, arguments, row))
+            row.written += bytes_written(event.tensor, event.where)
+        self._book_saved(self._nodes.late(event))
+        self._book_saved(self._nodes.on_event(event, row))
 
     def _book_saved(self, found: list[tuple[Node, Row]]) -> None:
         for node, row in found:

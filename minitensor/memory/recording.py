@@ -22,7 +22,21 @@ from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import address_of
 from minitensor.engine.device.memory_log import EventLog, MemoryEvent, now_us
-from minitensor.engine.events import Subscription, skipped_in_tracebacks, watching
+from minitensor.engine.events import (
+    AllocatorChanged,
+    Event,
+    FlightChanged,
+    LeafUpdated,
+    MetadataChanged,
+    StorageCreated,
+    StorageReleased,
+    Subscription,
+    TensorCreated,
+    TensorWritten,
+    ViewCreated,
+    skipped_in_tracebacks,
+    watching,
+)
 from minitensor.memory.changes import NewNodes, address_in, bytes_written, device_of, saved_by
 from minitensor.memory.entries import ASSIGNED, SHOWN, RecordedEvent, TrackedMemory, as_memory_event
 from minitensor.memory.naming import Naming, names_in_reach
@@ -103,16 +117,32 @@ class Recording(Subscription):
 
     # ---------- events ----------
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, event: Event) -> None:
         """Record an event of the engine."""
         frame = sys._getframe(2)
-        self._saved(self._nodes.late(kind, arguments))
-        handler = getattr(self, f"_on_{kind}", None)
-        if handler is not None:
-            handler(frame, *arguments)
-        self._saved(self._nodes.on_event(kind, arguments, None))
+        self._saved(self._nodes.late(event))
+        match event:
+            case StorageCreated(storage):
+                self._on_created(frame, storage)
+            case StorageReleased(storage):
+                self._on_released(frame, storage)
+            case AllocatorChanged(change):
+                self._on_allocator(frame, change)
+            case FlightChanged(nbytes):
+                self._on_flight(frame, nbytes)
+            case TensorCreated(x, op, inputs):
+                self._on_tensor(frame, x, op, inputs)
+            case ViewCreated(x, op, inputs):
+                self._on_view(frame, x, op, inputs)
+            case TensorWritten(x, op, _, where):
+                self._on_write(frame, x, op, where)
+            case MetadataChanged(x, op):
+                self._on_metadata(frame, x, op)
+            case LeafUpdated(leaf, gradient):
+                self._on_leaf(leaf, gradient)
+        self._saved(self._nodes.on_event(event, None))
 
-    def _on_alloc(self, frame: FrameType, storage: Storage) -> None:
+    def _on_created(self, frame: FrameType, storage: Storage) -> None:
         self._storages += 1
         if type(storage) is not Storage:
             block = self._block_of(storage)
@@ -127,13 +157,13 @@ class Recording(Subscription):
         self._live[id(storage)] = memory
         self._made(frame, memory)
 
-    def _on_free(self, frame: FrameType, storage: Storage) -> None:
+    def _on_released(self, frame: FrameType, storage: Storage) -> None:
         memory = self._of(storage)
         del self._live[id(storage)]
         if memory.device == "cpu" and memory.size:
             self._add("free", frame, memory)
 
-    def _on_block(self, frame: FrameType, event: MemoryEvent) -> None:
+    def _on_allocator(self, frame: FrameType, event: MemoryEvent) -> None:
         key = event.device, event.address
         if event.kind == "alloc":
             self._blocks[key] = memory = TrackedMemory(event.device, event.address, event.size, event.requested)
@@ -157,7 +187,7 @@ class Recording(Subscription):
             memory = there.pop() if there else TrackedMemory("cpu", self._in_flight, -nbytes, -nbytes)
             self._add("free", frame, memory)
 
-    def _on_make(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def _on_tensor(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         memory = self._of(x._storage)
         memory.op = op or memory.op
         self._assigned(frame, memory)
@@ -170,7 +200,7 @@ class Recording(Subscription):
         memory.set_name(self._naming.viewed(Site.of(frame), op), SHOWN)
         self._register(memory, inputs[0])
 
-    def _on_write(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
+    def _on_write(self, frame: FrameType, x: Tensor, op: str, where: Any) -> None:
         memory = self._of(x._storage)
         memory.set_name(self._naming.written(Site.of(frame), op), SHOWN)
         self._register(memory, x)
@@ -178,7 +208,7 @@ class Recording(Subscription):
         nbytes = bytes_written(x, where)
         self._add("write", frame, memory, address=address_of(x._array), size=nbytes, op=op)
 
-    def _on_meta(self, frame: FrameType, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def _on_metadata(self, frame: FrameType, x: Tensor, op: str) -> None:
         memory = self._of(x._storage)
         memory.set_name(self._naming.written(Site.of(frame), op), SHOWN)
         self._register(memory, x)
@@ -186,7 +216,7 @@ class Recording(Subscription):
             memory.version = x._storage.version
             self._add("version", frame, memory, op=op)
 
-    def _on_leaf(self, frame: FrameType, leaf: Node, gradient: Tensor) -> None:
+    def _on_leaf(self, leaf: Node, gradient: Tensor) -> None:
         memory = self._of(gradient._storage)
         memory.category = "gradient"
         of = self._leaves.get(leaf)

@@ -19,7 +19,7 @@ from minitensor.engine.core.storage import calling_frame
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of, like
 from minitensor.engine.device.interrupts import uninterrupted
-from minitensor.engine.events import watch
+from minitensor.engine.events import TensorWritten, watch
 from minitensor.engine.saved.writing import write
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
@@ -147,7 +147,7 @@ class Optimizer:
                 update = self._update
                 write(storage, array, self._op, frame, update, numbers[step, key], arrays, rooms[key], piece)
                 if watch.listener is not None:
-                    watch.listener("write", parameter, self._op, (parameter, gradient), None)
+                    watch.listener(TensorWritten(parameter, self._op, (parameter, gradient), None))
 
     def _slopes(self, ready: list[Any]) -> list[Array]:
         """Return the array that the step uses for each gradient: clipped, and never the parameter's own memory."""

@@ -20,7 +20,7 @@ from minitensor.engine.core.regions import overlaps_itself, read_only, writeable
 from minitensor.engine.core.storage import write_that_made
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.events import emits
+from minitensor.engine.events import BackwardRefused, OperationRefused, emits
 from minitensor.engine.saved.saved import FREED, is_right
 from minitensor.engine.saved.saved import recovered as engine_recovered
 from minitensor.engine.views.making import Reshaping
@@ -94,7 +94,7 @@ def missing_in(module: str, names: Callable[[], Iterable[str]]) -> Callable[[str
 # ---------- refused before a write ----------
 
 
-@emits("refused")
+@emits(OperationRefused)
 def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
     """Return the error if ``op`` would write ``x``, a leaf that requires grad or a view of one."""
     return RuntimeError(
@@ -104,7 +104,7 @@ def leaf_written(op: str, x: Tensor, is_view: bool) -> RuntimeError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def overlapping_target(op: str, x: Tensor) -> RuntimeError:
     """Return the error if ``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
@@ -124,7 +124,7 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
     return overlapping_target(op, x)
 
 
-@emits("refused")
+@emits(OperationRefused)
 def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
     """Return the error if the result of in-place ``op`` has the dtype ``have``, which ``x`` cannot hold."""
     return RuntimeError(
@@ -134,7 +134,7 @@ def result_does_not_fit(op: str, x: Tensor, have: np.dtype) -> RuntimeError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> RuntimeError:
     """Return the error of policy "2.5": the backward of in-place ``op`` needs the input that ``op`` would overwrite."""
     return RuntimeError(
@@ -200,7 +200,7 @@ def _of_dimension(error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception
     return None
 
 
-@emits("refused")
+@emits(OperationRefused)
 def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """Return the error to raise after numpy refused an in-place operation on ``x``. Nothing has been written."""
     target = x._array
@@ -230,7 +230,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
     return _of_dimension(error, arrays) or in_words(op, errors.explain_other(op, error, arrays))
 
 
-@emits("refused")
+@emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """Return the error to raise after numpy refused such an operation in place."""
     if not writeable(x._array):
@@ -322,7 +322,7 @@ def _origin(node: Node, what: str, storage: Storage) -> str:
     return f", which is output 0 of {re.sub('Backward[0-9]*$', '', name)},"
 
 
-@emits("stale")
+@emits(BackwardRefused)
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Return the error if backward needs a value whose storage was written after ``node`` saved it."""
     array, storage, version = saved

@@ -17,7 +17,7 @@ from minitensor.engine.core.tensor import Hook
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of, host_array
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.events import watch
+from minitensor.engine.events import ViewCreated, watch
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import lent
 from minitensor.engine.views import set_resize_cast as engine
@@ -65,7 +65,7 @@ def data_of(x: Tensor) -> Tensor:
     """Return an alias of the same memory with its own version, which starts at 0, and no history."""
     alias = as_kind(BaseTensor._alias(x._array, _on(x._storage, 0)))
     if watch.listener is not None:
-        watch.listener("view", alias, "data", (x,))
+        watch.listener(ViewCreated(alias, "data", (x,)))
     return alias
 
 

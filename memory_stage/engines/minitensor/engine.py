@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.protocol import Block, Copied, Fate, Layout, Look, Role, Saved
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
+from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, write_that_made
@@ -28,7 +30,6 @@ from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array, res
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.places import current
 from minitensor.engine.dtypes import BY_NUMPY
-from minitensor.engine.events import Subscription
 from minitensor.engine.modes import modes, set_inplace_policy
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.random import source as random_source
@@ -49,24 +50,47 @@ def _pytorchs() -> dict[str, str]:
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
 
-class MinitensorSubscription(Subscription):
-    """Hears the engine for a recorder. Other listeners may open and close meanwhile, in any order."""
+#: The stage's events for those of minitensor with the same fields.
+TRANSLATED: dict[type, Callable[..., events.Event]] = {
+    engine_events.StorageCreated: events.Alloc,
+    engine_events.StorageReleased: events.Free,
+    engine_events.TensorCreated: events.Make,
+    engine_events.ViewCreated: events.MakeView,
+    engine_events.TensorWritten: events.Write,
+    engine_events.SavedOverwritten: events.Overwrite,
+    engine_events.MetadataChanged: events.Relayout,
+    engine_events.BackwardStarted: events.BackwardStart,
+    engine_events.HookCalled: events.HookCall,
+    engine_events.NodeEntered: events.NodeEnter,
+    engine_events.NodeVisited: events.NodeVisit,
+    engine_events.NodeLeft: events.NodeLeave,
+    engine_events.FlightChanged: events.FlightChange,
+    engine_events.LeafUpdated: events.LeafGradient,
+}
 
-    def __init__(self, tell: Callable[..., None]) -> None:
-        self.tell = tell
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
-        """What has happened."""
-        self.tell(kind, *arguments)
+class MinitensorSubscription(engine_events.Subscription):
+    """A subscription of a recorder. Other listeners may open and close meanwhile, in any order."""
+
+    def __init__(self, emit: events.Listener) -> None:
+        self.emit = emit
+
+    def on_event(self, event: engine_events.Event) -> None:
+        """Emit an event of minitensor as one of the stage."""
+        match event:
+            case engine_events.OperationRefused(error, reason):
+                self.emit(events.Refusal(error, reason))
+            case engine_events.BackwardRefused(error, reason):
+                self.emit(events.StaleRead(error, reason))
+            case engine_events.AllocatorChanged():
+                self.emit(events.MeterChange())
+            case _:
+                self.emit(TRANSLATED[type(event)](*event))
 
     def close(self) -> None:
-        """Listen no more. A listener above may lead here still."""
+        """Unsubscribe. A listener that opened later may still forward events to this one."""
         super().close()
-        self.tell = _to_nobody
-
-
-def _to_nobody(kind: str, *arguments: Any) -> None:
-    """In place of a recorder that has stopped."""
+        self.emit = events.ignore
 
 
 class MinitensorEngine:
@@ -74,9 +98,9 @@ class MinitensorEngine:
 
     # ----- of the whole -----
 
-    def listen(self, tell: Callable[..., None]) -> MinitensorSubscription:
-        """An ear, closed as yet."""
-        return MinitensorSubscription(tell)
+    def listen(self, emit: events.Listener) -> MinitensorSubscription:
+        """Return a subscription that is not open yet."""
+        return MinitensorSubscription(emit)
 
     @property
     def has_framework(self) -> bool:

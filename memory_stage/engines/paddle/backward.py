@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradNode
 from memory_stage.engines.paddle.shadow_state import Books
@@ -43,7 +44,7 @@ class Backward:
         for x, node in zip(roots, nodes, strict=False):
             given = next((g for g in gradients if g is not None), None) if len(roots) == 1 else None
             gradient = np.ones([int(n) for n in x.shape], "float32") if given is None else tensor_access.copied(given)
-            books.tell("start", self.entries[node.node_ptr()], gradient)
+            books.emit(events.BackwardStart(self.entries[node.node_ptr()], gradient))
         # ``paddle.grad`` runs copies of the nodes, and in Paddle 3.3 crashes where these have hooks.
         self._follows = name == "run_backward"
         if self._follows:
@@ -102,7 +103,7 @@ class Backward:
             try:
                 self._ran(address, parents, sent, arrived)
             except Exception as failure:
-                self.books.tell("failed", failure)
+                self.books.emit(events.Failure(failure))
             return sent
 
         return passed
@@ -117,7 +118,7 @@ class Backward:
         if self._open is None or self._open[0] is not node:
             self._leave()
             gradient = np.zeros(()) if there is None else tensor_access.copied(there)
-            self.books.tell("enter", node, gradient)
+            self.books.emit(events.NodeEnter(node, gradient))
             self._open, self._sent = (node, gradient), []
         sent_on = self._sent if self._sent is not None else []
         for parent, x in zip(parents, _flat(sent), strict=False):
@@ -132,10 +133,10 @@ class Backward:
         if self._open is None:
             return
         (node, gradient), self._open = self._open, None
-        self.books.tell("visit", node, gradient, self._sent)
+        self.books.emit(events.NodeVisit(node, gradient, self._sent))
         self._sent = None
         self._release(node)
-        self.books.tell("left", node)
+        self.books.emit(events.NodeLeave(node))
 
     def _release(self, node: GradNode) -> None:
         if not self.retains:
@@ -164,7 +165,7 @@ class Backward:
             if any(parent is node for parent in self._open[0].parents) and self.consumers[address] == 1:
                 self._sent = [(node, gradient)]
             self._leave()
-        self.books.tell("enter", node, gradient)
+        self.books.emit(events.NodeEnter(node, gradient))
         self._open, self._sent = (node, gradient), None
 
     # ---------- what the program itself does on the way ----------
@@ -186,7 +187,7 @@ class Backward:
         gradient = np.zeros(()) if there is None else tensor_access.copied(there)
         if self._open is None or self._open[0] is not node:
             self._leave()
-            self.books.tell("enter", node, gradient)
+            self.books.emit(events.NodeEnter(node, gradient))
         self._passed.append(node.address)
         self._open, self._sent = (node, gradient), []
         return node
@@ -229,9 +230,9 @@ class Backward:
                 kept.version != kept.memory.version and not kept.unchecked for kept in node.saved
             ):
                 self._open = None
-                self.books.tell("enter", node, np.zeros(()))
+                self.books.emit(events.NodeEnter(node, np.zeros(())))
                 break
-        self.books.tell("stale", error, "stale")
+        self.books.emit(events.StaleRead(error, "stale"))
 
     def _tell_leaves(self) -> None:
         for x in self._living_leaves():
@@ -240,7 +241,7 @@ class Backward:
                 continue
             stands, node = self.books.gradient(x), self.books.node_of(x)
             if stands is not None and node is not None:
-                self.books.tell("leaf", node, stands)
+                self.books.emit(events.LeafGradient(node, stands))
 
     def _living_leaves(self) -> list[Any]:
         found = []
@@ -276,7 +277,7 @@ class Arriving:
             there = tensor_access.is_drawable(gradient)  # some have no memory: nothing has arrived
             self._run.met(self._address, tensor_access.copied(gradient) if there else np.zeros(()))
         except Exception as failure:
-            self._run.books.tell("failed", failure)
+            self._run.books.emit(events.Failure(failure))
 
 
 class _Hook:

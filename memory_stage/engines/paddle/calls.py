@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table
 from memory_stage.engines.paddle.backward import Arriving, Backward
 from memory_stage.engines.paddle.entries import Kept, Memory, Note
@@ -72,7 +73,7 @@ class Calls:
         if self.call is not None or not self._hears():
             return function(*arguments, **keywords)
         if name == "to_static":  # which translates what runs, and would find a recorder in it
-            self.books.tell("ended", "The recording stopped here: a function is made static. The program ran on.")
+            self.books.emit(events.End("The recording stopped here: a function is made static. The program ran on."))
             return function(*arguments, **keywords)
         try:
             self.call = self._begun(name, arguments, keywords)
@@ -87,7 +88,7 @@ class Calls:
             del call, arguments, keywords  # the traceback leads here
             raise
         call, self.call = self.call, None
-        self._guarded(self._tell, call, result)
+        self._guarded(self._emit_all, call, result)
         return result
 
     def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
@@ -165,15 +166,15 @@ class Calls:
         return None
 
     def _hook_ran(self, node: Any, before: np.ndarray, gradient: Any, answer: Any) -> None:
-        def tell() -> None:
+        def emit() -> None:
             given, now = seen(before, gradient)
             answered = answer if self.is_tensor(answer) else None
             if answered is not None and node is not None and node.own:
-                self.books.tell("unseen", NOT_TAKEN.format(node.name))
+                self.books.emit(events.Omission(NOT_TAKEN.format(node.name)))
             else:
-                self.books.tell("hooked", node, given, answered, now)
+                self.books.emit(events.HookCall(node, given, answered, now))
 
-        self._guarded(tell)
+        self._guarded(emit)
 
     def gradient(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
         """``.grad`` of a tensor."""
@@ -185,7 +186,7 @@ class Calls:
 
     def _asked(self, x: Any) -> None:
         if self.is_tensor(x) and not x.stop_gradient and not x.is_leaf:
-            self.books.tell("asked", x)
+            self.books.emit(events.GradientRequest(x))
 
     def functions(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
         """``apply`` of a ``PyLayer``; what it saves; its ``backward``."""
@@ -238,7 +239,7 @@ class Calls:
         """Name what is not recorded, once."""
         if text not in self._said:
             self._said.add(text)
-            self.books.tell("unseen", text)
+            self.books.emit(events.Omission(text))
 
     def _guarded(self, function: Callable[..., None], *arguments: Any) -> None:
         try:
@@ -249,7 +250,7 @@ class Calls:
 
     def _fail(self, failure: Exception) -> None:
         self.failed, self.call = True, None
-        self.books.tell("failed", failure)
+        self.books.emit(events.Failure(failure))
 
     def tensors(self, value: Any) -> list[Any]:
         """The tensors among arguments or results, each once."""
@@ -288,7 +289,7 @@ class Calls:
         """It may have written without a version."""
         raise NotImplementedError
 
-    def _tell(self, call: Call, result: Any) -> None:
+    def _emit_all(self, call: Call, result: Any) -> None:
         """The call is done."""
         raise NotImplementedError
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import Gradient, GradNode, Memory
 from memory_stage.engines.paddle.monkeypatches import Vias, Wrapping
@@ -54,16 +55,16 @@ class PaddleEngine:
     def __init__(self, paddle: types.ModuleType) -> None:
         self.paddle: Any = paddle
         self.books = Books(self._meter)
-        self._ears: list[Ear] = []
+        self._subscriptions: list[PaddleSubscription] = []
         self._operations: Operations | None = None
         names = ("single", "whole", "backward", "hooks", "functions", "gradient")
         self._wrapping = Wrapping(Vias(*map(self._via, names)))
 
     # ----- of the whole -----
 
-    def listen(self, tell: Callable[..., None]) -> Ear:
-        """An ear, closed as yet."""
-        return Ear(self, tell)
+    def listen(self, emit: events.Listener) -> PaddleSubscription:
+        """Return a subscription that is not open yet."""
+        return PaddleSubscription(self, emit)
 
     @property
     def has_framework(self) -> bool:
@@ -313,7 +314,7 @@ class PaddleEngine:
         """What Paddle shares with numpy is not looked after."""
         return []
 
-    def when_shared(self, tell: Callable[[Memory], None]) -> Callable[[], None]:
+    def when_shared(self, notify: Callable[[Memory], None]) -> Callable[[], None]:
         """Nor told of."""
         return _nothing
 
@@ -348,45 +349,45 @@ class PaddleEngine:
 
         return via
 
-    # ----- the ears -----
+    # ----- subscriptions -----
 
-    def opened(self, ear: Ear) -> None:
-        """An ear begins to hear; the first has the functions wrapped."""
-        if not self._ears:
+    def opened(self, subscription: PaddleSubscription) -> None:
+        """Add an open subscription; the first one patches Paddle's functions."""
+        if not self._subscriptions:
             self._operations = Operations(self.books, self.paddle, self._is_drawable)
-            self.books.tell = self._tell
+            self.books.emit = self._emit
             self.books.others = self._meter() - self.books.known
             self._wrapping.on(self.paddle)
-        self._ears.append(ear)  # only now: who was interrupted before has none open
+        self._subscriptions.append(subscription)  # last: if an interrupt comes earlier, none is open
 
-    def closed(self, ear: Ear) -> None:
-        """It hears no more; the last has each function put back."""
-        if ear in self._ears:
-            self._ears.remove(ear)
-        if not self._ears:
+    def closed(self, subscription: PaddleSubscription) -> None:
+        """Remove a subscription; the last one restores the patched functions."""
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+        if not self._subscriptions:
             self._wrapping.off()
             self._operations = None
             self.books = Books(self._meter)
 
-    def _tell(self, kind: str, *arguments: Any) -> None:
-        for ear in self._ears[:]:
-            ear.tell(kind, *arguments)
+    def _emit(self, event: events.Event) -> None:
+        for each in self._subscriptions[:]:
+            each.emit(event)
 
 
-class Ear:
-    """Hears one Paddle for a recorder."""
+class PaddleSubscription:
+    """A recorder's subscription to the events of Paddle."""
 
-    def __init__(self, engine: PaddleEngine, tell: Callable[..., None]) -> None:
-        self._engine, self.tell = engine, tell
+    def __init__(self, engine: PaddleEngine, emit: events.Listener) -> None:
+        self._engine, self.emit = engine, emit
 
     def open(self) -> None:
-        """Events are told from now on."""
+        """Emit events from now on."""
         self._engine.opened(self)
 
     def close(self) -> None:
-        """Nothing is told any more."""
+        """Emit no further event."""
         self._engine.closed(self)
-        self.tell = _nothing
+        self.emit = events.ignore
 
 
 def _nothing(*arguments: Any) -> None:

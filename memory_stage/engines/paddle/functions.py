@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradNode, Kept, Memory
 from memory_stage.engines.paddle.shadow_state import Books
@@ -95,11 +96,11 @@ class Functions:
             made += [] if any(x is each for each in given) else [x]
         for x in again:
             self.books.note(x)
-            self.books.tell("write", x, applied.name, given, np.empty(0, int))
+            self.books.emit(events.Write(x, applied.name, given, np.empty(0, int)))
         for x in made:
-            self.books.tell("view", x, applied.name, given)
+            self.books.emit(events.MakeView(x, applied.name, given))
         if applied.not_in_place and any(not x.stop_gradient for x in given) and self._is_cut(applied, results):
-            self.books.tell("unseen", _CUT.format(applied.name))
+            self.books.emit(events.Omission(_CUT.format(applied.name)))
 
     def _is_cut(self, applied: Applied, results: list[Any]) -> bool:
         """Whether a result on the memory of an input has no history."""

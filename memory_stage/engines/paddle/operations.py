@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.calls import Before, Call, Calls
 from memory_stage.engines.paddle.entries import LEAF, Kept
@@ -40,7 +41,7 @@ class Operations(Calls):
         call = Call(name, [self._look(x) for x in given])
         for each in call.inputs:
             if not each.known:
-                self.books.tell("met", each.x)
+                self.books.emit(events.Discovery(each.x))
         if name == "setitem":
             call.where = arguments[1]
         if name in _CLEARING:
@@ -143,19 +144,19 @@ class Operations(Calls):
 
     # ---------- after the call ----------
 
-    def _tell_cleared(self, call: Call) -> None:
+    def _emit_cleared(self, call: Call) -> None:
         """Gradients were set to zero where they lie: whoever took one before has zeros now."""
         for gradient, numbers in call.gradients:
             real = gradient.real()
             if real is not None and tensor_access.copied(real).tobytes() != numbers:
                 gradient.memory.unseen += 1
-                self.books.tell("changed", gradient, call.name, None)
+                self.books.emit(events.UnversionedWrite(gradient, call.name, None))
 
-    def _tell(self, call: Call, result: Any) -> None:
-        self._tell_cleared(call)
+    def _emit_all(self, call: Call, result: Any) -> None:
+        self._emit_cleared(call)
         if call.name == "_share_buffer_to" and len(call.inputs) == 2:
             self.books.counts_apart(call.inputs[1].x)
-        tell, given = self.books.tell, [each.x for each in call.inputs]
+        emit, given = self.books.emit, [each.x for each in call.inputs]
         results = self.tensors(result)
         self._name_undrawn(result)
         written = self._written(call, results)
@@ -167,24 +168,24 @@ class Operations(Calls):
             where = self._where(call, each)
             self._lose(each, where)
             self.books.note(each.x)
-            tell("write", each.x, op, tuple(given), where)
+            emit(events.Write(each.x, op, tuple(given), where))
         for each in call.inputs:
             if tensor_access.is_drawable(each.x) and tensor_access.layout_of(each.x) != each.layout:
                 self.books.note(each.x)
-                tell("meta", each.x, call.name, tuple(given))
+                emit(events.Relayout(each.x, call.name, tuple(given)))
         for each, op in call.unseen:
             if each.x._inplace_version() == each.version:
                 each.memory.unseen += 1
-                tell("changed", each.x, op, None)
+                emit(events.UnversionedWrite(each.x, op, None))
         for x in results:
             if id(x) in known or not tensor_access.is_drawable(x):
                 continue
             memory = self.books.note(x).memory
             base = [each.x for each in call.inputs if each.memory is memory]
             if base:
-                tell("view", x, call.name, (base[0], *(other for other in given if other is not base[0])))
+                emit(events.MakeView(x, call.name, (base[0], *(other for other in given if other is not base[0]))))
             else:
-                tell("make", x, call.name, tuple(given))
+                emit(events.Make(x, call.name, tuple(given)))
 
     def _written(self, call: Call, results: list[Any]) -> list[Before]:
         """Through which tensors memory was written: of several on one storage, the one that came back."""
@@ -240,10 +241,10 @@ class Operations(Calls):
 
     def _refused(self, call: Call, error: BaseException) -> None:
         if "can't use inplace strategy" in str(error):
-            self.books.tell("refused", error, "leaf_written")
+            self.books.emit(events.Refusal(error, "leaf_written"))
         for each, op in call.unseen:
             each.memory.unseen += 1
-            self.books.tell("changed", each.x, op, None)
+            self.books.emit(events.UnversionedWrite(each.x, op, None))
 
 
 def _what(path: str) -> str:

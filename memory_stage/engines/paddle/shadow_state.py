@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.engines import events
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import LEAF, Gradient, GradNode, Memory, Note
 from memory_stage.engines.protocol import Layout, Role
@@ -54,8 +55,8 @@ class Books:
         self.others_freed = 0  # and what has gone of these since
         #: While backward runs: what has come to the leaves is told of at its end.
         self.collecting = False
-        #: Told as the engine's events are. Nobody hears them while no ear is open.
-        self.tell: Callable[..., None] = _to_nobody
+        #: The listener of the engine; it does nothing while no subscription is open.
+        self.emit: events.Listener = events.ignore
 
     # ---------- storages ----------
 
@@ -82,7 +83,7 @@ class Books:
         memory.end = self._gone
         self.known += memory.nbytes
         self.others = min(self.others, self.meter() - self.known)  # it may have been there, among the others
-        self.tell("alloc", memory)
+        self.emit(events.Alloc(memory))
 
     def allocated(self, is_quiet: bool) -> int:
         """What Paddle's meter says, as if what was never met had stayed.
@@ -105,7 +106,7 @@ class Books:
     def _gone(self, memory: Memory) -> None:
         self.known -= memory.nbytes
         if self.memories is not None:  # the interpreter is not on its way out
-            self.tell("free", memory)
+            self.emit(events.Free(memory))
 
     def hidden(self, nbytes: int, like: np.ndarray | None, dtype: str) -> Memory:
         """Memory that a node keeps out of sight, counted and not to be looked at; ``like``: its numbers."""
@@ -251,7 +252,3 @@ def _tensor_gone(books: weakref.ref[Books], key: int, ref: Any) -> None:
     alive = books()
     if alive is not None and key in alive.notes and alive.notes[key].ref is ref:
         del alive.notes[key]
-
-
-def _to_nobody(kind: str, *arguments: Any) -> None:
-    """In place of a recorder."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from memory_stage.engines import events
 from memory_stage.engines.torch.cuda import is_capturing
 from memory_stage.engines.torch.memory import elements_of, is_drawable, unheard
 from memory_stage.engines.torch.node_hooks import Arrived, Enters, Leaves, when_arrived
@@ -38,8 +39,8 @@ class _Part:
 class Backward:
     """The stand-in for torch's backward."""
 
-    def __init__(self, registry: Registry, nodes: Nodes, mode: Any, tell: Callable[..., None]) -> None:
-        self._registry, self._nodes, self._mode, self._tell = registry, nodes, mode, tell
+    def __init__(self, registry: Registry, nodes: Nodes, mode: Any, emit: events.Listener) -> None:
+        self._registry, self._nodes, self._mode, self._emit = registry, nodes, mode, emit
         self._real: Any = None
         self._mine: Any = None
         self._thread = threading.get_ident()
@@ -85,7 +86,7 @@ class Backward:
         except RuntimeError as error:
             t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback leads here
             if _STALE in str(error) and mode.is_open:
-                self._tell("stale", None, "stale")
+                self._emit(events.StaleRead(None, "stale"))
             raise
         finally:
             if again:
@@ -115,7 +116,7 @@ class Backward:
         size, me = reach * gradient.element_size(), weakref.ref(self)
         self._flying[begin] = size, weakref.ref(gradient, lambda _: _landed(me, begin))
         self._registry.allocated += size
-        self._tell("flight", size)
+        self._emit(events.FlightChange(size))
 
     def lands(self, gradient: Any) -> None:
         """The program gets hold of a gradient: from now on it is a tensor like others."""
@@ -128,7 +129,7 @@ class Backward:
         size, _ = self._flying.pop(begin, (0, None))
         self._registry.allocated -= size
         if size and self._mode.is_open:
-            self._tell("flight", -size)
+            self._emit(events.FlightChange(-size))
 
     def land_all(self) -> None:
         """The pass is over."""
@@ -152,14 +153,14 @@ class _Pass:
         self._handles: list[Any] = []
         self._parts: dict[int, _Part] = {}
         self._left: Mark | None = None
-        self._later: list[tuple[Any, ...]] = []  # told by a thread that torch runs for a GPU
+        self._later: list[events.Event] = []  # of a thread that torch runs for a GPU
         roots = [x for x in ((roots,) if isinstance(roots, torch.Tensor) else roots) if isinstance(x, torch.Tensor)]
         starts = [(self._nodes.of(x), x, g) for x, g in zip(roots, grads or (None,) * len(roots), strict=False)]
         self._listen([fn for x in roots if (fn := self._nodes.fn_of(x)) is not None])
         for mark, x, g in starts:
             if mark is not None and is_drawable(x):
                 gradient = elements_of(g.detach()) if g is not None else np.ones(tuple(x.shape), np.float32)
-                of._tell("start", mark, gradient)
+                of._emit(events.BackwardStart(mark, gradient))
 
     def _listen(self, todo: list[Any]) -> None:
         """Put hooks at every node that backward may pass through. No node is kept."""
@@ -196,8 +197,8 @@ class _Pass:
             self.settle()
             for handle in self._handles:
                 handle.remove()
-            for told in self._later:
-                self._of._tell(*told)
+            for event in self._later:
+                self._of._emit(event)
             if not self._registry.backwards:
                 self._registry.awaited.clear()
                 self._of.land_all()
@@ -205,11 +206,11 @@ class _Pass:
 
     # ---------- events ----------
 
-    def _tell(self, *told: Any) -> None:
+    def _emit(self, event: events.Event) -> None:
         if threading.get_ident() == self._of._thread:
-            self._of._tell(*told)
+            self._of._emit(event)
         else:  # arrays are copied from the GPU already
-            self._later.append(told)
+            self._later.append(event)
 
     def entered(self, mark: Mark, grads: Sequence[torch.Tensor | None]) -> None:
         """The rule of a node is about to run."""
@@ -223,7 +224,7 @@ class _Pass:
             return  # a further node of a call that has been entered
         elements = elements_of(gradient.detach())
         self._parts[id(mark)] = _Part(mark.size, elements.copy() if elements.size <= 64 else elements[:0])
-        self._tell("enter", mark, elements)
+        self._emit(events.NodeEnter(mark, elements))
         if mark.is_by_hand:
             for each in grads:
                 self._of.lands(each)
@@ -244,7 +245,7 @@ class _Pass:
             part.sent += [(parent, elements.copy()) for parent, elements in sent]
             return
         del self._parts[id(mark)]
-        self._tell("visit", mark, part.gradient, part.sent + sent)
+        self._emit(events.NodeVisit(mark, part.gradient, part.sent + sent))
         self._left = mark
 
     def settle(self) -> None:
@@ -254,7 +255,7 @@ class _Pass:
             return
         if not self._keeps:
             mark.release()
-        self._tell("left", mark)
+        self._emit(events.NodeLeave(mark))
 
     def arrived(self, mark: Mark, x: torch.Tensor | None) -> None:
         """A leaf holds its gradient."""
@@ -265,4 +266,4 @@ class _Pass:
             return
         if not self._registry.knows(gradient):
             self._of.lands(gradient)
-        self._tell("leaf", mark, gradient)
+        self._emit(events.LeafGradient(mark, gradient))

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from memory_stage.engines.events import Listener
 from memory_stage.engines.protocol import (
     DEFAULT_POLICY,
     Block,
@@ -52,7 +53,7 @@ from memory_stage.engines.torch.memory import (
 from memory_stage.engines.torch.node_tags import Mark
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
-from memory_stage.engines.torch.session import Ear
+from memory_stage.engines.torch.session import TorchSubscription
 
 #: From here on the end of a storage can be noticed from outside.
 OLDEST = (2, 10)
@@ -94,9 +95,9 @@ class TorchEngine:
 
     # ----- of the whole -----
 
-    def listen(self, tell: Callable[..., None]) -> Ear:
-        """An ear, closed as yet."""
-        return Ear(self._registry, self._nodes, tell)
+    def listen(self, emit: Listener) -> TorchSubscription:
+        """Return a subscription that is not open yet."""
+        return TorchSubscription(self._registry, self._nodes, emit)
 
     @property
     def has_framework(self) -> bool:
@@ -357,11 +358,11 @@ class TorchEngine:
         """With numpy, or by DLPack."""
         return [memory for memory in list(self._registry.memories.values()) if memory.is_shared]
 
-    def when_shared(self, tell: Callable[[Memory], None]) -> Callable[[], None]:
+    def when_shared(self, notify: Callable[[Memory], None]) -> Callable[[], None]:
         """When a call is about to give the address away."""
-        told = self._registry.when_shared
-        told.append(tell)
-        return lambda: told.remove(tell) if tell in told else None
+        registered = self._registry.when_shared
+        registered.append(notify)
+        return lambda: registered.remove(notify) if notify in registered else None
 
     @_asked_quietly
     def storage_behind(self, array: np.ndarray) -> Memory | None:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from memory_stage.engines import events
 from memory_stage.engines.torch import meta_probe as probing
 from memory_stage.engines.torch.calls import Call, call_of, tensors_in, written_name
 from memory_stage.engines.torch.cuda import CAPTURED, is_capturing
@@ -42,9 +43,9 @@ class Given(NamedTuple):
 class Mode(TorchFunctionMode):
     """Hears the calls of one thread."""
 
-    def __init__(self, registry: Registry, nodes: Nodes, tell: Callable[..., None]) -> None:
+    def __init__(self, registry: Registry, nodes: Nodes, emit: events.Listener) -> None:
         super().__init__()
-        self.registry, self.nodes, self.tell = registry, nodes, tell
+        self.registry, self.nodes, self.emit = registry, nodes, emit
         self.is_open = True
         self.is_inside = False  # a call of torch's runs, and the mode is off the stack meanwhile
         self.calls = 0  # that run: torch puts the mode back when they are over
@@ -94,7 +95,7 @@ class Mode(TorchFunctionMode):
             reason = reason_of(error)
             args = kwargs = given = None
             if reason and self.is_open:
-                self.tell("refused", None, reason)
+                self.emit(events.Refusal(None, reason))
             without_ours(error, sys._getframe(1))
             raise
         finally:
@@ -118,13 +119,13 @@ class Mode(TorchFunctionMode):
     def _fail(self, failure: Exception) -> None:
         """A mistake of this package's ends the recording."""
         self.is_open = False
-        self.tell("failed", failure)
+        self.emit(events.Failure(failure))
 
     def note_unseen(self, text: str) -> None:
         """Tell once that something is not recorded."""
         if text not in self._named:
             self._named.add(text)
-            self.tell("unseen", text)
+            self.emit(events.Omission(text))
 
     def made(self, name: str, x: torch.Tensor) -> None:
         """A function that no mode hears of has made a tensor."""
@@ -135,7 +136,7 @@ class Mode(TorchFunctionMode):
                 if self.registry.is_tensor(x) and not self.registry.knows(x):
                     self.registry.meet(x, told=True)
                     self.registry.record(x).stamp = stamp_of(x)
-                    self.tell("make", x, name, ())
+                    self.emit(events.Make(x, name, ()))
         except Exception as failure:
             self._fail(failure)
 
@@ -145,7 +146,7 @@ class Mode(TorchFunctionMode):
             with unheard():
                 known = self.registry.is_tensor(x) and self.registry.knows(x) and self.nodes.fn_of(x) is not None
                 if known and not x.retains_grad and not is_inside(sys._getframe(2)):
-                    self.tell("asked", x)
+                    self.emit(events.GradientRequest(x))
                     return True
         except Exception as failure:
             self._fail(failure)
@@ -169,9 +170,9 @@ class Mode(TorchFunctionMode):
                 if registry.backwards and registry.memory_at(x) is None:
                     continue  # a gradient on its way: nothing may be asked of it
                 registry.record(x)
-                self.tell("met", x)
+                self.emit(events.Discovery(x))
             elif registry.kept(x).version != x._version:
-                self.tell("met", x)  # written unheard
+                self.emit(events.Discovery(x))  # written unheard
             if x.requires_grad:
                 self.nodes.of(x)
             given[id(x)] = Given(x, x._version, bits_of(x) if call.is_uncounted else None)
@@ -230,9 +231,9 @@ class Mode(TorchFunctionMode):
             self._tell_look(x, name, inputs, id(x) in resized)
         for x, view_of in fresh:
             if view_of is not None:
-                self.tell("view", x, name, (view_of, *(each for each in inputs if each is not view_of)))
+                self.emit(events.MakeView(x, name, (view_of, *(each for each in inputs if each is not view_of))))
             else:
-                self.tell("make", x, name, inputs)
+                self.emit(events.Make(x, name, inputs))
             self.registry.record(x).stamp = stamp_of(x)
 
     def _written(self, given: list[Given]) -> list[torch.Tensor]:
@@ -277,20 +278,20 @@ class Mode(TorchFunctionMode):
         kept = self.registry.kept(x)
         kept.version = x._version
         self.nodes.written(kept, layout_of(x) if where is None else where)
-        self.tell("write", x, written_name(name), inputs, where)
+        self.emit(events.Write(x, written_name(name), inputs, where))
 
     def _tell_changes(self, x: torch.Tensor, name: str, before: np.ndarray) -> None:
         """A call may have written without a version."""
         now = bits_of(x)
         if now is not None and x._version == self.registry.kept(x).version and not np.array_equal(now, before):
-            self.tell("changed", x, written_name(name), None)
+            self.emit(events.UnversionedWrite(x, written_name(name), None))
 
     def _tell_look(self, x: torch.Tensor, name: str, inputs: tuple[Any, ...], resized: bool) -> None:
         """A tensor that a call was given may look another way now."""
         record, stamp = self.registry.record(x), stamp_of(x)
         if (record.stamp is not None and record.stamp != stamp) or resized:
             self.registry.kept(x)
-            self.tell("meta", x, written_name(name), inputs)
+            self.emit(events.Relayout(x, written_name(name), inputs))
         record.stamp = stamp
 
 

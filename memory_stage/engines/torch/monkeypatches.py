@@ -23,6 +23,7 @@ import torch
 import torch.utils.hooks
 from torch.overrides import TorchFunctionMode
 
+from memory_stage.engines import events
 from memory_stage.engines.torch.frames import Caller, without_ours
 from memory_stage.engines.torch.function_mode import Mode
 from memory_stage.engines.torch.threads import Bystander, places_of_threads, taken_off
@@ -50,7 +51,7 @@ class StandIns:
     Args:
         modes: of the thread that is recorded, and of the others.
         note: told, once of each text, of what is not recorded.
-        tell: told of an end of the recording.
+        emit: receives the end of the recording.
         made: told of a tensor that a function has made, and of its name.
         of_layer: makes what stands in for the making of torch's hooks of layers.
     """
@@ -59,11 +60,11 @@ class StandIns:
         self,
         modes: tuple[Mode, Bystander],
         note: Callable[[str], None],
-        tell: Callable[..., None],
+        emit: events.Listener,
         made: Callable[[str, torch.Tensor], None],
         of_layer: Callable[[Any], Any],
     ) -> None:
-        self._modes, self._note, self._tell, self._made = modes, note, tell, made
+        self._modes, self._note, self._emit, self._made = modes, note, emit, made
         self._of_layer = of_layer
         self._thread = threading.get_ident()
         self._caller = Caller()
@@ -174,7 +175,7 @@ class StandIns:
 
     def _swap(self, real: Any) -> Any:
         def swap_tensors(one: Any, other: Any) -> Any:
-            self._tell("ended", SWAPPED)
+            self._emit(events.End(SWAPPED))
             return real(one, other)
 
         return swap_tensors

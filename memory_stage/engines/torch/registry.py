@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from memory_stage.engines import events
 from memory_stage.engines.torch.memory import Counter, Kept, Memory, address_of, is_drawable, shifts
 from memory_stage.engines.torch.records import Record
 
@@ -21,7 +22,7 @@ class Registry:
     """The storages and tensors that were met in one recording.
 
     Attributes:
-        tell: told of storages that come and go; None while nobody listens.
+        emit: receives the creation and the end of storages; None without a subscription.
         allocated: bytes of the computer's memory in storages that came to be, less those of storages that went.
         backwards: how many backward passes are going on.
         awaited: during a backward, by the ids of leaves that it has not told of yet: the ids of the gradients that they
@@ -32,7 +33,7 @@ class Registry:
     def __init__(self) -> None:
         self.memories: dict[int, Memory] = {}
         self.tensors: dict[int, Record] = {}
-        self.tell: Callable[..., None] | None = None
+        self.emit: events.Listener | None = None
         self.allocated = 0
         self.backwards = 0
         self.awaited: dict[int, int] = {}
@@ -64,12 +65,12 @@ class Registry:
         else:
             self._hold(memory, x)
         if not memory.tensors and memory.is_shared:
-            for tell in list(self.when_shared):
-                tell(memory)
-        if told and self.tell is not None:
+            for notify in list(self.when_shared):
+                notify(memory)
+        if told and self.emit is not None:
             if memory.gpu is None:
                 self.allocated += memory.counted
-            self.tell("alloc", memory)
+            self.emit(events.Alloc(memory))
         return memory
 
     def _alias(self, x: torch.Tensor) -> Memory | None:
@@ -143,8 +144,8 @@ class Registry:
             memory.show_no_more()
         if memory.gpu is None:
             self.allocated -= memory.counted
-        if self.tell is not None:
-            self.tell("free", memory)
+        if self.emit is not None:
+            self.emit(events.Free(memory))
 
     def resized(self, x: torch.Tensor) -> bool:
         """Whether the storage of a tensor has another size since; then it is told as another storage."""
@@ -241,7 +242,7 @@ class Registry:
 
     def forget(self) -> None:
         """Refer to nothing any more."""
-        self.tell = None
+        self.emit = None
         self.when_shared.clear()
         self.tensors.clear()
         self._bases.clear()
@@ -257,8 +258,8 @@ class Registry:
         """Another library gets to know the memory of a tensor."""
         memory = self.meet(x, told=False)
         memory.exported = True
-        for tell in list(self.when_shared):
-            tell(memory)
+        for notify in list(self.when_shared):
+            notify(memory)
 
     def is_tensor(self, value: Any) -> bool:
         """Whether a value is a tensor that the stage can show."""

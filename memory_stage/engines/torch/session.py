@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+from memory_stage.engines.events import Listener, ignore
 from memory_stage.engines.torch.backward import Backward
 from memory_stage.engines.torch.function_mode import Mode
 from memory_stage.engines.torch.monkeypatches import StandIns
@@ -13,11 +11,11 @@ from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.threads import Bystander, taken_off
 
 
-class Ear:
-    """Hears torch for a recorder, from :meth:`open` to :meth:`close`."""
+class TorchSubscription:
+    """A recorder's subscription to the events of torch."""
 
-    def __init__(self, registry: Registry, nodes: Nodes, tell: Callable[..., None]) -> None:
-        self._registry, self._nodes, self._tell = registry, nodes, tell
+    def __init__(self, registry: Registry, nodes: Nodes, emit: Listener) -> None:
+        self._registry, self._nodes, self._emit = registry, nodes, emit
         self._mode: Mode | None = None
         self._backward: Backward | None = None
         self._stand_ins: StandIns | None = None
@@ -25,14 +23,14 @@ class Ear:
 
     def open(self) -> None:
         """Put the mode on this thread's stack, and the stand-ins in place."""
-        self._registry.tell = self._tell
-        self._mode = Mode(self._registry, self._nodes, self._tell)
+        self._registry.emit = self._emit
+        self._mode = Mode(self._registry, self._nodes, self._emit)
         mode = self._mode
-        self._backward = Backward(self._registry, self._nodes, mode, self._tell)
+        self._backward = Backward(self._registry, self._nodes, mode, self._emit)
         self._backward.stand_in()
         self._bystander = Bystander(mode.note_unseen)
         self._stand_ins = StandIns(
-            (mode, self._bystander), mode.note_unseen, self._tell, mode.made, self._backward.hooks.of_layer
+            (mode, self._bystander), mode.note_unseen, self._emit, mode.made, self._backward.hooks.of_layer
         )
         self._stand_ins.stand_in()
         self._mode.__enter__()
@@ -44,7 +42,7 @@ class Ear:
         self._mode.is_open = False
         if self._bystander is not None:
             self._bystander.note = None
-        self._tell = self._mode.tell = _to_nobody  # it leads to a recorder, and that here
+        self._emit = self._mode.emit = ignore  # it leads to a recorder, and that here
         if self._backward is not None and self._stand_ins is not None:
             self._backward.stand_aside()
             self._stand_ins.stand_aside()
@@ -52,7 +50,3 @@ class Ear:
         self._registry.forget()
         if not self._mode.calls and taken_off(self._mode):
             self._mode = None
-
-
-def _to_nobody(kind: str, *arguments: Any) -> None:
-    """In place of a recorder that has stopped."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from memory_stage.engines import events
 from memory_stage.engines.torch.memory import elements_of, is_drawable, unheard
 from memory_stage.engines.torch.node_hooks import Arrived
 from memory_stage.engines.torch.node_tags import Mark
@@ -129,7 +130,7 @@ class Hooks:
                 given = before if before.size == after.size else after
                 wrote = before.size == after.size and not np.array_equal(before, after, equal_nan=True)
                 answered = answer if isinstance(answer, torch.Tensor) and self._registry.is_tensor(answer) else None
-                mode.tell("hooked", mark, given, answered, after if wrote else given, of)
+                mode.emit(events.HookCall(mark, given, answered, after if wrote else given, of))
         except Exception as failure:
             mode._fail(failure)
 

@@ -23,10 +23,23 @@ from memory_stage.explanation.report_rows import Row, SavedTensor, SourceLine, T
 from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import Room
-from minitensor.engine.core.history import Leaf, Node, Saved, peek
+from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.events import Subscription, watch
+from minitensor.engine.events import (
+    BackwardRefused,
+    BackwardStarted,
+    Event,
+    MetadataChanged,
+    OperationRefused,
+    SavedOverwritten,
+    StorageReleased,
+    Subscription,
+    TensorCreated,
+    TensorWritten,
+    ViewCreated,
+    watch,
+)
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells
 from minitensor.memory.backward_needs import (
@@ -85,7 +98,7 @@ class Listener(Subscription):
             self._sources, self._sharing, self._stale = Sources(), Sharing(), {}
             self._pytorch = PytorchRefusals()
 
-    def on_event(self, kind: str, *arguments: Any) -> None:
+    def on_event(self, event: Event) -> None:
         """Add a row for an event, or note it for a later row."""
         if self._while_recorded:
             if watch.listener != self._receive:
@@ -95,7 +108,7 @@ class Listener(Subscription):
                 return
         with Room():
             try:
-                self._note(kind, sys._getframe(1), *arguments)
+                self._note(event, sys._getframe(1))
             except Exception as failure:
                 self._open = False
                 self.report.cut_short = (
@@ -103,29 +116,29 @@ class Listener(Subscription):
                     "The program ran on."
                 )
 
-    def _note(self, kind: str, frame: FrameType, *arguments: Any) -> None:
-        if kind in ("make", "view", "start"):
+    def _note(self, event: Event, frame: FrameType) -> None:
+        if isinstance(event, (TensorCreated, ViewCreated, BackwardStarted)):
             self._look_outside(frame)
-        if kind == "make":
-            self._pytorch.made(frame, *arguments)
-        elif kind == "write":
-            self._on_write(Site.of(frame), caller_in_package(frame), *arguments)
-        elif kind == "taken":
-            self._taken = self._taken or Taken()
-            self._taken.add(*arguments)
-        elif kind == "view":
-            view, op, (base,) = arguments
-            self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
-            self._pytorch.viewed(view, op, base)
-        elif kind == "free":
-            self._sharing.on_freed(*arguments)
-            self._pytorch.on_freed(*arguments)
-        elif kind == "meta":
-            self._on_meta(Site.of(frame), *arguments)
-        elif kind == "refused":
-            self._on_refused(Site.of(frame), *arguments)
-        elif kind == "stale":
-            self._on_stale(Site.of(frame), *arguments)
+        match event:
+            case TensorCreated(x, op, inputs):
+                self._pytorch.made(frame, x, op, inputs)
+            case TensorWritten(x, op, inputs, where):
+                self._on_write(Site.of(frame), caller_in_package(frame), x, op, inputs, where)
+            case SavedOverwritten(storage, savers, patch):
+                self._taken = self._taken or Taken()
+                self._taken.add(storage, savers, patch)
+            case ViewCreated(view, op, (base,)):
+                self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
+                self._pytorch.viewed(view, op, base)
+            case StorageReleased(storage):
+                self._sharing.on_freed(storage)
+                self._pytorch.on_freed(storage)
+            case MetadataChanged(x, op):
+                self._on_meta(Site.of(frame), x, op)
+            case OperationRefused(error, reason, (op, x, *rest)):
+                self._on_refused(Site.of(frame), error, reason, op, x, tuple(rest))
+            case BackwardRefused(error, _, (node, what, *_)):
+                self._on_stale(Site.of(frame), error, node, what)
 
     def _add(self, site: Site, op: str, view: TensorView | None, **fields: Any) -> Row:
         """Add a row to the report and return it."""
@@ -247,7 +260,7 @@ class Listener(Subscription):
                 return ("detached" if other._storage is x._storage else "data"), self._sharing.called(other)
         return "", ""
 
-    def _on_meta(self, site: Site, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def _on_meta(self, site: Site, x: Tensor, op: str) -> None:
         version = x._storage.version
         recorded = modes.grad and peek(x) is not None
         happened = REBOUND.get(op, "Only shape and strides have changed.")
@@ -264,7 +277,7 @@ class Listener(Subscription):
 
     # ---------- errors ----------
 
-    def _on_refused(self, site: Site, error: Exception, reason: str, op: str, x: Tensor, *rest: Any) -> None:
+    def _on_refused(self, site: Site, error: Exception, reason: str, op: str, x: Tensor, rest: tuple[Any, ...]) -> None:
         """Add a row for the in-place ``op`` on ``x``, which is about to raise; ``rest`` depends on the reason."""
         needs = needs_of(op, wanted_by(op, rest)) if reason == "needs_own_input" else Needs()
         version, array = x._storage.version, x._array
@@ -283,7 +296,7 @@ class Listener(Subscription):
             instead=alternatives.for_refusal(reason, alternatives.Facts(op, array.nbytes, array.size, needs)),
         )
 
-    def _on_stale(self, site: Site, error: Exception, reason: str, node: Node, what: str, saved: Saved) -> None:
+    def _on_stale(self, site: Site, error: Exception, node: Node, what: str) -> None:
         """Add a row for a backward that is about to raise because a tensor saved by ``node`` is stale."""
         link, cause, entry = self._stale.get((id(node), what), (None, None, None))
         if link is not None and link() is not node:

@@ -29,7 +29,15 @@ from minitensor.engine.core.tensor import Hook, Tensor
 from minitensor.engine.device.arrays import as_array, gpu_of, host_array
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.host_buffer_cache import is_whole
-from minitensor.engine.events import watch
+from minitensor.engine.events import (
+    BackwardStarted,
+    FlightChanged,
+    HookCalled,
+    NodeEntered,
+    NodeLeft,
+    NodeVisited,
+    watch,
+)
 from minitensor.engine.kernels.reducing import summed_to
 from minitensor.engine.saved.saved import FREED
 
@@ -202,7 +210,7 @@ class OnArrays:
         for size in self._sizes.values():
             cpu_meter.allocated -= size
             if watch.listener is not None:
-                watch.listener("flight", -size)
+                watch.listener(FlightChanged(-size))
         self._sizes.clear()
         self._more.clear()
 
@@ -210,7 +218,7 @@ class OnArrays:
         """Count and return the first gradient."""
         self.keep(g)
         if watch.listener is not None:
-            watch.listener("start", node, g)
+            watch.listener(BackwardStarted(node, g))
         return g
 
     def observe(self, node: Node, g: np.ndarray) -> NodeEvents:
@@ -228,7 +236,7 @@ class OnArrays:
                 continue  # removed
             answer = answer_of(hook, copied(g))
             if watch.listener is not None:
-                watch.listener("hooked", node, g, answer)
+                watch.listener(HookCalled(node, g, answer))
             if answer is None:
                 continue
             self.release(g)
@@ -290,7 +298,7 @@ class OnArrays:
         if now > cpu_meter.peak:
             cpu_meter.peak = now
         if watch.listener is not None:
-            watch.listener("flight", size)
+            watch.listener(FlightChanged(size))
 
     def release(self, array: np.ndarray) -> None:
         """Decrement the reference count of ``array``'s buffer."""
@@ -304,7 +312,7 @@ class OnArrays:
         size = self._sizes.pop(key)
         cpu_meter.allocated -= size
         if watch.listener is not None:
-            watch.listener("flight", -size)
+            watch.listener(FlightChanged(-size))
 
     def is_exclusive(self, array: np.ndarray) -> bool:
         """True if ``array`` is a whole buffer with one reference, so that it may be added to in place."""
@@ -348,7 +356,7 @@ class NodeEvents:
     __slots__ = ("_node", "_given", "_sent")
 
     def __init__(self, node: Node, g: np.ndarray) -> None:
-        watch.listener("enter", node, g)  # type: ignore[misc]  # only made while there is a listener
+        watch.listener(NodeEntered(node, g))  # type: ignore[misc]  # only made while there is a listener
         self._node = node
         self._given = g if node.op.owned is None else host_array(g).copy()  # the rule may overwrite it
         self._sent: list[tuple[Node, np.ndarray]] = []
@@ -363,9 +371,9 @@ class NodeEvents:
     def finished(self) -> None:
         """Emit ``visit``: all gradients of the node have been added."""
         if watch.listener is not None:
-            watch.listener("visit", self._node, self._given, self._sent)
+            watch.listener(NodeVisited(self._node, self._given, self._sent))
 
     def released(self) -> None:
         """Emit ``left``: the tensors that the node saved have been freed."""
         if watch.listener is not None:
-            watch.listener("left", self._node)
+            watch.listener(NodeLeft(self._node))

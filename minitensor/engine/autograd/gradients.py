@@ -20,7 +20,7 @@ from minitensor.engine.core.history import Leaf, Node
 from minitensor.engine.core.storage import Storage, calling_frame
 from minitensor.engine.core.tensor import AfterHook, Tensor
 from minitensor.engine.device.arrays import as_array, gpu_of
-from minitensor.engine.events import watch
+from minitensor.engine.events import LeafUpdated, TensorWritten, watch
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.operands import cast
 from minitensor.engine.saved.writing import Plan, after_write, before_write
@@ -112,7 +112,7 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
             if type(holder) is Leaf:
                 holder.saved = gradient
                 if watch.listener is not None:
-                    watch.listener("leaf", holder, gradient)
+                    watch.listener(LeafUpdated(holder, gradient))
             else:
                 holder.gradient = gradient
         for leaf, g in adding:
@@ -167,8 +167,8 @@ def _add(leaf: Leaf, g: np.ndarray, plans: dict[Storage, Plan | None]) -> None:
         after_write(plan, storage, "backward", calling_frame())
     listener = watch.listener
     if listener is not None:
-        listener("write", gradient, "backward", (), None)
-        listener("leaf", leaf, gradient)
+        listener(TensorWritten(gradient, "backward", (), None))
+        listener(LeafUpdated(leaf, gradient))
 
 
 def grad(

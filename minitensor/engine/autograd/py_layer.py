@@ -22,7 +22,7 @@ from minitensor.engine.creation.making import made_on
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import BY_NUMPY, FLOATS
-from minitensor.engine.events import watch
+from minitensor.engine.events import TensorCreated, ViewCreated, watch
 from minitensor.engine.modes import modes, no_grad
 from minitensor.engine.operations.operands import cast
 from minitensor.engine.saved.saved import FREED
@@ -168,7 +168,8 @@ def _finished(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
     for old, new in zip(given, outputs, strict=True):
         if new is not old and watch.listener is not None:
             fresh = new._storage is not old._storage
-            watch.listener("make" if fresh else "view", new, call.name, tuple(call.inputs) if fresh else (old,))
+            event = TensorCreated if fresh else ViewCreated
+            watch.listener(event(new, call.name, tuple(call.inputs) if fresh else (old,)))
     if not isinstance(result, (list, tuple)):
         return outputs[0]
     made = iter(outputs)

@@ -15,14 +15,14 @@ from minitensor.engine.core.storage import CallSite, write_that_made
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.events import emits
+from minitensor.engine.events import BackwardRefused, OperationRefused, emits
 
 if TYPE_CHECKING:
     from minitensor.engine.core.history import Node, Saved
     from minitensor.engine.core.tensor import Tensor
 
 
-@emits("refused")
+@emits(OperationRefused)
 def leaf_written(op: str, x: Tensor, is_view: bool) -> ValueError:
     """Error: ``op`` would write ``x``, a leaf that requires a gradient, or a view of one."""
     through = " through this view, which shares the leaf's storage" if is_view else ""
@@ -34,7 +34,7 @@ def leaf_written(op: str, x: Tensor, is_view: bool) -> ValueError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def leaf_reshaped(op: str, x: Tensor) -> ValueError:
     """Error: metadata-only ``op`` would change the shape of ``x``, a leaf that requires a gradient or a view of one."""
     return ValueError(
@@ -44,7 +44,7 @@ def leaf_reshaped(op: str, x: Tensor) -> ValueError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
     """Error under policy "2.5": the backward of in-place ``op`` needs the ``x`` that it would overwrite.
 
@@ -57,7 +57,7 @@ def needs_own_input(op: str, x: Tensor, *wanted: Node | None) -> ValueError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def overlapping_target(op: str, x: Tensor) -> RuntimeError:
     """Error: ``op`` would write through ``x``, whose elements share memory."""
     return RuntimeError(
@@ -68,7 +68,7 @@ def overlapping_target(op: str, x: Tensor) -> RuntimeError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def read_only_target(op: str, x: Tensor) -> RuntimeError:
     """Error: ``op`` would write through ``x`` into memory that its owner outside the engine made read-only."""
     return RuntimeError(
@@ -85,7 +85,7 @@ def not_writeable(op: str, x: Tensor) -> RuntimeError:
     return read_only_target(op, x)
 
 
-@emits("refused")
+@emits(OperationRefused)
 def overlapping_group(op: str, x: Tensor) -> RuntimeError:
     """Error: ``op`` would write through ``x``, a gradient is required, and the base of the group overlaps itself."""
     return RuntimeError(
@@ -116,7 +116,7 @@ def _lost(text: str, node: Node, what: str = "", saved: Saved | None = None) -> 
     return error
 
 
-@emits("stale")
+@emits(BackwardRefused)
 def stale(node: Node, what: str, saved: Saved) -> RuntimeError:
     """Error: backward needs a value whose storage was written after ``node`` saved it.
 
@@ -234,7 +234,7 @@ def _of_an_argument(op: str, error: Exception) -> Exception:
     return type(error)(f"{op}: {'an integer among the arguments has more than 64 bits' if is_long else _plain(error)}")
 
 
-@emits("refused")
+@emits(OperationRefused)
 def explain_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """Return the error to raise after numpy refused an in-place operation on ``x``. Nothing has been written."""
     target = x._array
@@ -272,7 +272,7 @@ def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> 
     return _of_an_argument(op, error)
 
 
-@emits("refused")
+@emits(OperationRefused)
 def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """Return the error to raise for an in-place operation whose operands are not broadcast against each other."""
     if on_several_devices(arrays):
@@ -284,7 +284,7 @@ def explain_other_in_place(op: str, x: Tensor, error: Exception, arrays: tuple[n
     return explain_other(op, error, arrays)
 
 
-@emits("refused")
+@emits(OperationRefused)
 def result_does_not_fit(op: str, x: Tensor) -> TypeError:
     """Error: in-place ``op`` on integers or bools ``x`` has a result that their dtype cannot hold."""
     return TypeError(
@@ -293,7 +293,7 @@ def result_does_not_fit(op: str, x: Tensor) -> TypeError:
     )
 
 
-@emits("refused")
+@emits(OperationRefused)
 def unsuitable(op: str, x: Tensor, error: Exception) -> Exception:
     """Return ``error``: an argument of in-place ``op`` beside ``x`` is unsuitable. Nothing has been written."""
     return error

@@ -18,7 +18,7 @@ from numpy import ndarray
 
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.device.counters import Meter, cpu_meter
-from minitensor.engine.events import Watch, skip_in_tracebacks, watch
+from minitensor.engine.events import StorageCreated, StorageReleased, Watch, skip_in_tracebacks, watch
 
 
 class Storage:
@@ -45,7 +45,7 @@ class Storage:
     def __del__(self, _meter: Meter = cpu_meter, _watch: Watch = watch) -> None:
         _meter.allocated -= self.nbytes
         if _watch.listener is not None:
-            _watch.listener("free", self)
+            _watch.listener(StorageReleased(self))
 
     def __repr__(self) -> str:
         return f"Storage({self.nbytes} bytes, version {self.version})"
@@ -59,7 +59,7 @@ class DeviceStorage(Storage):
     @skip_in_tracebacks
     def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts
         if _watch.listener is not None:
-            _watch.listener("free", self)
+            _watch.listener(StorageReleased(self))
 
 
 def _counted(buffer: ndarray) -> Storage:
@@ -96,7 +96,7 @@ def new_storage(buffer: ndarray) -> Storage:
     """Create a storage for ``buffer``, which must own its memory, and count its bytes."""
     storage = _counted(buffer) if type(buffer) is ndarray else placed(buffer)[1]
     if watch.listener is not None:
-        watch.listener("alloc", storage)
+        watch.listener(StorageCreated(storage))
     return storage
 
 

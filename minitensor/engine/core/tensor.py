@@ -22,7 +22,7 @@ from minitensor.engine.core.tensor_type import TensorType
 from minitensor.engine.device.arrays import gpu_of, host_array
 from minitensor.engine.device.places import Place, place_of
 from minitensor.engine.dtypes import BY_NUMPY, FLOATS, INTEGERS, DType
-from minitensor.engine.events import watch
+from minitensor.engine.events import TensorCreated, ViewCreated, watch
 from minitensor.engine.modes import no_grad
 
 
@@ -136,7 +136,7 @@ class Tensor(metaclass=TensorType):
         tensor._node = None
         tensor._history = None
         if op and watch.listener is not None:
-            watch.listener("make", tensor, op, inputs)
+            watch.listener(TensorCreated(tensor, op, inputs))
         return tensor
 
     @classmethod
@@ -370,7 +370,7 @@ class Tensor(metaclass=TensorType):
         """Return a tensor of this shape on the same storage that requires no gradient and begins a new group."""
         alias = Tensor._alias(self._array, self._storage)
         if watch.listener is not None:
-            watch.listener("view", alias, "detach", (self,))
+            watch.listener(ViewCreated(alias, "detach", (self,)))
         return alias
 
     def detach_(self) -> Tensor:

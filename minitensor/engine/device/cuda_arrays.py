@@ -15,7 +15,7 @@ import numpy as np
 from minitensor.engine.device.arrays import GPU_OF_TYPE
 from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.memory_log import MemoryEvent
-from minitensor.engine.events import watch
+from minitensor.engine.events import AllocatorChanged, watch
 
 #: The oldest supported CuPy: the tests of the engine cover its functions.
 OLDEST = (13, 6)
@@ -70,7 +70,7 @@ class Counters(cupy.cuda.MemoryHook):
             self.requested += size
             self.max_requested = max(self.max_requested, self.requested)
             if watch.listener is not None:
-                watch.listener("block", MemoryEvent("alloc", mem_ptr, mem_size, size, device=self._device))
+                watch.listener(AllocatorChanged(MemoryEvent("alloc", mem_ptr, mem_size, size, device=self._device)))
 
     def free_postprocess(self, *, mem_size: int, mem_ptr: int, **_: Any) -> None:
         """Count a block that was returned to the pool."""
@@ -78,7 +78,7 @@ class Counters(cupy.cuda.MemoryHook):
         self.allocated -= mem_size
         self.requested -= size
         if watch.listener is not None:
-            watch.listener("block", MemoryEvent("free", mem_ptr, mem_size, size, device=self._device))
+            watch.listener(AllocatorChanged(MemoryEvent("free", mem_ptr, mem_size, size, device=self._device)))
 
 
 def _try_out() -> None:
@@ -119,7 +119,7 @@ class CudaGpu:
         except cupy.cuda.memory.OutOfMemoryError:
             free, capacity = cupy.cuda.runtime.memGetInfo()
         if watch.listener is not None:
-            watch.listener("block", MemoryEvent("oom", 0, nbytes, nbytes, device=self.name, device_free=free))
+            watch.listener(AllocatorChanged(MemoryEvent("oom", 0, nbytes, nbytes, device=self.name, device_free=free)))
         raise OutOfMemoryError(
             nbytes,
             nbytes,

@@ -32,7 +32,7 @@ from minitensor.engine.device.cupy_limits import (
 )
 from minitensor.engine.device.memory_error import OutOfMemoryError
 from minitensor.engine.device.memory_log import MemoryEvent
-from minitensor.engine.events import watch
+from minitensor.engine.events import AllocatorChanged, watch
 
 #: Numbers join device arrays; they cost no device memory.
 _NUMBERS = (bool, int, float, np.generic)
@@ -382,7 +382,9 @@ class SimulatedGpu:
         except OutOfMemoryError as error:
             if watch.listener is not None:
                 sizes = error.tried, error.requested
-                watch.listener("block", MemoryEvent("oom", 0, *sizes, device=self.name, device_free=error.free))
+                watch.listener(
+                    AllocatorChanged(MemoryEvent("oom", 0, *sizes, device=self.name, device_free=error.free))
+                )
             raise
         if watch.listener is not None and block.size:
             self._emit("alloc", block)
@@ -396,9 +398,9 @@ class SimulatedGpu:
 
     def _emit(self, kind: str, block: Block) -> None:
         event = MemoryEvent(kind, block.address, block.size, block.requested, device=self.name)
-        watch.listener("block", event)  # type: ignore[misc]  # asked before the event is made
+        watch.listener(AllocatorChanged(event))  # type: ignore[misc]  # asked before the event is made
 
 
 def _emit_segment(device: str, kind: str, address: int, size: int) -> None:
     if watch.listener is not None:
-        watch.listener("block", MemoryEvent(kind, address, size, size, device=device))
+        watch.listener(AllocatorChanged(MemoryEvent(kind, address, size, size, device=device)))

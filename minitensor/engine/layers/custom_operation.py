@@ -21,7 +21,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.core.tensor_type import blanks
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.events import watch
+from minitensor.engine.events import StorageCreated, TensorCreated, watch
 from minitensor.engine.kernels.reducing import rounded_gradients
 from minitensor.engine.kernels.sixteen_bits import dtype_of_result, narrow, wide
 from minitensor.engine.modes import modes, paused
@@ -91,8 +91,8 @@ def recorded(
     made._node = made._history = None
     listener = watch.listener
     if listener is not None:
-        listener("alloc", storage)
-        listener("make", made, op.name, tuple(x for x in inputs if x is not None))
+        listener(StorageCreated(storage))
+        listener(TensorCreated(made, op.name, tuple(x for x in inputs if x is not None)))
     if paused.threads and not modes.grad:
         return made
     nodes = [None if x is None else x._node if x._history is None else x._current() for x in inputs]

@@ -33,7 +33,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.core.tensor_type import blanks
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.dtypes import FLOATS
-from minitensor.engine.events import watch
+from minitensor.engine.events import StorageCreated, TensorCreated, TensorWritten, watch
 from minitensor.engine.kernels import chunks, reducing, sixteen_bits, written
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations import indices, operands, variants
@@ -314,6 +314,9 @@ CALLS: dict[str, Any] = {
     "unpacked": in_place_inputs.unpacked,
     "watch": watch,
     "wide": sixteen_bits.wide,
+    "StorageCreated": StorageCreated,
+    "TensorCreated": TensorCreated,
+    "TensorWritten": TensorWritten,
     # Called by rows in their first statements, and to describe the part that they write.
     **namespaces.public(written),
     **namespaces.public(variants),

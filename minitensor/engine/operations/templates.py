@@ -50,8 +50,8 @@ def {name}({parameters}):
 {record}
     listener = watch.listener
     if listener is not None:
-        listener("alloc", storage)
-        listener("make", result, {name!r}, ({xs}))
+        listener(StorageCreated(storage))
+        listener(TensorCreated(result, {name!r}, ({xs})))
     return result
 '''
 
@@ -89,7 +89,7 @@ def {name}({parameters}):
         after_write(plan, storage, {name!r}, getframe(1))
 {commit}
     if watch.listener is not None:
-        watch.listener("write", {x}, {name!r}, ({xs}), {where})
+        watch.listener(TensorWritten({x}, {name!r}, ({xs}), {where}))
     return {x}
 '''
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, calling_frame, outside_engine, write_log
-from minitensor.engine.events import watch
+from minitensor.engine.events import SavedOverwritten, watch
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells, touch
 from minitensor.engine.saved.patches import Group, Patch, add, joined, preserved
@@ -241,9 +241,9 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
     if listener is not None:
         idle = [member for group in plan.groups if not group.taken for member in group.members]
         for patch, needing in plan.patches:
-            listener("taken", storage, [member for group in needing for member in group.members], patch)
+            listener(SavedOverwritten(storage, [member for group in needing for member in group.members], patch))
         if idle or plan.lost:
-            listener("taken", storage, idle + plan.lost, None)
+            listener(SavedOverwritten(storage, idle + plan.lost, None))
 
 
 def _update_members(group: Group) -> None:

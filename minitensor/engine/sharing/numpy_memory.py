@@ -27,7 +27,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import byte_bounds, gpu_of, host_array
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import BY_NUMPY, DTYPES
-from minitensor.engine.events import watch
+from minitensor.engine.events import StorageCreated, TensorCreated, watch
 
 
 class Window:
@@ -209,8 +209,8 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
     listener = watch.listener
     if listener is not None:
         if new:
-            listener("alloc", storage)
-        listener("make", tensor, op, ())
+            listener(StorageCreated(storage))
+        listener(TensorCreated(tensor, op, ()))
     return tensor
 
 

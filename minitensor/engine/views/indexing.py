@@ -39,7 +39,7 @@ from minitensor.engine.creation.moving import moved, placed_on
 from minitensor.engine.device.arrays import add_at, as_array, gpu_of, host_array, like, may_share
 from minitensor.engine.device.places import place_of
 from minitensor.engine.dtypes import FLOATS, INTEGERS
-from minitensor.engine.events import watch
+from minitensor.engine.events import TensorWritten, watch
 from minitensor.engine.kernels.indexed import assign, turns_that_stay
 from minitensor.engine.kernels.numbers import overwrite, stored_array
 from minitensor.engine.modes import modes, paused
@@ -257,7 +257,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         else:
             set_part(x, target, yn, pick)
     if watch.listener is not None:
-        watch.listener("write", x, op, (x, y), plain if advanced else target)
+        watch.listener(TensorWritten(x, op, (x, y), plain if advanced else target))
 
 
 def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]:
@@ -333,7 +333,7 @@ def set_value(x: Tensor, value: Any) -> None:
     if recorded:
         set_part(x, x._array, None)
     if watch.listener is not None:
-        watch.listener("write", x, "set_value", (x, given), None)
+        watch.listener(TensorWritten(x, "set_value", (x, given), None))
 
 
 Tensor.__getitem__ = getitem

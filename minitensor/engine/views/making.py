@@ -28,7 +28,7 @@ from minitensor.engine.core.regions import overlaps_itself, same_layout
 from minitensor.engine.core.storage import calling_frame
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.core.tensor_type import blanks
-from minitensor.engine.events import watch
+from minitensor.engine.events import MetadataChanged, ViewCreated, watch
 from minitensor.engine.modes import modes, paused
 
 _blank = blanks(Tensor)
@@ -66,7 +66,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
     else:
         out._node = out._history = None
     if watch.listener is not None:
-        watch.listener("view", out, op.name, (x,))
+        watch.listener(ViewCreated(out, op.name, (x,)))
     return out
 
 
@@ -103,5 +103,5 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
             if box is not None and box.gradient is not None:
                 box.gradient = Tensor._made(op.forward(box.gradient._array, *saved).copy())
     if watch.listener is not None:
-        watch.listener("meta", x, op.name, (x,))
+        watch.listener(MetadataChanged(x, op.name, (x,)))
     return x

@@ -33,7 +33,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS, DType, dtype_of
-from minitensor.engine.events import watch
+from minitensor.engine.events import MetadataChanged, watch
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.arguments import need_tensor
 from minitensor.engine.operations.operands import CAST, cast
@@ -97,7 +97,7 @@ def cast_(x: Tensor, dtype: Any) -> Tensor:
         if extra is not None and extra.box is not None and extra.box.gradient is not None:
             extra.box.gradient = cast(extra.box.gradient, wanted.numpy)
     if watch.listener is not None:
-        watch.listener("meta", x, "cast_", (x,))
+        watch.listener(MetadataChanged(x, "cast_", (x,)))
     return x
 
 
@@ -148,7 +148,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
         _moved_to(x, array, "resize_")
         x._history = None
     if watch.listener is not None:
-        watch.listener("meta", x, "resize_", (x,))
+        watch.listener(MetadataChanged(x, "resize_", (x,)))
     return x
 
 
@@ -204,7 +204,7 @@ def set_(
         if x._node is not None:
             x._history.note_retaining(x)
     if watch.listener is not None:
-        watch.listener("meta", x, "set_", (x,))
+        watch.listener(MetadataChanged(x, "set_", (x,)))
     return x
 
 

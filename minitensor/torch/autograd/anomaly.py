@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.device.arrays import host_array
-from minitensor.engine.events import listening, watch
+from minitensor.engine.events import Event, NodeEntered, NodeVisited, listening, watch
 from minitensor.torch import errors
 from minitensor.torch.errors import anomaly
 from minitensor.torch.grad_fn import function_name
@@ -66,16 +66,16 @@ def _watching() -> Iterator[None]:
     before = watch.listener
     running: list[Any] = [None]
 
-    def listen(kind: str, *arguments: Any) -> None:
-        if kind == "enter":
-            running[0] = arguments[0]
-        elif kind == "visit" and anomaly.check_nan:
-            node, _, sent = arguments
-            for i, (_, g) in enumerate(sent):
-                if np.isnan(host_array(g)).any():
-                    raise RuntimeError(f"Function '{function_name(node)}' returned nan values in its {i}th output.")
+    def listen(event: Event) -> None:
+        match event:
+            case NodeEntered(node):
+                running[0] = node
+            case NodeVisited(node, _, sent) if anomaly.check_nan:
+                for i, (_, g) in enumerate(sent):
+                    if np.isnan(host_array(g)).any():
+                        raise RuntimeError(f"Function '{function_name(node)}' returned nan values in its {i}th output.")
         if before is not None:
-            before(kind, *arguments)
+            before(event)
 
     try:
         with listening(listen):

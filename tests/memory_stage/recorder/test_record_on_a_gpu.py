@@ -13,7 +13,7 @@ from memory_stage import api as stage
 from memory_stage.recorder import record
 from memory_stage.trace.validation import problems
 from minitensor.engine.device.places import current
-from minitensor.engine.events import listening
+from minitensor.engine.events import AllocatorChanged, Event, listening
 from tests.support.stage.programs import PROGRAMS
 
 
@@ -33,10 +33,10 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
     mt.set_device("gpu:sim", capacity="64 MiB")
     blocks: list[tuple] = []
 
-    def listener(kind: str, *arguments: object) -> None:
-        if kind == "block":
-            (event,) = arguments
-            blocks.append((event.kind, event.address, event.size, event.requested))
+    def listener(event: Event) -> None:
+        if isinstance(event, AllocatorChanged):
+            change = event.change
+            blocks.append((change.kind, change.address, change.size, change.requested))
 
     linecache.cache["<program>"] = (len(source), None, source.splitlines(True), "<program>")
     namespace = {"__name__": "__main__", "mt": mt}

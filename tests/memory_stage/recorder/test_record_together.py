@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 import memory_stage as stage
-from memory_stage.engines import router
+from memory_stage.engines import events, router
 from memory_stage.engines.minitensor.engine import MinitensorEngine
 from memory_stage.engines.protocol import NotRecordable
 from tests.support.stage.stages import says
@@ -39,11 +39,11 @@ class Framework(MinitensorEngine):
     def allocated(self):
         return 0
 
-    def listen(self, tell):
-        self.tell = tell
-        ear = super().listen(lambda *told: None)
+    def listen(self, emit):
+        self.emit = emit
+        subscription = super().listen(events.ignore)
         self.heard.append("listened to")
-        return ear
+        return subscription
 
 
 @pytest.fixture

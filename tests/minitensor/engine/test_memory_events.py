@@ -12,7 +12,7 @@ import pytest
 
 import minitensor as mt
 from minitensor import memory
-from minitensor.engine.events import watch
+from minitensor.engine.events import StorageReleased, TensorCreated, TensorWritten, watch
 from minitensor.memory.changes import NewNodes
 from minitensor.memory.naming import names_in_reach
 from tests.support.engine.memory import KIB, SHAPE, leaf
@@ -199,15 +199,15 @@ def test_an_operation_recorded_after_the_event_of_its_tensor_is_found():
     y = w * mt.ones(SHAPE)
     x = mt.ones(SHAPE)
     nodes = NewNodes()
-    assert nodes.on_event("make", (x, "op", ()), "here") == []
-    x._node = y._node
-    assert nodes.late("free") == [(y._node, "here")] and nodes.late("free") == []
-    assert nodes.on_event("make", (y, "op", ()), "there") == [(y._node, "there")] and nodes.late() == []
+    assert nodes.on_event(TensorCreated(x, "op", ()), "here") == []
+    x._node, freed = y._node, StorageReleased(y._storage)
+    assert nodes.late(freed) == [(y._node, "here")] and nodes.late(freed) == []
+    assert nodes.on_event(TensorCreated(y, "op", ()), "there") == [(y._node, "there")] and nodes.late() == []
     z = mt.ones(SHAPE)
-    nodes.on_event("make", (z, "op", ()), "here")
+    nodes.on_event(TensorCreated(z, "op", ()), "here")
     z._node = y._node
-    assert nodes.late("write", (z,)) == [], "by then it is the node of the write"
-    nodes.on_event("make", (mt.ones(SHAPE), "op", ()), "here")
+    assert nodes.late(TensorWritten(z, "op", (), None)) == [], "by then it is the node of the write"
+    nodes.on_event(TensorCreated(mt.ones(SHAPE), "op", ()), "here")
     assert nodes.late() == [], "the tensor was freed"
 
 

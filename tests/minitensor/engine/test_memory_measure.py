@@ -12,7 +12,8 @@ import pytest
 import minitensor as mt
 from memory_stage.explanation.minitensor import Listener
 from minitensor import memory
-from minitensor.engine.events import Subscription, listening, watch
+from minitensor.engine import events
+from minitensor.engine.events import Event, Subscription, TensorCreated, listening, watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
 from tests.support.engine.watched import PROGRAMS, counters, told_by
 
@@ -205,11 +206,11 @@ def test_the_host_and_the_gpu_have_counters_of_the_same_names():
 
 class Counting(Subscription):
     def __init__(self) -> None:
-        self.heard = 0
+        self.received = 0
 
-    def on_event(self, kind: str, *arguments: object) -> None:
-        if kind == "make":
-            self.heard += 1
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, TensorCreated):
+            self.received += 1
 
 
 @pytest.mark.cpu_only
@@ -222,7 +223,7 @@ def test_listeners_close_in_any_order_and_none_is_left(order):
         mt.ones([1])
         listeners[i].close()
     mt.ones([1])
-    assert [listeners[i].heard for i in order] == [1, 2, 3]
+    assert [listeners[i].received for i in order] == [1, 2, 3]
     assert watch.listener is None
 
 
@@ -230,7 +231,7 @@ def test_listeners_close_in_any_order_and_none_is_left(order):
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
     """A report, a recording, a measure and a plain function: each may outlive those that began after it."""
-    all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda kind, *_: None)]
+    all_of_them = [Listener(), memory.record(), memory.measure(), listening(lambda event: None)]
     for each in all_of_them:
         each.__enter__()
     for i in order:
@@ -240,15 +241,15 @@ def test_listeners_of_every_kind_close_in_any_order_and_none_is_left(order):
 
 
 class Noting(Subscription):
-    """Record the kinds of events, and unsubscribe at the event `until`."""
+    """Keep the types of the events, and close at the first one of the type `until`."""
 
-    def __init__(self, until: str = "") -> None:
-        self.heard: list[str] = []
+    def __init__(self, until: type | None = None) -> None:
+        self.received: list[type] = []
         self._until = until
 
-    def on_event(self, kind: str, *arguments: object) -> None:
-        self.heard.append(kind)
-        if kind == self._until:
+    def on_event(self, event: Event) -> None:
+        self.received.append(type(event))
+        if type(event) is self._until:
             self.close()
 
 
@@ -267,7 +268,20 @@ def program_with_events_of_every_kind() -> None:
 
 
 @pytest.mark.cpu_only
-@pytest.mark.parametrize("until", ["alloc", "make", "view", "write", "taken", "start", "enter", "flight", "leaf"])
+@pytest.mark.parametrize(
+    "until",
+    [
+        events.StorageCreated,
+        events.TensorCreated,
+        events.ViewCreated,
+        events.TensorWritten,
+        events.SavedOverwritten,
+        events.BackwardStarted,
+        events.NodeEntered,
+        events.FlightChanged,
+        events.LeafUpdated,
+    ],
+)
 def test_a_listener_may_close_in_the_middle_of_an_operation(until):
     with contextlib.closing(Noting()) as alone:
         alone.open()
@@ -277,8 +291,8 @@ def test_a_listener_may_close_in_the_middle_of_an_operation(until):
         outer.open()
         going.open()
         program_with_events_of_every_kind()
-    assert outer.heard == alone.heard
-    assert going.heard == alone.heard[: alone.heard.index(until) + 1]
+    assert outer.received == alone.received
+    assert going.received == alone.received[: alone.received.index(until) + 1]
     Noting(until).open()
     program_with_events_of_every_kind()
     assert watch.listener is None
@@ -287,7 +301,7 @@ def test_a_listener_may_close_in_the_middle_of_an_operation(until):
 @pytest.mark.cpu_only
 def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
     class Failing(Subscription):
-        def on_event(self, kind: str, *arguments: object) -> None:
+        def on_event(self, event: Event) -> None:
             raise ZeroDivisionError("in here")
 
     outer, failing, inner = Counting(), Failing(), Counting()
@@ -297,7 +311,7 @@ def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
     with pytest.warns(RuntimeWarning, match=r"Failing stopped before its end \(ZeroDivisionError: in here\)"):
         for each in (inner, failing, outer):
             each.close()
-    assert x.tolist() == [2.0] and outer.heard == inner.heard == 2
+    assert x.tolist() == [2.0] and outer.received == inner.received == 2
     assert watch.listener is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,22 @@ import numpy as np
 import pytest
 
 import minitensor as mt
-from minitensor.engine.events import listening, watch
+from minitensor.engine.events import (
+    AllocatorChanged,
+    BackwardStarted,
+    Event,
+    LeafUpdated,
+    Listener,
+    MetadataChanged,
+    NodeVisited,
+    StorageCreated,
+    StorageReleased,
+    TensorCreated,
+    TensorWritten,
+    ViewCreated,
+    listening,
+    watch,
+)
 from tests.support.engine.memory import allocated, peak, reset_peak
 
 Report = Callable[..., None]
@@ -111,13 +127,13 @@ def run(program: Callable[[Report], None]) -> list[Any]:
 # ---------- listeners ----------
 
 
-def ignore(kind: str, *arguments: object) -> None:
+def ignore(event: Event) -> None:
     """Receive every event and do nothing."""
 
 
-def read(kind: str, *arguments: object) -> None:
-    """Read everything in an event, as a recorder does, and keep only numbers."""
-    for argument in arguments:
+def read(event: Event) -> None:
+    """Read all fields of an event, as a recorder does, and keep numbers only."""
+    for argument in event:
         if isinstance(argument, mt.Tensor):
             argument.numpy(), argument.shape, argument.strides, argument.offset, argument.inplace_version
             argument.stop_gradient, argument.is_leaf, argument.grad_fn, argument.grad, repr(argument)
@@ -135,47 +151,49 @@ def test_a_watched_program_reports_the_same(program, listener):
 
 
 def test_events_report_every_storage_and_every_write():
-    counts: dict[str, int] = {}
-    alive, most = 0, 0
+    counts: Counter[type] = Counter()
+    alive = 0
 
-    def count(kind: str, *arguments: Any) -> None:
-        nonlocal alive, most
-        counts[kind] = counts.get(kind, 0) + 1
-        if kind in ("alloc", "free"):
-            alive += arguments[0].nbytes if kind == "alloc" else -arguments[0].nbytes
-            most = max(most, alive)
+    def count(event: Event) -> None:
+        nonlocal alive
+        counts[type(event)] += 1
+        match event:
+            case StorageCreated(storage):
+                alive += storage.nbytes
+            case StorageReleased(storage):
+                alive -= storage.nbytes
 
     base = allocated()
     with listening(count):
-        x = mt.zeros([4])  # alloc, make
-        y = x + x  # alloc, make
-        y.add_(x)  # write
-        y[0] = 1.0  # a write has an event, and a view has none
-        y.fill_(2.0)  # write
-        y.T  # view  # noqa: B018
-        y.reshape_([2, 2])  # meta
+        x = mt.zeros([4])
+        y = x + x
+        y.add_(x)
+        y[0] = 1.0  # a write; its view emits nothing
+        y.fill_(2.0)
+        y.T  # noqa: B018
+        y.reshape_([2, 2])
         assert alive == allocated() - base == 32
         del x, y
         assert alive == 0
-    assert counts["alloc"] == counts["make"] == counts["free"] == 2
-    assert counts["write"] == 3 and counts["view"] == 1 and counts["meta"] == 1
+    assert counts[StorageCreated] == counts[TensorCreated] == counts[StorageReleased] == 2
+    assert counts[TensorWritten] == 3 and counts[ViewCreated] == 1 and counts[MetadataChanged] == 1
 
 
 def test_events_of_backward_are_in_order_and_have_the_gradients():
-    kinds: list[str] = []
+    kinds: list[type] = []
     leaves: list[list[float]] = []
 
-    def note(kind: str, *arguments: Any) -> None:
-        if kind in ("start", "visit", "leaf"):
-            kinds.append(kind)
-        if kind == "leaf":
-            leaves.append(arguments[1].tolist())
+    def note(event: Event) -> None:
+        if isinstance(event, (BackwardStarted, NodeVisited, LeafUpdated)):
+            kinds.append(type(event))
+        if isinstance(event, LeafUpdated):
+            leaves.append(event.gradient.tolist())
 
     w = mt.to_tensor([1.0, 2.0], stop_gradient=False)
     y = (w * 3).sum()
     with listening(note):
         y.backward()
-    assert kinds[0] == "start" and kinds.count("visit") == 3 and kinds[-1] == "leaf"
+    assert kinds[0] is BackwardStarted and kinds.count(NodeVisited) == 3 and kinds[-1] is LeafUpdated
     assert leaves == [[3, 3]]
 
 
@@ -186,14 +204,18 @@ def test_an_error_closes_the_listener():
 
 
 def test_an_outer_listener_receives_events_again_after_an_inner_one():
-    heard: list[str] = []
-    with listening(lambda kind, *_: heard.append("outer") if kind != "block" else None):
-        with listening(lambda kind, *_: heard.append("inner") if kind != "block" else None):
+    received: list[str] = []
+
+    def receive_as(name: str) -> Listener:
+        return lambda event: None if isinstance(event, AllocatorChanged) else received.append(name)
+
+    with listening(receive_as("outer")):
+        with listening(receive_as("inner")):
             x = mt.zeros([1])
         y = mt.zeros([1])
-    assert heard == ["inner", "inner", "outer", "outer"]
+    assert received == ["inner", "inner", "outer", "outer"]
     del x, y
-    assert len(heard) == 4
+    assert len(received) == 4
 
 
 def test_listening_keeps_nothing_alive(no_collector):
@@ -209,9 +231,9 @@ def test_listening_keeps_nothing_alive(no_collector):
 
 def test_a_number_that_becomes_a_float_is_no_tensor():
     x = mt.arange(3)
-    told = []
-    with listening(lambda kind, *arguments: told.append((kind, arguments))):
+    received = []
+    with listening(received.append):
         y = x / 2
     assert y.tolist() == [0.0, 0.5, 1.0]
-    made = [arguments[0] for kind, arguments in told if kind == "make"]
-    assert all(each.shape == [3] for each in made)
+    created = [event.tensor for event in received if isinstance(event, TensorCreated)]
+    assert created and all(each.shape == [3] for each in created)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import torch
 
 import memory_stage as stage
+from memory_stage.engines.events import Event, NodeEnter
 from memory_stage.engines.protocol import Fate
 from memory_stage.engines.torch import backward
 from memory_stage.engines.torch.node_tags import Mark
@@ -48,14 +49,14 @@ class Watched(backward.Backward):
             stale = _stale([mark for x in roots if (mark := self._nodes.of(x)) is not None])
         del roots
         entered: list[Mark] = []
-        tell = self._tell
+        emit = self._emit
 
-        def noting(kind: str, *told: Any) -> None:
-            if kind == "enter":
-                entered.append(told[0])
-            tell(kind, *told)
+        def note(event: Event) -> None:
+            if isinstance(event, NodeEnter):
+                entered.append(event.node)
+            emit(event)
 
-        self._tell = noting
+        self._emit = note
         try:
             given = super()._run(t_outputs, *args, **kwargs)
         except RuntimeError as error:
@@ -65,7 +66,7 @@ class Watched(backward.Backward):
                 self.counts["raised for another reason"] += 1
             raise
         finally:
-            self._tell = tell
+            self._emit = emit
         self._note(False, stale, entered)
         return given
 
