@@ -32,7 +32,6 @@ REPEATED_CLASSES = {
     "Block",
     "Call",
     "Counters",
-    "Ear",
     "Function",
     "Group",
     "Hooked",
