@@ -139,7 +139,7 @@ class BackwardStarted(NamedTuple):
     gradient: Array
 
 
-class HookCalled(NamedTuple):
+class HookRan(NamedTuple):
     """A hook was called with the gradient that arrived at ``node``.
 
     Attributes:
@@ -201,7 +201,7 @@ Event: TypeAlias = (
     | OperationRefused
     | BackwardRefused
     | BackwardStarted
-    | HookCalled
+    | HookRan
     | NodeEntered
     | NodeVisited
     | NodeLeft

@@ -64,6 +64,7 @@ SAME_THING = {
     "cuda.py": "of the engine and of each framework",
     "diagonals.py": "kernels and rows",
     "dtypes.py": "of the engine and with PyTorch's names",
+    "events.py": "of the engine and of the stage",
     "engine.py": "of each framework that the stage follows",
     "frames.py": "of each framework that the stage follows",
     "functional.py": "the public module of each framework",

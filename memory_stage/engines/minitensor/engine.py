@@ -60,7 +60,7 @@ TRANSLATED: dict[type, Callable[..., events.Event]] = {
     engine_events.SavedOverwritten: events.Overwrite,
     engine_events.MetadataChanged: events.Relayout,
     engine_events.BackwardStarted: events.BackwardStart,
-    engine_events.HookCalled: events.HookCall,
+    engine_events.HookRan: events.HookCall,
     engine_events.NodeEntered: events.NodeEnter,
     engine_events.NodeVisited: events.NodeVisit,
     engine_events.NodeLeft: events.NodeLeave,

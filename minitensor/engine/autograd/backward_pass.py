@@ -29,15 +29,7 @@ from minitensor.engine.core.tensor import Hook, Tensor
 from minitensor.engine.device.arrays import as_array, gpu_of, host_array
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.device.host_buffer_cache import is_whole
-from minitensor.engine.events import (
-    BackwardStarted,
-    FlightChanged,
-    HookCalled,
-    NodeEntered,
-    NodeLeft,
-    NodeVisited,
-    watch,
-)
+from minitensor.engine.events import BackwardStarted, FlightChanged, HookRan, NodeEntered, NodeLeft, NodeVisited, watch
 from minitensor.engine.kernels.reducing import summed_to
 from minitensor.engine.saved.saved import FREED
 
@@ -236,7 +228,7 @@ class OnArrays:
                 continue  # removed
             answer = answer_of(hook, copied(g))
             if watch.listener is not None:
-                watch.listener(HookCalled(node, g, answer))
+                watch.listener(HookRan(node, g, answer))
             if answer is None:
                 continue
             self.release(g)
