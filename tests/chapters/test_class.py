@@ -1,6 +1,6 @@
-"""What a class shows stands in the chapters: the questions, the stages and the exercises that `book/class.json` names.
+"""Test that the chapters contain the questions, stages and exercises that `book/class.json` names for the class.
 
-The slides are made of the built pages, which takes minutes; this is what can be seen without them.
+The slides are made of the built pages, which takes minutes, so this test reads the sources.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("page, kind, name", SHOWN)
-def test_a_chapter_has_what_the_class_shows_of_it(page, kind, name):
+def test_a_chapter_contains_the_parts_that_the_class_shows(page, kind, name):
     assert words(name) in words(Chapter.read(page).text), f"{page} has no {kind} {name!r}"

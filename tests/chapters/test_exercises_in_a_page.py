@@ -1,4 +1,4 @@
-"""Each exercise of the chapters, as Python in a page runs it: with what it needs of the cells before it."""
+"""Run each exercise of the chapters as Python in a page does: with the parts of earlier cells that it needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def solutions(name: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def beside_the_chapters(monkeypatch):
-    """The engine of chapter 16 stands there, and in the page's wheel."""
+    """Chapter 16 finds its engine in this folder and in the page's wheel."""
     monkeypatch.syspath_prepend(ROOT / "chapters")
 
 
@@ -70,7 +70,7 @@ def before(*cells: str) -> str:
     return found.before
 
 
-def test_a_name_is_followed_to_what_makes_it_and_nothing_else_is_taken():
+def test_only_the_lines_that_define_a_used_name_are_taken():
     assert before("a = 1\nb = 2", "stage.record('x')", "tests = dict(cases=[(a,)])") == (
         "a = 1\ntests = dict(cases=[(a,)])"
     )
@@ -82,14 +82,14 @@ def test_the_last_binding_before_a_use_counts():
     assert before("a = 1", "if a:\n    a = 2", "tests = [a]") == "a = 1\nif a:\n    a = 2\ntests = [a]"
 
 
-def test_a_function_uses_what_is_there_when_it_is_called():
+def test_a_function_uses_the_names_at_the_time_of_its_call():
     assert before("tests = dict(against=lambda x: WANTED[x])", "WANTED = [1]").endswith("\nWANTED = [1]")
     assert before("tests = dict(against=lambda x: [y for y in WANTED])", "WANTED = [1]").endswith("\nWANTED = [1]")
     at_once = "W = [1]\ntests = [a for a in W]"
     assert before(at_once, "W = [2]") == at_once
 
 
-def test_what_is_written_into_a_name_belongs_to_it():
+def test_writes_into_an_object_belong_to_its_name():
     assert before("tests = {}", "tests['cases'] = [(1,)]", "tests.more = 2", "other = {}\nother[0] = 1") == (
         "tests = {}\ntests['cases'] = [(1,)]\ntests.more = 2"
     )
@@ -101,18 +101,18 @@ def test_local_names_are_not_followed():
     )
 
 
-def test_what_a_function_writes_into_is_its_own_or_everybodys():
+def test_a_function_writes_into_local_or_global_objects():
     fills = "def fill():\n    x = {}\n    x[0] = 1\n    found[0] = x"
     assert before("x = {}", "found = {}", fills, "tests = [found]") == f"found = {{}}\n{fills}\ntests = [found]"
 
 
-def test_an_exercise_says_what_a_page_lacks_for_it(wheel):
+def test_an_exercise_names_the_modules_that_a_page_lacks(wheel):
     needs = ["import PIL", "import book_kit.magics.stage_magic", "import json"]
     asked = [Exercise("def f(x):\n    ...\n\n\ncheck(f)", each) for each in needs]
     assert lacking(asked, wheel) == ["PIL", "book_kit.magics", ""]
 
 
-def test_of_an_import_only_the_names_in_use_are_taken():
+def test_only_the_used_names_of_an_import_are_taken():
     assert before("import numpy as np, os.path\nfrom a import b, c as d, check", "tests = [np, d]") == (
         "import numpy as np\nfrom a import c as d\ntests = [np, d]"
     )
@@ -122,13 +122,13 @@ def test_commands_of_the_notebook_are_left_out():
     assert before("%load_ext book_kit\na = 1", "%%stage\na = 2", "tests = [a]") == "a = 1\ntests = [a]"
 
 
-def test_what_a_solution_uses_is_there_too():
+def test_the_names_that_a_solution_uses_are_defined_too():
     cells = ["import numpy as np\ntests = []", "def f(x):\n    ...\n\n\ncheck(f, **tests)"]
     (found,) = exercises([*cells, "def g(x):\n    return np.sin(x)\n\n\nrequire(g, **tests)"])
     assert found.before == "import numpy as np\ntests = []"
 
 
-def test_an_exercise_that_cannot_be_asked_ends_the_build(wheel, capfd):
+def test_an_exercise_that_cannot_run_ends_the_build(wheel, capfd):
     with pytest.raises(subprocess.CalledProcessError):
         lacking([Exercise("check(f)", "1 / 0")], wheel)
     assert "ZeroDivisionError" in capfd.readouterr().err

@@ -1,8 +1,7 @@
-"""Each stage of the page "Fifteen confusions" makes its point.
+"""Test that each stage of the page "Fifteen confusions" makes its point.
 
-The programs are those of the page itself: its cells are run, and what they show is looked into. A test asks the trace
-for the one thing that its section is about: two names that meet at a storage, a saved tensor that is stale before
-backward, a refusal without a write, equal bytes.
+The tests run the page's cells and examine the traces. Each section is about one fact: two names with one storage, a
+saved tensor that is stale before backward, a refusal without a write, equal bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ ONE_MORE = "One more: a step between forward and backward"
 
 
 class Run:
-    """One variant of a stage: its events, and what is there in the end."""
+    """One variant of a stage: its events, and the final state."""
 
     def __init__(self, variant: dict) -> None:
         self.steps = variant["steps"]
@@ -66,16 +65,18 @@ class Run:
         return {event["storage"] for event in self.events("write")}
 
     def error(self) -> str:
-        """What was raised, or nothing."""
+        """Return the raised error, or None."""
         return "\n".join(event["text"] for event in self.events("raise"))
 
 
 @pytest.fixture(scope="module")
 def shown() -> dict[str, list]:
-    """What the cells of each section show, by its heading. The page runs once, as it does when the book is built."""
+    """Return the stages that the cells of each section show, by heading. The page runs once, as in the book's build."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(record, "STRICT", True)
-        patched.setattr(current, "simulated", None)  # a GPU of its own: another test's may have reserved memory
+        patched.setattr(
+            current, "simulated", None
+        )  # a new GPU, because another test may have reserved memory on the old one
         patched.chdir(FOLDER)
         return _run_page()
 
@@ -108,7 +109,7 @@ def runs(shown, request) -> list[dict[str, Run]]:
 # ---- the page ------------------------------------------------------------------------------------------------------
 
 
-def test_every_confusion_asks_shows_and_leads_on(shown):
+def test_every_confusion_has_a_question_a_stage_and_links(shown):
     numbered = [heading for heading in shown if re.match(r"\d", heading)]
     assert [int(heading.partition(".")[0]) for heading in numbered] == list(range(1, 16))
     for heading in (*numbered, ONE_MORE):
@@ -150,7 +151,7 @@ def test_2_the_name_moves_off_the_leaf_or_the_write_is_refused(runs):
     assert allowed.numbers("c") == [2, 3] and "c.grad" in allowed.end.names
 
 
-def test_3_the_mark_stands_at_the_line_that_overwrites_not_at_the_one_that_raises(runs):
+def test_3_the_mark_is_at_the_line_that_overwrites_and_not_at_the_one_that_raises(runs):
     (stage,) = runs
     in_place, normal = stage.values()
     (node,) = [event for event in in_place.events("node", 3)]
@@ -171,7 +172,7 @@ def test_4_both_names_see_the_write_or_one_of_them_moves(runs):
         assert run.allocated == 2 * in_torch.allocated
 
 
-def test_5_the_same_write_makes_one_stale_and_leaves_the_other(runs):
+def test_5_the_same_write_makes_one_tensor_stale_and_not_the_other(runs):
     (stage,) = runs
     sigmoid, formula = stage.values()
     assert sigmoid.lines("stale") == [3] and sigmoid.lines("raise") == [4]
@@ -191,7 +192,7 @@ def test_6_both_share_the_storage_and_only_one_is_noticed(runs):
     assert data.error() == "" and data.numbers("a.grad") == [0, 0]  # wrong, and nothing is said
 
 
-def test_7_memory_and_gradient_are_two_questions(runs):
+def test_7_memory_and_gradient_are_independent(runs):
     (stage,) = runs
     outcomes = {
         label: (run.same_storage("x", "y"), run.numbers("x"), run.numbers("x.grad")) for label, run in stage.items()
@@ -204,7 +205,7 @@ def test_7_memory_and_gradient_are_two_questions(runs):
     }
 
 
-def test_8_numpy_writes_into_the_tensor_and_no_version_tells(runs):
+def test_8_numpy_writes_into_the_tensor_without_a_new_version(runs):
     (stage,) = runs
     shared, copied = stage.values()
     assert shared.same_storage("x", "n") and shared.lines("write") == [3]
@@ -213,7 +214,7 @@ def test_8_numpy_writes_into_the_tensor_and_no_version_tells(runs):
     assert copied.written() == set() and copied.numbers("y") == [2, 4, 6]
 
 
-def test_9_six_elements_lie_in_two_cells(runs):
+def test_9_six_elements_share_two_cells(runs):
     (stage,) = runs
     in_torch, in_paddle, cloned = stage.values()
     assert in_torch.same_storage("x", "e") and in_torch.tensor("e")["strides"] == [0, 1]
@@ -224,7 +225,7 @@ def test_9_six_elements_lie_in_two_cells(runs):
         assert run.allocated == in_torch.allocated + 24
 
 
-def test_10_one_operation_reads_first_and_a_loop_reads_what_it_wrote(runs):
+def test_10_one_operation_reads_first_and_a_loop_reads_its_own_writes(runs):
     (stage,) = runs
     together, one_by_one = stage.values()
     assert together.same_storage("x", "left", "right")
@@ -251,23 +252,23 @@ def test_12_the_write_goes_to_a_copy_that_is_dropped(runs):
         assert run.numbers("x") == [0, 0, 3, 4] and run.written() == {run.tensor("x")["storage"]}
 
 
-def test_13_three_tensors_look_at_one_storage_and_one_does_not(runs):
+def test_13_three_tensors_share_one_storage_and_one_does_not(runs):
     (stage,) = runs
     (run,) = stage.values()
     assert run.same_storage("x", "d", "v") and not run.same_storage("x", "c")
     assert not run.same_tensor("x", "d") and run.tensor("v")["offset"] == 2
     printed = "".join(step.get("out", "") for step in run.steps).splitlines()
-    assert printed == ["[False, False, False]", "[True, False, False]"]  # neither line tells v from c
+    assert printed == ["[False, False, False]", "[True, False, False]"]  # neither line distinguishes v from c
 
 
-def test_14_the_numbers_change_in_all_and_the_gradient_knows_in_two(runs):
+def test_14_the_numbers_change_in_all_and_the_gradient_follows_in_two(runs):
     (stage,) = runs
     for run in stage.values():
         assert run.same_storage("x", "a") and run.numbers("x") == [10, 20, 3, 4]
     assert [run.numbers("w.grad") for run in stage.values()] == [[10, 10, 1, 1], [10, 10, 1, 1], [1, 1, 1, 1]]
 
 
-def test_15_in_place_holds_as_much_where_backward_needs_the_input(runs):
+def test_15_in_place_keeps_as_many_bytes_if_backward_needs_the_input(runs):
     stage, _ = runs
     normal, sine, relu, silent = stage.values()
     assert normal.allocated == sine.allocated == 48
@@ -277,7 +278,7 @@ def test_15_in_place_holds_as_much_where_backward_needs_the_input(runs):
     assert not any(event.get("copy") for run in (normal, relu, silent) for event in run.events("save"))
 
 
-def test_15_what_is_freed_stays_reserved_until_the_cache_is_emptied(runs):
+def test_15_freed_memory_stays_reserved_until_the_cache_is_emptied(runs):
     _, stage = runs
     (run,) = stage.values()
     mib = 1024 * 1024

@@ -22,7 +22,7 @@ WITH_ENGINE_LINES = ["02_three_kinds_of_operation", "08_leaves", "09_automatic_d
 
 
 @pytest.mark.parametrize("include", INCLUDES)
-def test_what_a_chapter_includes_is_whole_and_comes_from_the_engine(include):
+def test_included_lines_are_complete_and_from_the_engine(include):
     file = (FOLDER / include["path"]).resolve()
     assert any(file.is_relative_to(ROOT / folder) for folder in ("minitensor", "book_kit", "chapters/small_engine"))
     lines = lines_of(include, FOLDER)
@@ -42,13 +42,13 @@ def test_every_directive_is_read():
         assert text.count("{literalinclude}") == len(INCLUDE.findall(text))
 
 
-def test_an_object_that_is_gone_is_an_error():
+def test_a_missing_object_is_an_error():
     text = "```{literalinclude} ../minitensor/engine/saved/in_place_inputs.py\n:pyobject: nobody\n```"
     with pytest.raises(ValueError, match="nobody"):
         lines_of(INCLUDE.search(text), FOLDER)
 
 
-def test_a_downloaded_notebook_has_the_lines_in_place_of_the_directive():
+def test_a_downloaded_notebook_has_the_lines_instead_of_the_directive():
     include = "```{literalinclude} ../minitensor/engine/core/storage.py\n:language: python\n:pyobject: log_write\n```"
     text = f"Before.\n\n{include}\n\nAfter."
     shown = with_lines(text, FOLDER)

@@ -1,4 +1,4 @@
-"""What every chapter owes its reader, as far as it can be checked without one."""
+"""Check the rules of chapters, as far as a program can check them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def calls(chapter: Chapter, name: str) -> list[ast.Call]:
 
 
 def rule(check: Callable[[Chapter], str | None]) -> Callable[[Chapter], str | None]:
-    """A rule looks at a chapter and says what is wrong with it, if anything is."""
+    """Register a rule, which reads a chapter and returns the fault or None."""
     RULES.append(check)
     return check
 
@@ -160,7 +160,7 @@ def titles_its_stages(chapter):
 
 @rule
 def of_practice_ends_with_a_project_and_its_check(chapter):
-    """A project is an exercise, which checks itself, or a section of its own, in which a cell judges."""
+    """A project is an exercise, which checks itself, or a section with a cell that judges."""
     if int(chapter.name[:2]) < FIRST_OF_PRACTICE or re.search(r"^\*\*\d\. Project: ", chapter.prose, re.MULTILINE):
         return None
     project = chapter.text.partition("\n## A project\n")[2].partition("\n## ")[0]
@@ -192,9 +192,9 @@ def shows_the_memory_of_a_gpu(chapter):
 
 @rule
 def explains_a_term_before_it_is_used(chapter):
-    """What a later chapter explains is said in a few words where it first stands, in italics, or links to that chapter.
+    """A term of a later chapter is explained in a few words at its first use, in italics, or links to that chapter.
 
-    A word with an everyday meaning is a term from its chapter on; "known" are those that the reader comes with, who has
+    A word with an everyday meaning is a term from its chapter on. "known" terms are familiar to a reader who has
     trained a network once.
     """
     names = in_order()
@@ -231,7 +231,7 @@ def paragraphs_with(chapter: Chapter, term: dict[str, Any]) -> Iterator[str]:
 
 
 def is_introduced(paragraph: str, term: dict[str, Any]) -> bool:
-    """Whether it stands in italics there, as the word that is explained, or beside a link to its chapter."""
+    """True if the word is in italics there, as the word being explained, or beside a link to its chapter."""
     return f"]({Path(term['page']).name}.md" in paragraph or bool(re.search(rf"\*{forms_of(term)}\*", paragraph, re.I))
 
 
@@ -269,7 +269,7 @@ def names_its_facts(appendix):
 
 
 def numbers_come_from_cells(appendix):
-    """A table in the text would grow old: a table is what a cell shows."""
+    """A table in the text becomes outdated, so cells show the tables."""
     if re.search(r"^\|", appendix.prose, re.MULTILINE):
         return "a table in the text; let a cell make it"
 
@@ -283,7 +283,7 @@ APPENDIX_RULES: list[Callable[[Chapter], str | None]] = [
 ]
 
 
-# ---- a guide stands beside the chapters: it shows stages and leads to them ------------------------------------------
+# ---- a guide shows stages and leads to the chapters ------------------------------------------------------------------
 
 
 def title_carries_no_number(guide):
@@ -385,7 +385,7 @@ require(solution, **reader_tests)
 ```
 """
 )
-# What to change in the good chapter, and the one rule that then has to speak.
+# A change of the good chapter, and the one rule that must then fail.
 BREAKS = [
     ("# 77. A", "# 7. A", title_carries_the_number_of_the_file),
     ('predict("one", options', "guess(options", opens_with_a_prediction),
@@ -426,14 +426,14 @@ def test_a_good_chapter_has_no_faults():
 
 
 @pytest.mark.parametrize("old, new, broken", BREAKS)
-def test_each_rule_speaks_when_it_is_broken(old, new, broken):
+def test_each_broken_rule_is_reported(old, new, broken):
     text = GOOD.format(prose="word " * 900)
     assert old in text
     spoken = [fault.split(":")[0] for fault in faults(Chapter("77_bad", text.replace(old, new)))]
     assert broken.__name__ in spoken
 
 
-def test_a_term_of_a_later_chapter_is_explained_where_it_first_stands():
+def test_a_term_of_a_later_chapter_is_explained_at_its_first_use():
     first = in_order()[0]
     for said in ("The fragmentation grows.", "Much *room*: fragmentation."):
         assert "fragmentation" in (explains_a_term_before_it_is_used(Chapter(first, said)) or "")
@@ -454,7 +454,7 @@ def test_every_group_of_the_glossary_has_its_section():
     ] == shown
 
 
-def test_a_chapter_has_to_lead_on():
+def test_a_chapter_has_to_link_to_the_next():
     first, second = in_order()[:2]
     text = f"## What to remember\n\n[next]({second}.md)"
     assert leads_to_the_next_chapter(Chapter(first, text)) is None
@@ -492,7 +492,7 @@ def test_a_good_appendix_has_no_faults():
 
 
 @pytest.mark.parametrize("old, new, broken", APPENDIX_BREAKS)
-def test_each_rule_of_an_appendix_speaks_when_it_is_broken(old, new, broken):
+def test_each_broken_rule_of_an_appendix_is_reported(old, new, broken):
     assert old in GOOD_APPENDIX
     chapter = Chapter("Z_bad", GOOD_APPENDIX.replace(old, new))
     assert [fault.split(":")[0] for fault in faults(chapter, APPENDIX_RULES)] == [broken.__name__]
@@ -523,7 +523,7 @@ def test_a_good_guide_has_no_faults():
 
 
 @pytest.mark.parametrize("old, new, broken", GUIDE_BREAKS)
-def test_each_rule_of_a_guide_speaks_when_it_is_broken(old, new, broken):
+def test_each_broken_rule_of_a_guide_is_reported(old, new, broken):
     assert old in GOOD_GUIDE
     chapter = Chapter("bad", GOOD_GUIDE.replace(old, new))
     assert [fault.split(":")[0] for fault in faults(chapter, GUIDE_RULES)] == [broken.__name__]

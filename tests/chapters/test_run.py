@@ -21,7 +21,7 @@ from tests.support.chapters.chapter import FOLDER, ROOT, Chapter, appendices, gu
 from tools.build import seconds_of_pages
 from tools.taking_turns import SHARED
 
-LONGEST = 15  # seconds for a chapter on two cores; longer is told, not refused
+LONGEST = 15  # seconds for a chapter on two cores; a longer one is reported and not refused
 BUILT = ROOT / "_build"
 CELL_LIMIT = 120  # seconds after which a cell is taken to hang
 
@@ -36,7 +36,7 @@ class ThisInterpreter(KernelSpecManager):
 
 @pytest.fixture
 def runs_in_the_book(request: pytest.FixtureRequest) -> bool:
-    """Whether the book is built, of the sources as they are. It is not built for the sake of one chapter alone."""
+    """True if the book is built from the current sources. It is not built for one chapter."""
     needed = SHARED in os.environ or any("book" in item.fixturenames for item in request.session.items)
     return needed and request.getfixturevalue("building") != "failed"
 
@@ -51,7 +51,7 @@ def test_a_chapter_runs(name, runs_in_the_book, tmp_path, monkeypatch):
         assert verdict(cell).startswith("Not yet."), "the cell that a reader starts from passes its own check"
 
 
-def test_an_exercise_that_is_solved_already_is_noticed():
+def test_an_exercise_that_is_already_solved_is_reported():
     solved = nbformat.v4.new_code_cell("check(f, **tests)", outputs=[shown("Right. `f` passes its case.")])
     started = nbformat.v4.new_code_cell("check(f, **tests)", outputs=[shown("Not yet. `f`: it returns nothing yet.")])
     question = nbformat.v4.new_code_cell("predict('check(f) is')", outputs=[shown("Predict: ...")])
@@ -64,12 +64,12 @@ def shown(text: str) -> nbformat.NotebookNode:
 
 
 def exercises(ran: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The cells that check what a reader writes."""
+    """Return the cells that check a reader's code."""
     return [cell for cell in ran.cells if cell.cell_type == "code" and re.search(r"^check\(", cell.source, re.M)]
 
 
 def verdict(cell: nbformat.NotebookNode) -> str:
-    """What the check of a cell said."""
+    """Return the verdict in a cell's output."""
     return cell.outputs[-1].data["text/plain"]
 
 

@@ -1,4 +1,4 @@
-"""Chapter 15: its programs and its judge, which is plain numpy, and what was recorded of the frameworks."""
+"""Test chapter 15: its programs, its judge in plain numpy, and the recorded results of the frameworks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def moved(program: tuple[str, ...], by: float) -> float:
     )
 
 
-def test_the_exact_derivative_is_that_of_differences():
+def test_the_exact_derivative_equals_that_of_differences():
     """Not where a tensor is detached: its numbers follow the leaf, its derivative does not."""
     followed = [(program, names) for program, names in KEPT if "detach" not in "".join(program)]
     assert len(followed) > 400
@@ -37,7 +37,7 @@ def test_the_exact_derivative_is_that_of_differences():
         assert np.isclose(found, exact(names)[1], rtol=1e-6), program
 
 
-def test_every_program_is_there_once_and_writes():
+def test_every_program_occurs_once_and_writes():
     texts = ["; ".join(program) for program, _ in ALL]
     assert len(texts) == len(set(texts)) > 700
     assert all(any(map(short_programs.writes, program)) for program, _ in ALL)
@@ -77,7 +77,7 @@ def test_the_judge_notices_a_wrong_number_and_a_wrong_gradient():
 
 
 @pytest.mark.parametrize("key", RECORDS)
-def test_every_program_was_asked_of_every_framework(key):
+def test_the_record_has_every_program_for_every_framework(key):
     record = RECORDS[key]
     expected = ["; ".join(program) for program, _ in ALL] + ["; ".join(map(str, OVERLAP))]
     assert list(record["answers"]) == expected
@@ -89,7 +89,7 @@ def test_every_program_was_asked_of_every_framework(key):
     assert "/" not in json.dumps(record["answers"])  # no path of the machine that asked
 
 
-def test_the_recorded_counts_of_minitensor_are_of_the_same_programs_and_name_none_wrong():
+def test_the_recorded_counts_of_minitensor_cover_the_same_programs_without_a_wrong_one():
     (longer,) = json.loads(short_programs.OWN.read_text(encoding="utf-8")).values()
     (theirs,) = RECORDS["torch 2.13.0"]["counts"].values()
     for counts in longer.values():

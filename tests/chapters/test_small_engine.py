@@ -57,7 +57,7 @@ def changed(lines: list[str], diff: list[str]) -> list[str]:
     return made + lines[at:]
 
 
-def test_the_engine_typed_in_from_the_chapter_is_never_wrong_and_never_refuses():
+def test_the_engine_from_the_chapter_is_never_wrong_and_never_refuses():
     text = typed_in(Chapter.read(CHAPTER))
     assert text == workshop.FINISHED.read_text(encoding="utf-8")
     assert counted(workshop.counts(text)) == (500, 0, 0)
@@ -72,7 +72,7 @@ def test_the_downloaded_engine_is_that_of_the_last_step():
     assert CELLS.at(7) == workshop.FINISHED.read_text(encoding="utf-8")
 
 
-def test_every_step_changes_what_the_chapter_says():
+def test_every_step_makes_the_changes_of_the_chapter():
     changed_lines = {
         step: tuple(sum(line.startswith(mark) for line in diff.splitlines()) for mark in "-+")
         for step, diff in CELLS.diffs.items()
@@ -89,7 +89,7 @@ def test_the_engine_and_the_judge_stay_short():
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_the_files_say_what_they_are_for(file):
+def test_the_files_describe_their_purpose(file):
     tree = ast.parse(file.read_text(encoding="utf-8"))
     named = [node for node in tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name[0] != "_"]
     assert ast.get_docstring(tree)
@@ -108,7 +108,7 @@ def test_the_engine_of_every_step_keeps_the_house_style(step):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_the_judge_says_of_every_step_what_is_recorded(step):
+def test_the_judge_agrees_with_the_record_of_every_step(step):
     assert workshop.counts(CELLS.at(step)) == SHORT[str(step)]
 
 
@@ -120,7 +120,7 @@ def test_the_chapter_names_the_numbers_of_the_ladder():
     assert f"{wrong[3]} programs are still silently wrong" in Chapter.read(CHAPTER).prose
 
 
-def test_wrong_never_rises_and_refused_falls_to_nothing():
+def test_wrong_programs_never_increase_and_refused_ones_fall_to_zero():
     for rows in (SHORT, *LONG):
         wrong = [row["wrong"] for row in rows.values()]
         assert wrong == sorted(wrong, reverse=True)
@@ -163,11 +163,11 @@ def test_longer_programs_are_right_at_the_end_and_wrong_before_step_5(length, vo
 # ---- the judge -------------------------------------------------------------------------------------------------------
 
 
-def test_the_exact_derivative_is_that_of_differences(monkeypatch):
+def test_the_exact_derivative_equals_that_of_differences(monkeypatch):
     step = 1e-6
     for program, exact in workshop.short_programs()[:: len(workshop.short_programs()) // 60]:
         if exact is None or any("detach" in statement for statement in program):
-            continue  # a difference cannot be told to look past a number
+            continue  # differences cannot ignore the numbers that a program overwrites
         totals = []
         for side in (step, -step):
             monkeypatch.setattr(judge, "X", XBEFORE + side * judge.DIRECTION)

@@ -1,4 +1,4 @@
-"""The page "How to read the stage" is about the stage as it is: its marks, its options, its limits, its examples."""
+"""Test the page "How to read the stage": its marks, options, limits and examples are those of the stage."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ def test_every_mark_of_the_legend_occurs_on_the_page(traces):
     assert marks - found == set()
 
 
-def test_the_options_are_those_of_the_magic():
+def test_the_page_lists_the_options_of_the_magic():
     options = {option for action in _options._actions for option in action.option_strings}
     assert set(re.findall(r"(?<![\w-])--[a-z]+", section("Your own programs") + section("Limits"))) == options
 
 
-def test_the_options_of_the_command_are_those_it_has():
+def test_the_page_lists_the_options_of_the_command():
     options = {option for action in _command()._actions for option in action.option_strings} - {"-h", "--help"}
     assert set(re.findall(r"(?<![\w-])--[a-z]+", section("A program in a file"))) == options
 
 
-def test_the_limit_is_the_recorders():
+def test_the_page_has_the_recorders_limit():
     assert re.findall(r"after (\d+) steps", section("Limits")) == [str(LIMIT)]
 
 

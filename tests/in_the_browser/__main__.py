@@ -77,7 +77,7 @@ def record(part: str, told: dict[str, Any], paths: Sequence[str] = ()) -> None:
 
 
 def where(browser: Browser, brought: live.Brought, python: Python) -> dict[str, Any]:
-    """What ran, and where."""
+    """Return a description of the run and its platform."""
     return {
         "date": datetime.date.today().isoformat(),
         "command": " ".join(["python -m tests.in_the_browser", *sys.argv[1:]]),
@@ -90,7 +90,9 @@ def where(browser: Browser, brought: live.Brought, python: Python) -> dict[str, 
 
 
 def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[str, Any]:
-    """What came of files of tests. One that ends Python there is counted as failed, and the next begins anew."""
+    """Return the results of files of tests. A file that ends Python counts as failed, and the next file starts a new
+    Python.
+    """
     files: dict[str, Any] = {}
     failed: dict[str, str] = {}
     told: dict[str, Any] = {}
@@ -124,7 +126,7 @@ def counts(told: dict[str, Any]) -> dict[str, int]:
 
 
 def of_programs(browser: Browser, brought: live.Brought, programs: int) -> dict[str, Any]:
-    """What came of random programs, about so many: each is right, was refused for a reason, or is wrong."""
+    """Return the verdicts on about this many random programs: right, refused for a reason, or wrong."""
     verdicts, wrong = Counter[str](), list[str]()
     with python_in(browser, brought) as python:
         told = where(browser, brought, python)

@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, Page
 from tools import environment, live, serve
 
 ROOT = live.ROOT
-#: What tests ask of pytest is the same there; these have no compiled part.
+#: Packages that tests import from pytest. They have no compiled parts.
 PURE = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
-#: Of the checkout, beside the engine, which comes as its wheel.
+#: Files of the checkout beside the engine, which is installed from its wheel.
 NEEDED = ("pyproject.toml", "tests/**/*", "facts/*", "facts/goldens/*", "book/*.json", "tools/*.py")
 
 _OPEN = """async () => {
@@ -40,7 +40,7 @@ _CALL = "([call, given]) => { const answer = answered(); worker.postMessage({ ca
 
 
 class Python:
-    """Answers what `inside.py` offers: `python.tests(paths=[...], options=[])`."""
+    """Call the functions of `inside.py` in the page: `python.tests(paths=[...], options=[])`."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -55,7 +55,7 @@ class Python:
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
-        """Nobody asks."""
+        """Log nothing."""
 
 
 @contextmanager

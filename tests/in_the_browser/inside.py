@@ -1,4 +1,4 @@
-"""Runs in the browser: files of tests, and random programs. What it is given and what it answers is JSON."""
+"""Functions that run in the browser: files of tests, and random programs. Arguments and results are JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pytest
 import minitensor
 from tests.in_the_browser.absent import ABSENT, reason_against
 
-#: Without what asks for threads, for processes or for files of a cache.
+#: These options avoid threads, processes and cache files.
 OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
 
 
@@ -33,7 +33,7 @@ ENDED = (
 
 
 class Listener:
-    """Counts outcomes, and keeps what failed and why something was skipped or asked for what is not there."""
+    """Count outcomes, and keep the failures and the reasons of skipped and impossible tests."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -80,7 +80,7 @@ class Listener:
 
 
 def versions(given: str) -> str:
-    """What runs here."""
+    """Return the versions of Python and numpy, and the platform."""
     found = {"python": platform.python_version(), "numpy": np.__version__, "platform": sys.platform}
     return json.dumps({**found, "intp": np.dtype(np.intp).itemsize})
 
@@ -116,7 +116,7 @@ def test_asks(): subprocess.run([sys.executable, "-c", "1"])
 
 
 def complete(given: str) -> str:
-    """Lay the rest of the package beside what a page has of it: what it draws with, and what checks a recording."""
+    """Install the rest of the package beside the page's part: the code that draws, and the check of recordings."""
     shutil.copytree("/checkout/rest/minitensor", minitensor.__path__[0], dirs_exist_ok=True)
     importlib.invalidate_caches()
     return json.dumps({})

@@ -1,4 +1,4 @@
-"""What runs in the browser, and what does not: the list stays true, and so does the record of all of it."""
+"""Check the lists of files that run in the browser and that do not, and the record of a complete run."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_a_long_history_is_freed_on_the_small_stack(python):
 
 
 def test_every_module_of_the_wheel_can_be_imported_in_the_browser(python):
-    """But those for what a page does not have: CUDA's library, and PyTorch itself."""
+    """The exceptions need CUDA's library, PyTorch or Paddle, which a page lacks."""
     lacking = {name: error.rpartition(" ")[2] for name, error in python.modules().items()}
     assert set(lacking.values()) <= {"'cupy'", "'torch'", "'paddle'"}, lacking
     assert "book_kit" not in lacking

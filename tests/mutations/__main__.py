@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def judged(mutations: list[Mutation], jobs: int, anywhere: bool, talkative: bool) -> list[Verdict]:
-    """Judge them all, ``jobs`` at a time, and print what becomes of each."""
+    """Judge all of them, ``jobs`` at a time, and print each verdict."""
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="minitensor-mutants-") as folder, ThreadPoolExecutor(jobs) as pool:
         trees: queue.Queue[Tree] = queue.Queue()

@@ -1,7 +1,7 @@
-"""A plugin for pytest in the process of a mutant: writes down which tests failed, and how, as JSON lines.
+"""A pytest plugin in the process of a mutant. It writes the failing tests and their messages as JSON lines.
 
-The file is named by ``MUTATION_REPORT``. A failure in a test's own body is told from one in its setup or in importing.
-``MUTATION_DEVICES`` is "host" to leave out the tests that run on a GPU, and "gpu" to leave out all others.
+``MUTATION_REPORT`` names the file. A failure in a test's body is distinguished from one in its setup or in an import.
+If ``MUTATION_DEVICES`` is "host", tests on a GPU are left out; if it is "gpu", all others are.
 """
 
 from __future__ import annotations

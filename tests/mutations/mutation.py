@@ -1,4 +1,4 @@
-"""What a mutation is, and all of them by name."""
+"""Mutations and their registry, by name."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Mutation:
 
     Attributes:
         name: short, unique.
-        file: which file of the package it is planted in.
-        old: the text that is there, once.
-        new: the text that takes its place.
-        sentence: what is wrong with that.
+        file: the changed file of the package.
+        old: a text that the file contains once.
+        new: its replacement.
+        sentence: a description of the fault.
         tests: files of tests/minitensor/engine (without test_) or paths, one of which is expected to notice; ``::`` may
             pick a test.
     """

@@ -56,10 +56,12 @@ CONFORMANCE = (
 
 @dataclass
 class Verdict:
-    """Attributes:
-    verdict: "noticed", "survived", or "broken" when the mutant showed nothing.
-    test: which test noticed.
-    message: what it said.
+    """The verdict on one mutation.
+
+    Attributes:
+        verdict: "noticed", "survived", or "broken" if the mutant did not run.
+        test: the test that noticed.
+        message: its message.
     """
 
     mutation: Mutation
@@ -86,7 +88,7 @@ class Tree:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, copy)
         self._passing: dict[str, bool] = {}
-        self._failing: dict[str, list[str]] = {}  # by file or test: what fails without a fault
+        self._failing: dict[str, list[str]] = {}  # by file or test: the tests that fail without a fault
 
     def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
         """Plant the fault, run the expected tests and, if ``anywhere``, all others; take the fault out again."""
@@ -119,7 +121,7 @@ class Tree:
             write(file, sound)
 
     def _turns(self, mutation: Mutation, anywhere: bool) -> list[tuple[str, str]]:
-        """What to run, and on which devices: most faults show on the host, so that the GPU comes second."""
+        """Return the tests to run with their devices. The host comes first, because most faults show there."""
         expected = [path(name) for name in mutation.tests]
         turns = [(tests, devices) for devices in (HOST, GPU) for tests in expected]
         if anywhere:
@@ -167,7 +169,7 @@ class Tree:
             sound = "failed" in entry and not entry["message"].startswith(NO_CODE)
             found.append(("noticed" if sound else "broken", entry.get("failed") or entry["broken"], entry["message"]))
         if done.returncode == 4 and "ERROR: not found" in done.stdout:
-            return []  # it has gone elsewhere; the others are still there
+            return []  # the test was moved, and the others are still there
         if not found and done.returncode not in (0, 5):
             return [("broken", tests, done.stdout[-1500:])]
         return found
@@ -180,7 +182,7 @@ class Tree:
 
 
 def write(file: Path, source: str) -> None:
-    """Give a module another text, and forget what was compiled of it: times of files are too coarse to tell."""
+    """Write a module and delete its compiled file, because file times are too coarse to reveal the change."""
     file.write_text(source, encoding="utf-8")
     Path(cache_from_source(file)).unlink(missing_ok=True)
 

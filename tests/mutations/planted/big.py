@@ -10,14 +10,14 @@ threads = partial(mutation, "minitensor/engine/device/threads.py")
 
 reuse(
     "buffer-kept-while-it-is-used",
-    "A buffer counts as kept from the moment that it is handed out.",
+    "A buffer counts as kept while it is in use.",
     "        memory = np.empty(nbytes, np.uint8)\n",
     "        memory = np.empty(nbytes, np.uint8)\n        buffer_cache.put(memory)\n",
     "buffer_reuse_stress",
 )  # fmt: skip
 reuse(
     "buffer-kept-when-its-first-array-goes",
-    "A buffer is kept when the array of the tensor is gone, though views of it are not.",
+    "A buffer is kept when the array of the tensor is freed, although views of it are alive.",
     "    return np.ndarray(shape, dtype, np.asarray(Loan(memory)))",
     "    import weakref\n    array = np.ndarray(shape, dtype, memory)\n"
     "    weakref.finalize(array, buffer_cache.put, memory)\n    return array",
@@ -26,28 +26,28 @@ reuse(
 )  # fmt: skip
 reuse(
     "buffer-of-another-size",
-    "A larger buffer serves a request, too.",
+    "A larger buffer is returned for a request, too.",
     "memory.nbytes == nbytes and self",
     "memory.nbytes >= nbytes and self",
     "buffer_reuse::test_only_its_own_size_serves_a_request",
 )  # fmt: skip
 reuse(
     "newest-buffer-goes-first",
-    "When there are too many, the buffer that came last is given back.",
+    "If there are too many, the newest buffer is freed first.",
     "        for address in list(self._memory):\n",
     "        for address in reversed(list(self._memory)):\n",
     "buffer_reuse::test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first",
 )  # fmt: skip
 reuse(
     "kept-beyond-the-peak",
-    "What is kept of other sizes stays while a new size is asked for.",
+    "Kept buffers of other sizes stay when a new size is requested.",
     "        buffer_cache.trim(max(cpu_peaks.ever - cpu_meter.allocated - nbytes, 0))\n",
     "",
     "buffer_reuse::test_a_new_size_does_not_raise_the_program_above_its_peak",
 )  # fmt: skip
 reuse(
     "taken-buffer-stays-reserved",
-    "A buffer that is used again still counts as kept.",
+    "A reused buffer still counts as kept.",
     "                self._peaks.add_cached(-nbytes)\n                return memory",
     "                return memory",
     "buffer_reuse::test_the_next_result_of_that_size_gets_the_address_of_the_last_one",
@@ -61,7 +61,7 @@ chunks(
 )  # fmt: skip
 chunks(
     "last-chunk-left-out",
-    "A last chunk that is not whole is not computed.",
+    "A last chunk that is not full is not computed.",
     "range(parts.step, parts.length, parts.step)",
     "range(parts.step, parts.length - parts.length % parts.step, parts.step)",
     "threads::test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits",
@@ -69,42 +69,42 @@ chunks(
 )  # fmt: skip
 chunks(
     "overlapping-operand-cut",
-    "An operand that overlaps what is written is computed in chunks.",
+    "An operation whose operand overlaps the written memory is computed in chunks.",
     "        if any(may_share(array, out) and not same_layout(array, out) for array in arrays):\n",
     "        if False:\n",
     "threads::test_an_operand_that_overlaps_what_is_written_is_read_first",
 )  # fmt: skip
 chunks(
     "chunks-in-another-layout",
-    "Arrays that do not lie in the order of their elements are computed in chunks.",
+    "Arrays in another memory order are computed in chunks.",
     "        if array.size > 1 and not array.flags.c_contiguous:\n            return None\n",
     "",
     "threads::test_every_layout_gives_the_same_bits_and_strides",
 )  # fmt: skip
 chunks(
     "floating-point-error-ends-the-first-chunk",
-    "An operation in place heeds numpy's settings for inf and nan, and stops after its first chunk.",
+    "An in-place operation obeys numpy's settings for inf and nan, and stops after its first chunk.",
     '    with np.errstate(all="ignore"):\n        operands, part = parts.at(0)\n',
     "    if True:\n        operands, part = parts.at(0)\n",
     "threads::test_inf_and_nan_are_values_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "floating-point-errors-of-threads",
-    "Threads heed numpy's settings for inf and nan.",
+    "Threads obey numpy's settings for inf and nan.",
     '        with np.errstate(all="ignore"):\n',
     "        if True:\n",
     "threads::test_inf_and_nan_are_values_under_any_setting_of_numpy",
 )  # fmt: skip
 threads(
     "failure-in-a-thread-is-lost",
-    "What fails in another thread is not raised.",
+    "An error in another thread is not raised.",
     "        raise failures.pop()",
     "        pass",
     "threads_shared_out",
 )  # fmt: skip
 threads(
     "interrupted-while-others-work",
-    "An interruption is raised while others still write.",
+    "An interruption is raised while other threads still write.",
     "        _drop(rest)\n        _wait(helpers)\n",
     "        pass\n",
     "threads_shared_out::test_an_interruption_is_raised_after_all_threads_have_finished",
@@ -112,7 +112,7 @@ threads(
 mutation(
     "minitensor/engine/device/interrupts.py",
     "interrupted-in-the-middle",
-    "An interruption is raised where it comes, in the middle of a write.",
+    "An interruption is raised immediately, in the middle of a write.",
     "if callable(before):",
     "if False:",
     "interrupts",

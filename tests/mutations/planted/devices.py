@@ -1,4 +1,4 @@
-"""Faults in devices: the simulated GPU, places, moves, and what of the engine is for a GPU alone."""
+"""Faults in devices: the simulated GPU, places, moves, and code of the engine for GPUs only."""
 
 from functools import partial
 
@@ -11,28 +11,28 @@ storage = partial(mutation, "minitensor/engine/core/storage.py")
 
 simulated(
     "dead-device-array-keeps-its-block",
-    "An array of the simulated GPU dies and does not give its block back.",
+    "A freed array of the simulated GPU does not return its block.",
     "            self.gpu.free(self._block)",
     "            pass",
     "devices::test_dropped_tensors_free_memory_on_the_gpu",
 )  # fmt: skip
 simulated(
     "view-lies-where-its-owner-begins",
-    "The address of a view on the simulated GPU is that of its owner.",
+    "A view on the simulated GPU has the address of its owner.",
     "return owner._block.address + _host_address(self.host) - _host_address(owner.host)",
     "return owner._block.address",
     "tests/minitensor/engine/device/test_cupy_device.py::test_memory_is_compared_by_address_on_a_device",
 )  # fmt: skip
 simulated(
     "two-simulated-gpus-mix",
-    "An array of one simulated GPU is computed with on another.",
+    "An array of one simulated GPU is accepted on another.",
     "            if type(each) is DeviceArray and each.gpu is gpu:",
     "            if type(each) is DeviceArray:",
     "devices::test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one",
 )  # fmt: skip
 simulated(
     "copy-of-an-overlapping-operand-not-counted",
-    "The copy that a device makes of an operand which overlaps the output takes no device memory.",
+    "A device's copy of an operand that overlaps the output allocates no device memory.",
     "        return None\n    return DeviceArray(given.gpu, given.host.copy()) if np.may_share_memory",
     "        return None\n    return None if np.may_share_memory",
     "tests/minitensor/engine/device/test_transfers.py::test_the_copy_of_an_operand_that_overlaps_the_output_takes_device_memory",
@@ -53,7 +53,7 @@ simulated(
 )  # fmt: skip
 places(
     "list-stays-on-the-operands-device",
-    "After an operation with a list, new tensors are made where its tensor lies.",
+    "After an operation with a list, new tensors are created on the device of its tensor.",
     "    finally:\n        current.gpu = before",
     "    finally:\n        pass",
     "devices::test_numbers_arrays_and_lists_move_to_the_device_of_the_tensor",
@@ -67,7 +67,7 @@ places(
 )  # fmt: skip
 places(
     "kibibyte-of-1000",
-    "A capacity in KiB is taken for one in KB.",
+    "A capacity in KiB is read as one in KB.",
     '"KIB": 1 << 10',
     '"KIB": 10**3',
     "devices::test_a_capacity_is_bytes_or_a_text_in_any_unit",
@@ -81,21 +81,21 @@ places(
 )  # fmt: skip
 moving(
     "gradient-stays-where-it-was-moved",
-    "The gradient of a move stays on the device that was moved to.",
+    "The gradient of a move stays on the target device.",
     "    return (placed_on(source, g),)",
     "    return (g,)",
     "devices::test_a_move_is_a_copy_that_a_gradient_passes",
 )  # fmt: skip
 moving(
     "second-order-moved-the-wrong-way",
-    "Second order: what moves on goes to the device that the value came from.",
+    "Second order: the gradient of a moved gradient is moved to the wrong device.",
     "    return placed_on(node.saved[1], u)",
     "    return placed_on(node.saved[0], u)",
     "devices::test_a_move_has_gradients_of_any_order",
 )  # fmt: skip
 moving(
     "moved-tensor-shares-the-hosts-memory",
-    "A move to the simulated GPU takes the memory of the tensor on the host over.",
+    "A moved tensor on the simulated GPU shares the memory of the host's tensor.",
     "    host = host.copy() if host is array else host\n",
     "",
     "devices::test_a_move_is_a_copy_that_a_gradient_passes",
@@ -116,7 +116,7 @@ storage(
 )  # fmt: skip
 storage(
     "device-storage-freed-on-the-host",
-    "A storage on a GPU is taken off the bytes of the host when it dies.",
+    "A freed storage of a GPU is subtracted from the bytes of the host.",
     "    def __del__(self, _watch: Watch = watch) -> None:  # type: ignore[override]  # the GPU counts\n",
     "    def __del__(self, _watch: Watch = watch, _meter: Meter = cpu_meter) -> None:\n"
     "        _meter.allocated -= self.nbytes\n",
@@ -125,7 +125,7 @@ storage(
 mutation(
     "minitensor/engine/autograd/backward_pass.py",
     "device-gradient-on-its-way-counted-on-the-host",
-    "A gradient on its way that lies on a GPU is counted on the host, too.",
+    "An intermediate gradient on a GPU is counted on the host, too.",
     "size = 0 if gpu_of(array) is not None else getattr(",
     "size = getattr(",
     "devices::test_tensors_on_a_gpu_are_not_counted_on_the_host",
@@ -141,7 +141,7 @@ mutation(
 mutation(
     "minitensor/engine/core/regions.py",
     "lent-device-memory-may-be-written",
-    "What is lent to be read may be written on a GPU.",
+    "Memory of a GPU that is lent read-only may be written.",
     " and not (_lent and id(owner_of(array)) in _lent)",
     "",
     "py_layer::test_a_saved_tensor_is_not_written_by_backward",
@@ -149,7 +149,7 @@ mutation(
 mutation(
     "minitensor/engine/core/regions.py",
     "lent-twice-taken-back-once",
-    "Memory of a GPU that is lent twice may be written when the first takes it back.",
+    "Memory of a GPU that is lent twice may be written after the first borrower returns it.",
     "    _lent[key] -= 1\n    if _lent[key] == 0:\n        del _lent[key]",
     "    _lent.pop(key, None)",
     "py_layer::test_a_saved_tensor_stays_protected_after_a_layer_inside_backward_used_it",
@@ -157,7 +157,7 @@ mutation(
 mutation(
     "minitensor/engine/saved/patches.py",
     "preserved-cells-picked-by-a-host-mask",
-    "What was preserved is put back into an array of a GPU by a mask of the host.",
+    "Preserved cells of a GPU's array are restored with a mask of the host.",
     "        array[like(hit, array)] = self.values",
     "        array[hit] = self.values",
     "copy_on_write::test_a_write_to_the_whole_preserves_the_cells_of_the_saved_view",
@@ -165,7 +165,7 @@ mutation(
 mutation(
     "minitensor/engine/saved/cells.py",
     "cells-copied-from-the-start-of-their-stretch",
-    "Scattered cells of a GPU's storage are preserved with what lies elsewhere.",
+    "Scattered cells of a GPU's storage are preserved from the wrong places.",
     "else stretch[like(self.numbers() - self.begin, stretch)]",
     "else stretch[like(np.arange(self.count), stretch)]",
     "copy_on_write_random",
@@ -173,7 +173,7 @@ mutation(
 mutation(
     "minitensor/device/cuda.py",
     "reserved-peak-begins-with-what-is-in-use",
-    "The peak of what a GPU has reserved is reset to what is in use.",
+    "The peak of a GPU's reserved bytes is reset to its allocated bytes.",
     "    counters.max_reserved = counters.reserved",
     "    counters.max_reserved = counters.allocated",
     "devices::test_the_two_peaks_of_a_gpu_are_reset_one_by_one",
@@ -181,21 +181,21 @@ mutation(
 mutation(
     "minitensor/engine/kernels/indexed.py",
     "device-assigns-repeated-places-in-no-order",
-    "Of two values for one place, a GPU keeps whichever it likes.",
+    "A GPU keeps an arbitrary one of two values for one place.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_place_stays_on_every_device",
 )  # fmt: skip
 simulated(
     "listed-places-take-what-overlaps",
-    "Places that are listed by number are assigned from memory that overlaps, which a device leaves undefined.",
+    "Listed places are assigned from overlapping memory, which a device leaves undefined.",
     "            if lists_positions(at) or masks_in(at):\n                refuse_overlap(self.host, numbers)\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",
 )  # fmt: skip
 simulated(
     "scattered-values-may-overlap",
-    "Values are added at places of the memory that they lie in, which a device leaves undefined.",
+    "Values are added to places of their own memory, which a device leaves undefined.",
     "    refuse_overlap(array.host, np.asarray(numbers))\n",
     "",
     "tests/minitensor/engine/device/test_cupy_functions.py::test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined",

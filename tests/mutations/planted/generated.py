@@ -1,4 +1,4 @@
-"""Faults in what every operation of the table is generated from: a slip here is in all of them."""
+"""Faults in the templates of every operation of the table: one slip affects all of them."""
 
 from functools import partial
 
@@ -10,21 +10,21 @@ history = partial(mutation, "minitensor/engine/core/history.py")
 
 templates(
     "in-place-op-makes-no-version",
-    "An in-place operation writes and leaves the version as it was.",
+    "An in-place operation writes without a new version.",
     "    storage.version {version}\n",
     "    version = storage.version\n",
     "in_place::test_one_operation_is_one_version_also_under_no_grad_and_through_a_view",
 )  # fmt: skip
 templates(
     "in-place-op-asks-no-savers",
-    "An in-place operation does not look for those who saved what it overwrites.",
+    "An in-place operation does not look for savers of the values that it overwrites.",
     "plan = None if storage.savers is None else {before}",
     "plan = None",
     "copy_on_write_policies::test_a_wholly_preserved_tensor_survives_every_later_write",
 )  # fmt: skip
 templates(
     "in-place-op-tells-no-savers",
-    "An in-place operation finds the savers and does not tell them.",
+    "An in-place operation finds the savers and does not notify them.",
     "after_write(plan, storage, {name!r}, getframe(1))",
     "pass",
     "copy_on_write_policies::test_a_wholly_preserved_tensor_survives_every_later_write",
@@ -38,7 +38,7 @@ templates(
 )  # fmt: skip
 templates(
     "leaf-checked-after-the-write",
-    "An in-place operation that refuses a leaf has written it by then.",
+    "An in-place operation refuses a leaf only after writing it.",
     "                check_target({x}, {name!r})\n",
     """                try:
                     check_target({x}, {name!r})
@@ -50,35 +50,35 @@ templates(
 )  # fmt: skip
 writing(
     "numpy-error-after-the-write-is-raised",
-    "An error that numpy raises once it has written leaves the numbers changed and the version as it was.",
+    "An error of numpy after a write leaves the numbers changed and the version unchanged.",
     "    if isinstance(error, (FloatingPointError, RuntimeWarning)):\n        return\n",
     "    if isinstance(error, (FloatingPointError, RuntimeWarning)):\n        raise error\n",
     "all_or_nothing_values::test_a_write_is_complete_or_absent_if_numpy_is_set_to_raise",
 )  # fmt: skip
 templates(
     "first-operand-remembered-for-all",
-    "A normal operation tells the storage of its first operand only that it saved from it.",
+    "A normal operation registers only with the storage of its first operand.",
     'REMEMBER.format(storage=f"{x}._storage")',
     'REMEMBER.format(storage=f"{text.x}._storage")',
     "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
 )  # fmt: skip
 templates(
     "other-operand-not-remembered-in-place",
-    "An in-place operation saves its other operand, and that one's storage does not know.",
+    "An in-place operation saves its other operand without registering with its storage.",
     r":\n    remember({y}._storage, node)",
     r":\n    pass",
     "savers",
 )  # fmt: skip
 templates(
     "output-not-remembered",
-    "A normal operation saves its output, and the storage does not know.",
+    "A normal operation saves its output without registering with its storage.",
     '"storage.savers = [link]" if x == "out"',
     '"pass" if x == "out"',
     "savers",
 )  # fmt: skip
 templates(
     "output-not-remembered-in-place",
-    "An in-place operation saves its output, and the storage does not know.",
+    "An in-place operation saves its output without registering with its storage.",
     'text.where_wanted("out", "remember(storage, node)")',
     'text.where_wanted("out", "pass")',
     "savers",
@@ -92,35 +92,35 @@ templates(
 )  # fmt: skip
 templates(
     "view-written-without-its-group",
-    "A write through a view gives the view a new value, and the rest of the group does not hear of it.",
+    "A write through a view gives the view a new value, and the rest of the group keeps its old one.",
     "        if {x}._history is None and (before is None or before.hooks is None):",
     "        if before is None or before.hooks is None:",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 templates(
     "retained-gradient-stays-behind",
-    "A tensor that retains its gradient is written, and the box stays with the old value.",
+    "After a write, the retained gradient stays with the old value.",
     "        if {x}._history is None and (before is None or before.hooks is None):",
     "        if {x}._history is None:",
     "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
 )  # fmt: skip
 templates(
     "stale-not-checked",
-    "Backward takes saved tensors as they are now.",
+    "Backward reads saved tensors without checking their versions.",
     '"    if storage.version != version:",',
     '"    if False:",',
     "stale::test_the_error_names_both_lines_both_versions_and_two_ways_out",
 )  # fmt: skip
 templates(
     "freed-not-checked",
-    "A second backward does not say that the first has freed what it needs.",
+    "A second backward does not report that the first freed the saved values.",
     """unpack += ["if node.saved is FREED:", "    raise freed(node)"]""",
     """unpack += ["if node.saved is FREED:", "    return (None,) * len(node.inputs)"]""",
     "grad::test_grad_frees_unless_the_graph_is_retained",
 )  # fmt: skip
 templates(
     "own-shape-mistaken",
-    "A rule that speaks of the shape of its input gets that of the result.",
+    "A rule that uses the shape of its input receives the shape of the result.",
     'f"{text.node(x)}.shape", text.rules[x]',
     '"node.shape", text.rules[x]',
     "operations::test_the_gradient_is_that_of_central_differences",
@@ -134,7 +134,7 @@ templates(
 )  # fmt: skip
 templates(
     "peak-not-followed",
-    "The results of normal operations do not raise the peak.",
+    "Results of normal operations do not raise the peak.",
     "        if now > meter.peak:\n            meter.peak = now\n",
     "",
     "memory::test_the_peak_is_reset_to_the_allocated_bytes",
@@ -148,7 +148,7 @@ templates(
 )  # fmt: skip
 templates(
     "other-dtype-not-brought-to-the-target",
-    "The other operand of an in-place operation keeps its own dtype.",
+    "The other operand of an in-place operation is not converted to the target's dtype.",
     "if {text.array[y]}.dtype is not {a}.dtype:",
     "if False:",
     "backward_keeps_to_itself",
@@ -163,7 +163,7 @@ templates(
 mutation(
     "minitensor/engine/operations/compiling.py",
     "in-place-backward-is-that-of-the-normal-op",
-    "An in-place operation that saves marks is given the backward that unpacks operands.",
+    "An in-place operation that saves bits gets the backward that unpacks operands.",
     "row, differs = form.row, form.in_place and form.row.in_place_differs",
     "row, differs = form.row, False",
     "in_place::test_the_gradient_is_that_of_central_differences",

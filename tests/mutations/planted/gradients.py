@@ -10,28 +10,28 @@ second = partial(mutation, "minitensor/engine/autograd/higher_order.py")
 
 walk(
     "gradients-added-in-shared-memory",
-    "A gradient is added to in place although others hold the same memory.",
+    "A gradient is added to in place although it shares its memory.",
     "if key in self._more or key not in self._sizes:",
     "if key not in self._sizes:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
 )  # fmt: skip
 walk(
     "second-gradient-replaces-the-first",
-    "Of two gradients that promote, the later one counts.",
+    "Only the later of two gradients with different dtypes counts.",
     "total: np.ndarray = as_array(so_far + more)",
     "total: np.ndarray = as_array(more)",
     "autograd::test_gradients_add_up_over_calls_and_over_paths",
 )  # fmt: skip
 walk(
     "gradient-on-its-way-without-a-peak",
-    "A gradient that comes alone counts, but the peak does not learn of it.",
+    "A single gradient is counted but does not raise the peak.",
     "                if now > cpu_meter.peak:\n                    cpu_meter.peak = now\n            return more",
     "            return more",
     "memory::test_an_intermediate_gradient_counts_beside_the_one_it_was_computed_from",
 )  # fmt: skip
 walk(
     "broadcast-not-summed",
-    "The gradient of a broadcast operand keeps the shape of the result.",
+    "The gradient of a broadcast operand has the shape of the result.",
     "= summed_to(g.whole() if type(g) is PartGradient else as_array(g), parent.shape)",
     "= g.whole() if type(g) is PartGradient else as_array(g)",
     "operations::test_the_gradient_is_that_of_central_differences",
@@ -45,21 +45,21 @@ walk(
 )  # fmt: skip
 walk(
     "hook-given-the-buffer",
-    "A hook is given the gradient itself: writing into it changes what is sent on.",
+    "A hook receives the gradient itself, so writing into it changes later gradients.",
     "            answer = answer_of(hook, copied(g))",
     "            answer = answer_of(hook, Tensor._alias(g, Tensor._made(g)._storage))",
     "hooks::test_a_hook_that_writes_into_its_argument_changes_nothing_but_its_copy",
 )  # fmt: skip
 walk(
     "hook-may-change-the-shape",
-    "What a hook returns is kept although it has another shape.",
+    "A hook may return a gradient of another shape.",
     "(not isinstance(answer, Tensor) or answer._array.shape != g._array.shape)",
     "not isinstance(answer, Tensor)",
     "hooks::test_a_hook_with_a_wrong_result_is_named",
 )  # fmt: skip
 walk(
     "failed-backward-leaves-a-trace",
-    "A leaf gets a gradient before all of backward has been computed.",
+    "A leaf gets a gradient before backward is complete.",
     "        if type(node) is Leaf:\n            arrived[node] = g\n",
     "        if type(node) is Leaf:\n            arrived[node] = g\n"
     "            if node.saved is None and not wanted:\n"
@@ -68,21 +68,21 @@ walk(
 )  # fmt: skip
 backward(
     "two-leaves-share-a-gradient",
-    "A gradient that arrives at two leaves is kept as one array.",
+    "A gradient that arrives at two leaves is stored as one array.",
     "if propagation.is_exclusive(g) and g.flags.c_contiguous:",
     "if g.flags.c_contiguous and g.base is None:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
 )  # fmt: skip
 backward(
     "given-gradient-is-written",
-    "The gradient to begin with is added to in place.",
+    "The initial gradient is added to in place.",
     "return node, given._array.astype(x._array.dtype)",
     "return node, given._array.astype(x._array.dtype, copy=False)",
     "backward_keeps_to_itself",
 )  # fmt: skip
 walk(
     "saved-tensors-not-freed",
-    "Backward does not let go of what was saved.",
+    "Backward does not free the saved tensors.",
     "                    saved, node.saved = None, FREED  # freed now, not together with the next node\n",
     "                    pass\n",
     "grad::test_grad_frees_unless_the_graph_is_retained",
@@ -96,14 +96,14 @@ walk(
 )  # fmt: skip
 walk(
     "gradients-in-flight-never-land",
-    "A gradient that has been passed on stays counted until the end.",
+    "A used gradient stays counted until the end.",
     "        if not kept:\n            release(g)\n",
     "",
     "backward_keeps_to_itself",
 )  # fmt: skip
 backward(
     "gradient-replaces-that-of-before",
-    "A second backward gives another tensor, with the sum in it.",
+    "A second backward stores the sum in another tensor.",
     "            if node.saved is None or _is_empty(node.saved):\n"
     "                made.append((node, _taken_over(g, propagation)))",
     "            if True:\n                made.append((node, _taken_over(g, propagation) if node.saved is None else "
@@ -112,28 +112,28 @@ backward(
 )  # fmt: skip
 backward(
     "gradient-added-in-place-replaces",
-    "A gradient that is added in place replaces what was there.",
+    "A gradient that is added in place replaces the old one.",
     "    np.add(array, g, out=array)\n",
     "    np.copyto(array, g)\n",
     "memory::test_a_second_gradient_is_added_in_place_even_if_the_first_is_shared",
 )  # fmt: skip
 backward(
     "emptied-gradient-added-to",
-    "After clear_gradient the next backward adds to the tensor that was emptied.",
+    "After clear_gradient the next backward adds to the cleared tensor.",
     "if node.saved is None or _is_empty(node.saved):",
     "if node.saved is None:",
     "autograd::test_a_cleared_gradient_is_zero_for_every_holder_and_the_next_is_another_tensor",
 )  # fmt: skip
 backward(
     "emptied-gradient-forgets-what-was-written-since",
-    "What a reader wrote into an emptied gradient is lost.",
+    "A write into a cleared gradient is lost.",
     "return extra is not None and extra.emptied == gradient._storage.version",
     "return extra is not None and extra.emptied is not None",
     "autograd::test_backward_adds_to_values_written_into_a_cleared_gradient",
 )  # fmt: skip
 backward(
     "savers-of-a-gradient-not-told",
-    "A gradient that was saved is added to, and its savers do not learn of it.",
+    "A saved gradient is added to without notifying its savers.",
     "        plans[storage] = None if storage.savers is None else before_write(storage, array)",
     "        plans[storage] = None",
     "autograd::test_a_saved_gradient_is_stale_after_the_next_backward_or_preserved_by_policy",
@@ -147,21 +147,21 @@ backward(
 )  # fmt: skip
 backward(
     "gradients-of-two-threads-lost",
-    "Two threads read a gradient at once, and each puts back what it has added.",
+    "Two threads read a gradient at once, and each stores its own sum.",
     "_committing = RLock()",
     "_committing = __import__(\"contextlib\").nullcontext()",
     "own_to_a_thread",
 )  # fmt: skip
 backward(
     "grad-returns-the-buffer",
-    "grad returns one array for an input that is asked for twice.",
+    "grad returns one array for an input that is given twice.",
     "return [copied(arrived[node]) if node in there else None for node in wanted]",
     "return [Tensor._made(arrived[node]) if node in there else None for node in wanted]",
     "grad::test_grad_results_share_no_memory",
 )  # fmt: skip
 backward(
     "unreached-input-found-too-late",
-    "grad finds out that an input is not reached when it has freed the graph.",
+    "grad detects an unreachable input only after freeing the graph.",
     "        if (node not in pending or node in without) and not allow_unused:\n            raise",
     "        if (node not in pending or node in without) and not allow_unused:\n"
     "            propagate(added_up(starts), waits, False, OnArrays())\n            raise",
@@ -177,14 +177,14 @@ second(
 )  # fmt: skip
 second(
     "second-order-broadcast-not-summed",
-    "Second order: the gradient of a broadcast operand keeps the shape of the result.",
+    "Second order: the gradient of a broadcast operand has the shape of the result.",
     "more = summed_to(of_engine(more), parent.shape)",
     "more = of_engine(more)",
     "gradcheck::test_right_gradients_pass",
 )  # fmt: skip
 second(
     "second-order-gradients-do-not-add-up",
-    "Second order: of two gradients that promote, the later one counts.",
+    "Second order: only the later of two gradients with different dtypes counts.",
     "more if so_far is None else FUNCTIONS[\"add\"](so_far, more)",
     "more",
     "gradcheck::test_right_gradients_pass",
@@ -198,7 +198,7 @@ second(
 )  # fmt: skip
 second(
     "second-order-stale-not-checked",
-    "Second order: saved tensors are taken as they are now.",
+    "Second order: saved tensors are read without checking their versions.",
     "    if storage.version != version:\n        array = recovered",
     "    if False:\n        array = recovered",
     "copy_on_write_writers::test_second_derivatives_pass_through_preserved_bytes",
@@ -212,7 +212,7 @@ second(
 )  # fmt: skip
 second(
     "second-order-hooks-skipped",
-    "Under create_graph hooks do not see the gradient.",
+    "Under create_graph hooks are not called.",
     "            g = of_engine(g if answer is None else answer)",
     "            g = of_engine(g)",
     "backward_keeps_to_itself",

@@ -10,7 +10,7 @@ history = partial(mutation, "minitensor/engine/core/history.py")
 
 storage(
     "storage-not-uncounted",
-    "The bytes of a storage stay counted when it is gone.",
+    "The bytes of a freed storage stay counted.",
     "_meter.allocated -= self.nbytes",
     "_meter.allocated -= 0",
     "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
@@ -24,63 +24,63 @@ storage(
 )  # fmt: skip
 writing(
     "setitem-makes-no-version",
-    "Writes that are not operations of the table (setitem, copy_, set_value) leave the version as it was.",
+    "Writes that are not operations of the table (setitem, copy_, set_value) make no version.",
     "        raise\n    storage.version += 1\n",
     "        raise\n",
     "writes::test_a_write_of_any_kind_is_one_version",
 )  # fmt: skip
 storage(
     "write-of-another-storage-is-blamed",
-    "The log is asked for a version alone: any storage may have made one of that number.",
+    "The write log is searched only by version, so a write of another storage is found.",
     "if made == version and written() is storage:",
     "if made == version:",
     "savers",
 )  # fmt: skip
 history(
     "boxes-do-not-follow",
-    "A retained gradient leaves the old value and does not come to the new one.",
+    "A retained gradient leaves the old value and is not moved to the new one.",
     "        if new is not None:\n            new.add_hook(box)",
     "        pass",
     "retained::test_a_retained_gradient_is_that_of_the_value_the_tensor_has_now",
 )  # fmt: skip
 history(
     "hooks-follow-like-boxes",
-    "A hook moves on to the next value with the retained gradient.",
+    "A hook is moved to the next value with the retained gradient.",
     "for box in [hook for hook in old.hooks if type(hook) is GradientBox]:",
     "for box in list(old.hooks):",
     "hooks::test_a_hook_before_an_in_place_operation_sees_the_old_value_and_one_after_it_the_new",
 )  # fmt: skip
 history(
     "what-was-overwritten-keeps-its-gradient",
-    "A write through a view leaves the old value its whole gradient.",
+    "A write through a view does not reduce the gradient of the old value.",
     "return (rest if node.inputs[0] is not None else None), part",
     "return (g if node.inputs[0] is not None else None), part",
     "part_gradients",
 )  # fmt: skip
 history(
     "index-of-a-view-is-taken-for-one-of-the-base",
-    "A write through a part of a part is put where the index of the last part would be in the whole.",
+    "A write through a part of a part uses the index of the last part in the whole.",
     "node.inputs[0] is self.node and node.saved:",
     "node.inputs[0] is not None and node.saved:",
     "part_gradients",
 )  # fmt: skip
 history(
     "stale-view-reads-its-old-value",
-    "A view does not notice that its group was written.",
+    "A view does not follow a write to its group.",
     "    if x._seen == history.version:\n        return old",
     "    if old is not None:\n        return old",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
     "group-does-not-move-on",
-    "A write through one member does not tell the others.",
+    "A write through one member does not notify the others.",
     "    history.version += 1\n    if x._node is not None:\n        move_boxes(x._node, node)",
     "    if x._node is not None:\n        move_boxes(x._node, node)",
     "alias_programs::test_the_gradient_is_right",
 )  # fmt: skip
 history(
     "retaining-members-not-told",
-    "A write through a view forgets the other members that retain their gradient.",
+    "A write through a view does not notify other members that retain their gradient.",
     "        if member is not None and member._history is history:\n            current(member)",
     "        pass",
     "retained::test_a_write_through_a_view_moves_the_retained_gradient_of_the_whole",
@@ -101,21 +101,21 @@ history(
 )  # fmt: skip
 history(
     "old-leaf-sends-its-gradient-unrelaid",
-    "What was computed before a leaf was reshaped sends its gradient in the old order.",
+    "Results from before a leaf was reshaped send gradients in the old order.",
     "    (back,) = node.saved\n    return (back(g),)",
     "    (back,) = node.saved\n    return (g.reshape(node.inputs[0].shape),)",
     "leaves::test_under_no_grad_a_leaf_may_change_its_shape_and_stays_a_leaf",
 )  # fmt: skip
 history(
     "base-becomes-leaf-alone",
-    "A tensor with views becomes a leaf, and its views do not belong to it.",
+    "A tensor with views becomes a leaf without its views.",
     "    if same_layout(x._array, history.base):\n        history.node = leaf",
     "    if same_layout(x._array, history.base):\n        x._history = None",
     "leaves::test_a_view_protects_the_leaf_also_when_the_leaf_was_declared_one_later",
 )  # fmt: skip
 history(
     "part-becomes-leaf-with-its-group",
-    "A view of a part that becomes a leaf takes the group's memory for its own.",
+    "A view of a part that becomes a leaf uses the whole group's memory.",
     "    if not covers(x._array, history.base):\n        x._history = None\n        return",
     "    if False:\n        return",
     "leaves::test_a_part_of_a_constant_may_become_a_leaf_of_its_own",
@@ -145,21 +145,21 @@ modes(
 )  # fmt: skip
 modes(
     "pause-not-counted",
-    "Operations do not learn that a thread records nothing.",
+    "Operations do not notice that a thread records nothing.",
     "        paused.threads += 1\n",
     "        pass\n",
     "modes",
 )  # fmt: skip
 modes(
     "policy-not-put-back",
-    "The policy stays as it is when its with-block ends.",
+    "The policy is not restored at the end of its with-block.",
     "        modes.policy = self._before",
     "        pass",
     "modes::test_the_policy_is_a_function_and_a_context_manager",
 )  # fmt: skip
 storage(
     "peak-of-everything-else-not-followed",
-    "What is not the result of an operation of the table does not raise the peak.",
+    "Tensors from other sources than operations of the table do not raise the peak.",
     "    if now > cpu_meter.peak:\n        cpu_meter.peak = now\n    return storage",
     "    return storage",
     "memory",

@@ -1,4 +1,4 @@
-"""Faults in operations of one's own, and in names that rebind a tensor."""
+"""Faults in operations written by users, and in operations that rebind a tensor."""
 
 from functools import partial
 
@@ -17,28 +17,28 @@ context(
 )  # fmt: skip
 context(
     "layer-saves-what-it-overwrites",
-    "What a layer saves and then overwrites is not copied.",
+    "A tensor that a layer saves and then overwrites is not copied.",
     "            entries[i] = own_input(self.name, x)",
     "            pass",
     "py_layer::test_an_in_place_layer_gives_its_group_a_new_value",
 )  # fmt: skip
 context(
     "saved-tensor-may-be-written",
-    "A layer's backward may write what was saved.",
+    "A layer's backward may write a saved tensor.",
     "        x._array.flags.writeable = False",
     "        pass",
     "py_layer::test_a_saved_tensor_is_not_written_by_backward",
 )  # fmt: skip
 context(
     "layer-saves-without-being-remembered",
-    "The storages of what a layer saved do not know of it.",
+    "A layer saves tensors without registering with their storages.",
     "                remember(x._storage, self.node)",
     "                pass",
     "py_layer::test_an_in_place_layer_gives_its_group_a_new_value",
 )  # fmt: skip
 context(
     "unannounced-write-goes-unnoticed",
-    "A layer may write an input without saying so.",
+    "A layer may write an input without mark_dirty.",
     "not (wanted or returned) or not self.was_written(k):",
     "not (wanted or returned) or True:",
     "py_layer::test_an_input_written_without_mark_dirty_is_refused_and_the_write_named",
@@ -46,35 +46,35 @@ context(
 mutation(
     "minitensor/engine/autograd/outputs.py",
     "outputs-not-counted",
-    "No gradient seems to have come for any of several outputs.",
+    "Gradients of several outputs count as missing.",
     "    whole[part.count] = 1\n",
     "    whole[part.count] = 0\n",
     "py_layer::test_gradients_of_the_first_and_second_order_agree_with_differences",
 )  # fmt: skip
 layer(
     "layer-runs-recorded",
-    "What a layer's forward does is recorded.",
+    "Operations in a layer's forward are recorded.",
     "            with no_grad():\n                result",
     "            if True:\n                result",
     "py_layer::test_forward_runs_without_grad_and_backward_of_plain_backward_too",
 )  # fmt: skip
 layer(
     "layer-output-shares-memory",
-    "Where a layer returns one tensor twice, both are one storage.",
+    "If a layer returns one tensor twice, both results share one storage.",
     "        return Tensor._made(x._array.copy())\n",
     "        return Tensor._alias(x._array, x._storage)\n",
     "py_layer::test_an_input_that_forward_returns_is_copied",
 )  # fmt: skip
 layer(
     "layer-freed-not-checked",
-    "A layer's second backward does not say that the first has freed what it needs.",
+    "A layer's second backward does not report that the first freed the saved values.",
     "    if node.saved is FREED:\n        raise freed(node)\n    found: PyLayerContext = node.saved[-1]",
     "    found: PyLayerContext = node.saved[-1]",
     "py_layer::test_backward_runs_again_when_the_graph_is_retained_or_nothing_was_saved",
 )  # fmt: skip
 replacing(
     "cast-begins-at-version-0",
-    "cast_ gives a tensor a storage whose version begins anew.",
+    "cast_ gives a tensor a storage whose version begins at 0.",
     "    storage.version = x._storage.version\n",
     "",
     "replacing::test_the_version_of_a_tensor_that_moves_to_a_new_storage_continues",
@@ -89,7 +89,7 @@ replacing(
 mutation(
     "minitensor/engine/autograd/gradients.py",
     "one-root-counts-once",
-    "backward from one tensor given twice counts it once.",
+    "backward counts a tensor that is given twice only once.",
     "_array(roots[node] + g)",
     "_array(g)",
     "py_layer::test_backward_of_a_tensor_given_twice_counts_twice_and_wrong_arguments_are_named",

@@ -1,4 +1,4 @@
-"""Faults in the derivative table, and in what its rules call."""
+"""Faults in the derivative table and in functions that its rules call."""
 
 from functools import partial
 
@@ -11,14 +11,14 @@ on_tensors = partial(mutation, "minitensor/engine/autograd/rules/on_tensors.py")
 
 functions(
     "sine-saves-its-output",
-    "The rule of the sine asks for its output instead of its input.",
+    "The rule of the sine saves its output instead of its input.",
     'x="g * cos(x)"',
     'x="g * cos(out)"',
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 functions(
     "tanh-with-the-wrong-sign",
-    "The slope of tanh has a plus for a minus.",
+    "The slope of tanh has a plus instead of a minus.",
     'x="g * (1 - out * out)", namespaces="TmF"',
     'x="g * (1 + out * out)", namespaces="TmF"',
     "operations::test_the_gradient_is_that_of_central_differences",
@@ -39,14 +39,14 @@ arithmetic(
 )  # fmt: skip
 arithmetic(
     "subtract-adds",
-    "The second operand of a difference gets its gradient with the wrong sign.",
+    "The gradient of a difference's second operand has the wrong sign.",
     'x="g", y="-g", aliases=("sub",)',
     'x="g", y="g", aliases=("sub",)',
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 arithmetic(
     "operands-of-a-product-swapped",
-    "Each operand of a product gets its own value for a slope.",
+    "The slope for each operand of a product is its own value.",
     'x="g * y", y="g * x", aliases=("mul",)',
     'x="g * x", y="g * y", aliases=("mul",)',
     "operations::test_the_gradient_is_that_of_central_differences",
@@ -60,7 +60,7 @@ arithmetic(
 )  # fmt: skip
 arithmetic(
     "clip-multiplies-by-a-mask",
-    "What clip cut off is multiplied by 0: nan where the incoming gradient is infinite.",
+    "The gradient of elements that clip cut off is multiplied by 0, so an infinite one becomes nan.",
     'marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")',
     'marks={"passed": "inside(x, min, max)"}, x="g * passed")',
     "infinite::test_inf_and_nan_do_not_pass_elements_that_an_operation_does_not_read",
@@ -76,7 +76,7 @@ mutation(
 mutation(
     "minitensor/engine/table/constants.py",
     "filling-keeps-the-gradient",
-    "What fill_ overwrites keeps its gradient.",
+    "Values overwritten by fill_ keep their gradient.",
     'signature="x, value", prepare=kernels.fill_arguments, x="zeros_like(g)"',
     'signature="x, value", prepare=kernels.fill_arguments, x="g"',
     "in_place::test_the_gradient_is_that_of_central_differences",
@@ -84,7 +84,7 @@ mutation(
 mutation(
     "minitensor/engine/table/masked.py",
     "masked-fill-multiplies-by-a-mask",
-    "What masked_fill overwrites is multiplied by 0.",
+    "The gradient of values overwritten by masked_fill is multiplied by 0.",
     'x="where(mask, 0, g)", value="where(mask, g, 0)"',
     'x="g * logical_not(mask)", value="where(mask, g, 0)"',
     "infinite",
@@ -129,7 +129,7 @@ on_arrays(
 )  # fmt: skip
 on_arrays(
     "leading-ones-summed-from-the-front",
-    "A gradient with fewer dimensions than its input is lined up from the front.",
+    "A gradient with fewer dimensions than its input is aligned at the first dimension.",
     "        g = g.reshape((1,) * (len(shape) - g.ndim) + g.shape)",
     "        g = g.reshape(g.shape + (1,) * (len(shape) - g.ndim))",
     "writes::test_a_stored_value_may_have_leading_dimensions_of_length_one",
@@ -143,21 +143,21 @@ on_arrays(
 )  # fmt: skip
 on_arrays(
     "product-of-others-counts-itself",
-    "The slope of a product along an axis holds the element itself.",
+    "The slope of a product along an axis includes the element itself.",
     "before[..., 1:] = np.cumprod(rows[..., :-1], axis=-1)",
     "before[...] = np.cumprod(rows, axis=-1)",
     "operations::test_the_gradient_is_that_of_central_differences",
 )  # fmt: skip
 on_tensors(
     "pairs-of-a-product-count-themselves",
-    "Second order: the slope of a product along an axis holds the element itself.",
+    "Second order: the slope of a product along an axis includes the element itself.",
     "_where(constant(itself.copy()), 1.0, pairs)",
     "_where(constant(itself.copy()), 2.0, pairs)",
     "gradients_of_every_op::test_gradients[prod]",
 )  # fmt: skip
 on_tensors(
     "mixed-slope-of-a-power-cut-off",
-    "Second order: the slope of x ** y does not depend on y where y is 0.",
+    "Second order: the slope of x ** y does not depend on y if y is 0.",
     "    if not y.stop_gradient:\n",
     "    if False:\n",
     "infinite::test_a_power_of_0_is_flat_along_its_base_but_not_along_its_exponent",
@@ -172,7 +172,7 @@ on_tensors(
 mutation(
     "minitensor/engine/operations/rules/on_arrays_along_axis.py",
     "every-assigned-value-gets-the-gradient",
-    "put_along_axis: of several values assigned to one element, all get its gradient.",
+    "put_along_axis: all of several values assigned to one element get its gradient.",
     "stayed = np.where(last_of_each(flat), taken(g, flat), g.dtype.type(0))",
     "stayed = taken(g, flat)",
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
@@ -180,7 +180,7 @@ mutation(
 mutation(
     "minitensor/engine/operations/rules/on_arrays_indexed.py",
     "overwritten-rows-get-the-gradient",
-    "scatter: of rows that were assigned twice, both updates get the gradient.",
+    "scatter: both updates of a row that was assigned twice get the gradient.",
     "        taken[~last_of_each(rows)] = 0\n",
     "        pass\n",
     "indexed_writes::test_the_gradient_is_that_of_central_differences",
@@ -188,7 +188,7 @@ mutation(
 mutation(
     "minitensor/engine/operations/rules/on_arrays_functions.py",
     "doubling-stops-early",
-    "cumprod: long rows lose the gradient of what lies far behind.",
+    "cumprod: long rows lose the gradient of distant elements.",
     "        stretch *= 2\n",
     "        stretch *= 3\n",
     "operations::test_the_gradient_is_that_of_central_differences",

@@ -1,4 +1,4 @@
-"""Faults in shared memory, and in what counts and records memory."""
+"""Faults in shared memory, and in counters and records of memory."""
 
 from functools import partial
 
@@ -12,63 +12,63 @@ recording = partial(mutation, "minitensor/memory/recording.py")
 
 sharing(
     "memory-behind-is-taken-for-the-same",
-    "Memory that begins where shared memory ends is taken for a part of it.",
+    "Memory that begins at the end of shared memory counts as a part of it.",
     "    if first and _by_address[first - 1].end > begin:",
     "    if first and _by_address[first - 1].end >= begin:",
     "sharing::test_sharing_that_would_split_a_memory_into_two_storages_is_refused",
 )  # fmt: skip
 sharing(
     "memory-in-front-is-taken-for-the-same",
-    "Memory that ends where shared memory begins is taken for a part of it.",
+    "Memory that ends at the beginning of shared memory counts as a part of it.",
     "bisect_left(_by_address, end, key=_begin)]",
     "bisect_right(_by_address, end, key=_begin)]",
     "sharing::test_sharing_that_would_split_a_memory_into_two_storages_is_refused",
 )  # fmt: skip
 sharing(
     "freed-memory-stays-in-the-list",
-    "A storage that is freed stays in the list of shared memory.",
+    "A freed storage stays in the table of shared memory.",
     "    if shared.begin < shared.end:\n        del _by_address",
     "    if False:\n        del _by_address",
     "shared_stress::test_every_shared_byte_has_the_value_of_its_shadow",
 )  # fmt: skip
 sharing(
     "borrowed-overlapping-array-may-be-written",
-    "An array of numpy whose elements share memory gives a tensor that can be written.",
+    "A borrowed array whose elements share memory becomes a writable tensor.",
     "writeable = array.flags.writeable and not overlaps_itself(array)",
     "writeable = array.flags.writeable",
     "sharing::test_a_borrowed_array_whose_elements_share_memory_is_read_only",
 )  # fmt: skip
 sharing(
     "read-only-tensor-is-lent-writeable",
-    "A tensor that may not be written is lent as an array that may.",
+    "A read-only tensor is lent as a writable array.",
     "window = Window.on(x._array, x._array.flags.writeable, storage)",
     "window = Window.on(x._array, True, storage)",
     "dlpack::test_the_read_only_flag_passes_both_ways",
 )  # fmt: skip
 sharing(
     "lent-memory-is-not-known-as-shared",
-    "Memory that is lent does not count as shared, and may be reused.",
+    "Lent memory does not count as shared, so it may be reused.",
     "entry_of(storage).windows.add(window)",
     "entry_of(storage)",
     "sharing::test_lent_memory_lives_and_counts_as_long_as_an_array_uses_it",
 )  # fmt: skip
 foreign_writes(
     "first-copy-serves-all",
-    "An operation that reads what was written from outside is held to what was there before.",
+    "An operation that reads a foreign write is compared with the values before it.",
     "        if copy is None or copy.changed(array).any():",
     "        if copy is None:",
     "foreign_writes::test_each_of_two_operations_is_checked_against_the_values_it_read",
 )  # fmt: skip
 foreign_writes(
     "savers-forgotten-with-the-check",
-    "When the check ends, nobody knows any more who saved of the memory.",
+    "The end of the check drops the registered savers.",
     "storage.savers = list(storage.savers) or None",
     "storage.savers = None",
     "foreign_writes::test_savers_are_found_when_the_check_begins_and_when_it_ends",
 )  # fmt: skip
 foreign_writes(
     "savers-forgotten-as-the-check-begins",
-    "When the check begins, those who saved before are not known any more.",
+    "The start of the check drops the earlier savers.",
     "super().__init__(storage.savers or ())",
     "super().__init__(())",
     "foreign_writes::test_savers_are_found_when_the_check_begins_and_when_it_ends",
@@ -82,14 +82,14 @@ foreign_writes(
 )  # fmt: skip
 dlpack(
     "no-copy-asked-for-is-a-copy",
-    "A consumer that refuses a copy gets one.",
+    "A consumer that refuses copies gets a copy.",
     "array = x._array.copy() if copy else lent(x)",
     "array = x._array.copy() if copy is not None else lent(x)",
     "dlpack::test_copy_false_shares_memory",
 )  # fmt: skip
 dlpack(
     "read-only-memory-in-an-old-capsule",
-    "Read-only memory is handed over in a capsule that cannot say so.",
+    "Read-only memory is exported in a capsule that cannot mark it as read-only.",
     "    if not is_versioned and not array.flags.writeable:",
     "    if False:",
     "dlpack::test_the_read_only_flag_passes_both_ways",
@@ -103,14 +103,14 @@ changes(
 )  # fmt: skip
 changes(
     "saved-numbers-are-tensors",
-    "A number that an operation saved is told as a tensor.",
+    "A saved number is reported as a tensor.",
     " and saved[1] is not CONSTANT",
     "",
     "memory_events::test_the_events_of_a_few_lines_by_hand",
 )  # fmt: skip
 changes(
     "gradient-on-its-way-is-an-allocation",
-    "A gradient on its way counts as an allocation, though it makes no storage.",
+    "An intermediate gradient counts as an allocation, although it has no storage.",
     'return MemoryChange("cpu", arguments[0], False)',
     'return MemoryChange("cpu", arguments[0], True)',
     "memory_measure::test_intermediate_gradients_count_in_bytes_and_make_no_storage",
@@ -126,28 +126,28 @@ mutation(
 mutation(
     "minitensor/memory/profiling.py",
     "line-that-frees-has-the-peak-after",
-    "The peak of a line that frees memory is what is left afterwards.",
+    "The peak of a line that frees memory is its final bytes.",
     "            row.reach(table.total.allocated)\n            table.total.add(change)\n",
     "            table.total.add(change)\n",
     "memory_profile::test_every_line_has_its_bytes_by_hand",
 )  # fmt: skip
 recording(
     "gradients-on-their-way-lie-on-one-another",
-    "Two gradients on their way have the same address.",
+    "Two intermediate gradients have the same address.",
     "            self._in_flight += nbytes\n",
     "",
     "memory_snapshot::test_a_training_step_can_be_opened_and_names_its_tensors",
 )  # fmt: skip
 recording(
     "freed-block-stays-known",
-    "A block of a GPU that was freed is told as one in use.",
+    "A freed block of a GPU is reported as allocated.",
     "known: TrackedMemory | None = self._blocks.pop(key, None)",
     "known: TrackedMemory | None = self._blocks.get(key)",
     "memory_events::test_freed_storages_are_not_reported_as_living",
 )  # fmt: skip
 recording(
     "meta-write-is-told-each-time",
-    "An operation that changes the shape only is told as a new version.",
+    "An operation that changes only the shape is reported as a new version.",
     "        if memory.version != x._storage.version:\n",
     "        if True:\n",
     "memory_events::test_a_change_of_the_shape_alone_is_no_write",
@@ -155,7 +155,7 @@ recording(
 mutation(
     "minitensor/memory/snapshots.py",
     "constants-are-no-leaves",
-    "In a snapshot, a tensor that wants no gradient is no leaf.",
+    "A snapshot does not report a tensor without a gradient as a leaf.",
     '"is_leaf": node is None or (',
     '"is_leaf": (',
     "memory_snapshot::test_gradients_lists_attributes_and_asked_names_are_named",
@@ -171,7 +171,7 @@ mutation(
 mutation(
     "minitensor/device/cpu.py",
     "both-peaks-reset-with-one",
-    "Resetting the peak of what is allocated resets that of what is reserved.",
+    "Resetting the peak of allocated bytes also resets that of reserved bytes.",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = 0\n",
     "    cpu_peaks.settle()\n    cpu_peaks.allocated = cpu_peaks.reserved = 0\n",
     "memory_measure::test_the_two_peaks_of_the_host_are_reset_one_by_one",
@@ -179,7 +179,7 @@ mutation(
 mutation(
     "minitensor/memory/snapshots.py",
     "replaced-gpu-is-not-told",
-    "A snapshot leaves out a simulated GPU that another has replaced, though tensors lie on it.",
+    "A snapshot leaves out a replaced simulated GPU that still has tensors.",
     "for gpu in (current.gpu, current.simulated, *used) if",
     "for gpu in (current.gpu, current.simulated) if",
     "memory_snapshot::test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus",
@@ -195,7 +195,7 @@ mutation(
 mutation(
     "minitensor/memory/profiling.py",
     "writes-on-every-device-in-one-table",
-    "A profile of one device counts what was written on the others.",
+    "A profile of one device counts writes on the others.",
     '        if kind == "write" and device_of(arguments[0]._storage) == table.device:',
     '        if kind == "write":',
     "memory_profile::test_a_table_is_about_one_device",
@@ -203,7 +203,7 @@ mutation(
 mutation(
     "minitensor/memory/profiling.py",
     "saved-on-every-device-in-one-table",
-    "A profile of one device counts what was saved on the others.",
+    "A profile of one device counts saved bytes on the others.",
     " if device_of(kept.storage) == self.table.device]",
     "]",
     "memory_profile::test_a_table_is_about_one_device",

@@ -13,77 +13,77 @@ joining = partial(mutation, "minitensor/engine/views/joining.py")
 
 regions(
     "overwritten-cells-keep-their-gradient",
-    "What a write through a view covers is not taken out of the gradient of what was there.",
+    "A write through a view does not clear the gradient of the overwritten cells.",
     "            return None\n        taken = part.copy()\n        part.fill(0)\n",
     "            return None\n        taken = part.copy()\n",
     "part_gradients",
 )  # fmt: skip
 regions(
     "overwritten-cells-of-an-index-keep-their-gradient",
-    "The same, where an index of the base tells them.",
+    "A write through an index of the base does not clear the gradient of the overwritten cells.",
     "        part = self(g)\n        taken = part.copy()\n        part.fill(0)\n",
     "        part = self(g)\n        taken = part.copy()\n",
     "part_gradients",
 )  # fmt: skip
 regions(
     "overwritten-cells-of-columns-keep-their-gradient",
-    "The same, where the base does not lie in rows.",
+    "A write to a base in column order does not clear the gradient of the overwritten cells.",
     "        part[...] = 0\n        return taken, ",
     "        return taken, ",
     "part_gradients",
 )  # fmt: skip
 regions(
     "part-added-where-the-sum-lies-otherwise",
-    "The places of a view are taken for those of a gradient that lies in columns.",
+    "The offsets of a view are used for a gradient in column order.",
     "if self.dense and g.flags.c_contiguous else None",
     "if self.dense else None",
     "part_gradients",
 )  # fmt: skip
 regions(
     "part-added-twice",
-    "The gradient of a part is added to the sum, and once more.",
+    "The gradient of a part is added to the sum twice.",
     "        add(cells, self.g, cells)\n        return True",
     "        add(cells, self.g, cells)\n        return False",
     "part_gradients",
 )  # fmt: skip
 regions(
     "overlapping-cells-get-one-gradient",
-    "A cell that a view shows twice gets the last gradient only.",
+    "A cell that a view shows twice gets only the last gradient.",
     "add_at(cells, like(self.view.of(np.arange(self.extent)), g), g)",
     "self.view.of(cells)[...] = g",
     "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
 )  # fmt: skip
 regions(
     "region-counted-from-the-first-element",
-    "Places are counted from the base's first element, also where its strides go down.",
+    "Offsets are counted from the base's first element, even if its strides are negative.",
     "return Extent(begins, long, whole, dense)",
     "return Extent(first, long, whole, dense)",
     "members",
 )  # fmt: skip
 regions(
     "touching-dimensions-do-not-overlap",
-    "Two dimensions that share just one cell are taken for free of overlap.",
+    "Two dimensions that share one cell count as free of overlap.",
     "        if step <= reach:",
     "        if step < reach:",
     "views::test_as_strided_may_show_one_cell_twice_and_its_gradient_adds_up",
 )  # fmt: skip
 regions(
     "overlapping-view-covers-everything",
-    "A view that shows some cells twice, and others not at all, counts as showing all.",
+    "A view that shows some cells twice and others never counts as showing all.",
     " and not overlaps_itself(view)",
     "",
     "savers",
 )  # fmt: skip
 regions(
     "second-order-read-shifted",
-    "Second order: a view shows its part of another order of the base.",
+    "Second order: a view reads its part of the base in the wrong order.",
     "        self.base.of(cells)[...] = u\n        return",
     "        cells[: u.size] = u.ravel()\n        return",
     "members",
 )  # fmt: skip
 views(
     "view-has-a-history-of-its-own",
-    "A view does not join the group of the tensor that it is taken of.",
+    "A view does not join the group of its base.",
     "        out._history = history\n        out._seen = history.version\n",
     "        out._history = None\n",
     "views::test_a_gradient_goes_through_a_write_into_a_view",
@@ -97,21 +97,21 @@ views(
 )  # fmt: skip
 views(
     "leaf-may-be-reshaped",
-    "A leaf is given another shape in grad mode.",
+    "A leaf may be reshaped in grad mode.",
     "if is_protected(x) and (not paused.threads or modes.grad):",
     "if False:",
     "members",
 )  # fmt: skip
 views(
     "retained-gradient-lost-on-the-way-to-another-shape",
-    "A tensor is given another shape, and its retained gradient stays with the old one.",
+    "A reshaped tensor loses its retained gradient.",
     "            move_boxes(node, x._node)\n",
     "",
     "retained::test_a_retained_gradient_has_the_shape_the_tensor_has_now",
 )  # fmt: skip
 regions(
     "gradient-where-the-part-does-not-look",
-    "The gradient of a part is not 0 in the rest.",
+    "The gradient of a part is not 0 outside of the part.",
     "whole = np.zeros(shape, g.dtype, like=g)",
     "whole = np.ones(shape, g.dtype, like=g)",
     "part_gradients",
@@ -125,21 +125,21 @@ parts(
 )  # fmt: skip
 parts(
     "as-strided-reaches-outside",
-    "as_strided takes places behind the group's memory.",
+    "as_strided accepts offsets beyond the group's memory.",
     "begin <= first and last < begin + extent",
     "begin <= first and last <= begin + extent",
     "views::test_as_strided_stays_inside_the_memory_of_its_tensor",
 )  # fmt: skip
 transposing(
     "transpose-turned-the-same-way-back",
-    "The gradient of a transpose is permuted as the value was, instead of back.",
+    "The gradient of a transpose is permuted like the value, instead of back.",
     "        back[p] = i",
     "        back[i] = p",
     "views::test_a_gradient_goes_through_a_view",
 )  # fmt: skip
 reshaping(
     "reshape-in-place-copies",
-    "reshape_ takes a copy where the memory does not allow the shape.",
+    "reshape_ copies if the memory order does not allow the shape.",
     "return reshaped if np.may_share_memory(reshaped, array) else None",
     "return reshaped",
     "views::test_a_copy_has_a_new_storage",
@@ -153,7 +153,7 @@ joining(
 )  # fmt: skip
 joining(
     "concat-jvp-begins-at-zero",
-    "Second order: every part of a join is put at its beginning.",
+    "Second order: every part of a join is written to its beginning.",
     "begin = sum(lengths[:i])",
     "begin = 0 * sum(lengths[:i])",
     "backward_keeps_to_itself",
@@ -176,7 +176,7 @@ mutation(
 mutation(
     "minitensor/engine/sharing/numpy_memory.py",
     "numpy-shares-memory",
-    "numpy() gives the memory itself: it can be written behind the engine's back.",
+    "numpy() returns the memory itself, so the engine misses writes to it.",
     "else x._array.copy()",
     "else x._array",
     "protocols::test_numpy_and_asarray_copy",
@@ -184,7 +184,7 @@ mutation(
 mutation(
     "minitensor/engine/core/tensor.py",
     "gradient-keeps-its-history",
-    "A gradient that is set keeps a history that may lead back to its leaf: a cycle.",
+    "A gradient that is set keeps its history, which may lead back to its leaf in a cycle.",
     "                gradient = gradient.detach()  # its history may refer to this leaf",
     "                pass",
     "memory_returns::test_no_cycle_through_a_gradient_that_was_set",
@@ -192,7 +192,7 @@ mutation(
 mutation(
     "minitensor/engine/core/tensor.py",
     "retaining-member-not-noted",
-    "A view that retains its gradient is not known to its group.",
+    "A view that retains its gradient is not registered with its group.",
     "            self._history.note_retaining(self)",
     "            pass",
     "members",
@@ -200,7 +200,7 @@ mutation(
 mutation(
     "minitensor/engine/core/tensor.py",
     "resumed-leaf-is-a-new-one",
-    "A leaf whose stop_gradient was True for a while comes back as another leaf.",
+    "A leaf whose stop_gradient was True for a while becomes another leaf.",
     "                self._extras().paused = node, self._history, self._array",
     "                pass",
     "members",
@@ -208,7 +208,7 @@ mutation(
 mutation(
     "minitensor/engine/creation/from_data.py",
     "to-tensor-shares-memory",
-    "A tensor made of an array shares its memory.",
+    "A tensor created from an array shares its memory.",
     "        array = np.array(data, order=\"C\")",
     "        array = np.asarray(data, order=\"C\")",
     "creation::test_to_tensor_takes_tensors_and_lists_of_tensors_and_cuts_the_history",

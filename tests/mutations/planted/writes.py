@@ -1,4 +1,4 @@
-"""Faults in assignment by index, in what comes before a write, and in kernels that write."""
+"""Faults in assignment by index, in the checks before a write, and in kernels that write."""
 
 from functools import partial
 
@@ -10,21 +10,21 @@ operands = partial(mutation, "minitensor/engine/operations/operands.py")
 
 indexing(
     "every-value-of-a-repeated-index-counts",
-    "Where an index names a cell twice, both values get its gradient.",
+    "If an index names a cell twice, both values get its gradient.",
     "taken = np.where(stays == turns, g[plain], 0)",
     "taken = g[plain]",
     "indexing::test_the_gradient_of_writing_is_that_of_central_differences",
 )  # fmt: skip
 indexing(
     "assigned-cells-keep-their-gradient",
-    "What x[index] = value overwrites at an advanced index keeps its gradient.",
+    "Cells overwritten by x[index] = value at an advanced index keep their gradient.",
     "        rest[plain] = 0\n",
     "",
     "indexing::test_the_gradient_of_writing_is_that_of_central_differences",
 )  # fmt: skip
 indexing(
     "repeated-read-counts-once",
-    "An element that an index takes twice gets one gradient.",
+    "An element that an index reads twice gets only one gradient.",
     "add_at(whole, node.saved[0], g)  # an element taken twice receives both gradients",
     "whole[node.saved[0]] = g",
     "indexing::test_the_gradient_of_reading_is_that_of_central_differences",
@@ -45,21 +45,21 @@ indexing(
 )  # fmt: skip
 indexing(
     "an-index-takes-everything",
-    "x[index] = value at an advanced index is taken for a write of all of x.",
+    "x[index] = value at an advanced index counts as a write of all of x.",
     "assign, x._array, plain, numbers, index=plain)",
     "assign, x._array, plain, numbers)",
     "copy_on_write::test_a_write_preserves_the_cells_that_it_overwrites",
 )  # fmt: skip
 writing(
     "setitem-asks-no-savers",
-    "x[index] = value, set_value and steps do not look for those who saved what they overwrite.",
+    "x[index] = value, set_value and steps do not look for savers of the overwritten values.",
     "plan = None if storage.savers is None else before_write(storage, array, None, index)",
     "plan = None",
     "copy_on_write_policies::test_the_policy_of_the_write_decides_not_that_of_the_save",
 )  # fmt: skip
 indexing(
     "set-value-asks-no-savers",
-    "set_value does not look for those who saved what it overwrites.",
+    "set_value does not look for savers of the overwritten values.",
     'write(x._storage, x._array, "set_value", None, overwrite, x._array, numbers)',
     "overwrite(x._array, numbers)\n    x._storage.version += 1",
     "copy_on_write_writers::test_every_way_to_write_preserves",
@@ -73,42 +73,42 @@ indexing(
 )  # fmt: skip
 indexing(
     "setitem-tells-no-views",
-    "x[index] = value does not tell the other members of the group.",
+    "x[index] = value does not notify the other members of the group.",
     "    history.version += 1\n    current(x)",
     "    current(x)",
     "autograd::test_a_chain_of_several_dtypes_has_the_exact_gradient",
 )  # fmt: skip
 indexing(
     "index-array-is-shared",
-    "A node keeps the index array that it was given, and a later write into that changes the gradient.",
+    "A node keeps the given index array, so a later write into it changes the gradient.",
     "        found = np.array(entry)",
     "        found = np.asarray(entry)",
     "indexing::test_an_index_that_changes_later_does_not_change_the_gradient",
 )  # fmt: skip
 indexing(
     "shape-of-a-value-is-not-checked",
-    "x[index] = value goes on with a value that does not fit.",
+    "x[index] = value continues with a value that does not fit.",
     "        fits = False",
     "        fits = True",
     "stored_values",
 )  # fmt: skip
 operands(
     "protected-from-ops-not-checked",
-    "Before a recorded write nobody asks whether the target is a leaf.",
+    "A recorded write does not check if the target is a leaf.",
     "    if is_protected(x):\n        raise leaf_written",
     "    if False:\n        raise leaf_written",
     "leaves::test_the_error_has_paddles_words_the_name_of_the_leaf_and_a_way_out",
 )  # fmt: skip
 operands(
     "zeros-of-both-signs-are-one",
-    "A constant -0.0 is taken for 0.0 once that has been used.",
+    "A constant -0.0 is confused with 0.0 after 0.0 was used.",
     "    if value != 0 or type(value) is int:  # 0.0 and -0.0 would share a key",
     "    if True:",
     "operations::test_zero_and_minus_zero_stay_distinct",
 )  # fmt: skip
 operands(
     "float-written-into-integers",
-    "An integer tensor takes a floating operand in place, cut off.",
+    "An integer tensor accepts a floating operand in place and truncates it.",
     "if (have in FLOATS and want not in FLOATS) or want == np.bool_:",
     "if want == np.bool_:",
     "dtypes::test_in_place_the_dtype_stays_or_the_operation_is_refused",
@@ -122,7 +122,7 @@ operands(
 )  # fmt: skip
 operands(
     "cast-is-not-recorded",
-    "An operand that is brought to another dtype loses its history.",
+    "An operand that is converted to another dtype loses its history.",
     "    if dtype in FLOATS and (not paused.threads or modes.grad):\n        node = x._current()\n",
     "    if False:\n        node = x._current()\n",
     "stored_values",
@@ -145,7 +145,7 @@ mutation(
 mutation(
     "minitensor/engine/kernels/numbers.py",
     "nan-stored-into-integers",
-    "A nan, or a number that is too large, is stored into integers.",
+    "nan, or a number that is too large, is stored into integers.",
     "        if not (bounds.min <= lowest and highest <= bounds.max):",
     "        if bounds.min > lowest or highest > bounds.max:",
     "stored_values",
@@ -153,7 +153,7 @@ mutation(
 mutation(
     "minitensor/engine/kernels/elementwise.py",
     "negative-powers-found-on-the-way",
-    "An integer power in place fails when half of it is written.",
+    "An integer power in place fails after writing half of the elements.",
     "    if a.dtype not in FLOATS and (out is not None or type(a) is not ndarray) and (b < 0).any():",
     "    if False:",
     "all_or_nothing_values::test_an_error_in_the_middle_of_the_elements_leaves_the_first_ones_alone",
@@ -161,7 +161,7 @@ mutation(
 mutation(
     "minitensor/engine/kernels/elementwise.py",
     "bias-scaled-when-it-should-not-be",
-    "scale multiplies its bias whatever bias_after_scale says.",
+    "scale multiplies its bias for every bias_after_scale.",
     "    if not bias_after_scale:\n        bias",
     "    if True:\n        bias",
     "operations::test_the_value_equals_that_of_numpy",
@@ -169,7 +169,7 @@ mutation(
 mutation(
     "minitensor/engine/kernels/indexed.py",
     "index-not-checked",
-    "An index that reaches outside is found by numpy, and a negative one is not brought to the front.",
+    "An index out of range is not checked, and a negative one is not converted.",
     "    index = index.astype(np.int64, order=\"C\")\n    if not index.size:",
     "    index = index.astype(np.int64, order=\"C\")\n    if True:",
     "indexed_refusals::test_an_index_outside_is_refused_before_anything_is_written",
