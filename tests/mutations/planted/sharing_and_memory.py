@@ -111,8 +111,8 @@ changes(
 changes(
     "gradient-on-its-way-is-an-allocation",
     "An intermediate gradient counts as an allocation, although it has no storage.",
-    'return MemoryChange("cpu", arguments[0], False)',
-    'return MemoryChange("cpu", arguments[0], True)',
+    'return MemoryChange("cpu", nbytes, False)',
+    'return MemoryChange("cpu", nbytes, True)',
     "memory_measure::test_intermediate_gradients_count_in_bytes_and_make_no_storage",
 )  # fmt: skip
 mutation(
@@ -196,8 +196,8 @@ mutation(
     "minitensor/memory/profiling.py",
     "writes-on-every-device-in-one-table",
     "A profile of one device counts writes on the others.",
-    '        if kind == "write" and device_of(arguments[0]._storage) == table.device:',
-    '        if kind == "write":',
+    "if isinstance(event, TensorWritten) and device_of(event.tensor._storage) == table.device:",
+    "if isinstance(event, TensorWritten):",
     "memory_profile::test_a_table_is_about_one_device",
 )  # fmt: skip
 mutation(

@@ -116,7 +116,7 @@ operands(
 operands(
     "cast-gives-its-gradient-in-the-wrong-dtype",
     "The gradient of a cast has the dtype of the result.",
-    "    return (g.astype(source),)",
+    "    return (converted(g, source),)",
     "    return (g,)",
     "stored_values",
 )  # fmt: skip
