@@ -1,4 +1,4 @@
-"""A stage on a page of its own, opened in the shared browser."""
+"""The fixture of the stage's web tests: a stage alone on a page of the shared browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking axe of one text of each look finds what asking it of every text finds."""
+"""Test the shortcut for axe: one text of each look has the same faults as every text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ONLY_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "prel
 STYLE = """p, li, button { color: #222; background: #fff } .far { position: absolute; left: 0 } .sun { color: #222 }
 .box { position: absolute; width: 60px; height: 60px; background: #333 } .faded { opacity: .4 }"""
 TWENTY = '<p class="note">words</p>' * 20
-#: What stands on the page, with one text that cannot be read among texts like it.
+#: The page: many similar texts, one of which is unreadable.
 FAULTS = {
     "a colour of its own": f'{TWENTY}<p class="note" style="color: #ccc" id="bad">words</p>{TWENTY}',
     "a colour from its parent": (
@@ -49,14 +49,14 @@ FAULTS = {
 
 
 def plain(page) -> list[str]:
-    """What axe finds when it is asked of everything."""
+    """Return the faults that axe finds if it checks every element."""
     options = {"rules": {"label-content-name-mismatch": {"enabled": True}}, "preload": False}
     found = Axe().run(page, options=options).response["violations"]
     return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
 
 
 def place(html: str) -> str:
-    """The tag and classes of what axe shows of an element."""
+    """Return the tag and the classes of an element in axe's report."""
     tag = re.match(r"<([\w-]+)", html)[1]
     classes = re.search(r' class="([^"]*)"', html.partition(">")[0])
     return f"{tag}.{classes[1] if classes else ''}"
@@ -73,7 +73,7 @@ def test_one_bad_text_among_many_is_found(show, fault):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["--ink", "--paper"])
-def test_a_colour_that_is_wrong_inside_a_stage_is_found_where_axe_finds_it(show, name, scheme):
+def test_a_wrong_colour_inside_a_stage_is_found_where_axe_finds_it(show, name, scheme):
     page = show("stale", scheme=scheme)
     page.evaluate("host().go(3)")
     page.evaluate(

@@ -1,4 +1,4 @@
-"""Every text can be read on what is behind it, in light and dark; every line of meaning can be seen."""
+"""Test colours: every text has contrast to its background, in light and dark, and every meaningful line is visible."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def text_pairs(svg: str) -> set[tuple[str, str, str]]:
     return found
 
 
-def test_contrast_is_computed_as_wcag_does():
+def test_contrast_is_computed_as_in_wcag():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
 
 
-def test_every_text_of_every_picture_has_contrast_and_none_stands_on_a_pattern():
+def test_every_text_of_every_picture_has_contrast_and_none_is_on_a_pattern():
     pairs: dict[tuple[str, str], str] = {}
     for name in pages.NAMES:
         trace = pages.trace(name)
@@ -70,7 +70,7 @@ def test_every_text_of_every_picture_has_contrast_and_none_stands_on_a_pattern()
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_lines_and_alias_colours_can_be_told_from_the_ground(mode):
+def test_lines_and_alias_colours_have_contrast_to_the_background(mode):
     colours = MODES[mode]
     for ground in ("paper", "wash"):
         for token in ("ink", "line", "node", "red", "focus", "a1", "a2", "a3", "a4"):

@@ -99,7 +99,7 @@ def test_it_opens_on_the_key_step_with_a_way_in(show):
     assert page.evaluate(STEP) == 1
 
 
-def test_a_key_step_at_the_end_does_not_tell_the_verdict_before_somebody_steps(show):
+def test_a_key_step_at_the_end_does_not_show_the_verdict_before_the_reader_steps(show):
     page = show(body=pages.element(keyed("stale", 0, 5)))
     assert "refused" not in page.locator(".variants").inner_text()
     page.locator("input[type=range]").focus()
@@ -155,13 +155,13 @@ def test_a_link_leads_to_a_variant_and_a_step(show):
     assert page.evaluate(STEP) == 3
 
 
-def test_two_stages_of_one_title_have_ids_of_their_own(show):
+def test_two_stages_of_one_title_have_different_ids(show):
     page = show(body=2 * pages.element(pages.trace("stale")))
     first, second = page.locator("memory-stage").evaluate_all("stages => stages.map(stage => stage.id)")
     assert second == f"{first}-2"
 
 
-def test_a_name_is_lit_with_its_tensor_and_its_storage(show):
+def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
     page = show("three")
     page.evaluate("host().choose(2); host().go(1)")  # two names of one tensor
     assert page.evaluate("host().light('y')") is True
@@ -180,16 +180,16 @@ def test_a_name_is_lit_with_its_tensor_and_its_storage(show):
     [
         ("slice", ["1", "2", "3", "4", "5", "6", "←6", "←4", "←2"]),  # sum, scale_ and multiply, where they were called
         ("stale", ["1", "2", "3", "4", "←5", "×"]),
-        ("error", ["1", "2", "4", "6", "8", "9"]),  # what ran: not the lines of `try` and `except`
+        ("error", ["1", "2", "4", "6", "8", "9"]),  # lines that ran: not those of `try` and `except`
     ],
 )
-def test_a_tick_tells_the_line_and_in_backward_the_line_whose_operation_the_gradient_passes(show, name, told):
+def test_a_tick_marks_the_line_and_in_backward_the_line_of_the_current_operation(show, name, told):
     page = show(name, width=1180)
     page.evaluate("host().go(Infinity)")
     assert page.locator(".chart text").all_text_contents() == told
 
 
-def test_forced_colours_leave_one_bar_beside_the_code_and_tell_what_is_disabled(show):
+def test_forced_colours_show_one_bar_beside_the_code_and_disabled_buttons(show):
     page = show("stale")
     page.emulate_media(forced_colors="active")
     page.evaluate("host().go(1)")
@@ -214,7 +214,7 @@ def test_an_error_has_its_lines_kept_and_unfolds(show):
     assert page.locator(".error").bounding_box()["height"] > kept
 
 
-def test_an_error_and_what_was_printed_stand_at_their_step(show):
+def test_an_error_and_printed_text_are_shown_at_their_step(show):
     page = show("error")
     steps = steps_of("error")
     for number, step in enumerate(steps):
@@ -239,7 +239,7 @@ def test_a_click_on_a_line_goes_to_its_next_step(show):
     assert page.evaluate(STEP) == 3
 
 
-def test_a_verdict_is_hidden_until_its_variant_has_been_stepped_to_the_end(show):
+def test_a_verdict_is_hidden_until_the_reader_steps_its_variant_to_the_end(show):
     page = show("stale")
     verdicts = page.locator("tbody td:last-child")
     hidden = "?shown once stepped to its end"
@@ -277,7 +277,7 @@ def test_every_control_has_a_name(show, name):
     assert picture_name == pages.spoken(steps_of(name)[0]["say"])
 
 
-def test_keys_are_kept_from_the_notebook(show):
+def test_the_notebook_does_not_receive_the_stages_keys(show):
     """JupyterLab leaves plain keys to an element that carries its attribute, and still saves with Ctrl+S."""
     page = show("loop")
     page.evaluate("noteKeys()")
@@ -323,14 +323,14 @@ def test_hostile_text_never_becomes_markup(show):
     assert stage.locator(".title").inner_text() == pages.trace("hostile")["title"]
 
 
-def test_a_page_of_another_taste_does_not_reach_the_stage(show):
+def test_the_styles_of_a_page_do_not_affect_the_stage(show):
     body = pages.element(pages.trace("stale"))
     # Without motion: a picture that still grows has no place that could be compared.
     plain, styled = show(body=body, motion="reduce"), show(body=body, motion="reduce", css=pages.THEME_CSS)
     assert plain.evaluate("looksInside()") == styled.evaluate("looksInside()")
 
 
-def test_the_stage_does_not_reach_the_page(show):
+def test_the_styles_of_the_stage_do_not_affect_the_page(show):
     outside = (
         "<table><tr><td>1</td></tr></table><button>out</button><p>text <code>x</code></p><svg><text>t</text></svg>"
     )
@@ -362,13 +362,13 @@ def test_without_javascript_picture_and_words_remain(show):
         assert pages.spoken(step["say"]) in shown
 
 
-def test_the_fallback_gives_way_to_the_stage(show):
+def test_the_stage_replaces_the_fallback(show):
     page = show(body=pages.element(pages.trace("three"), "<p id='fallback'>in words</p>"))
     assert not page.locator("#fallback").is_visible()
     assert page.locator("memory-stage button.next").is_visible()
 
 
-def test_data_that_is_no_trace_leaves_the_fallback(browser):
+def test_invalid_data_leave_the_fallback(browser):
     page = browser.new_page()
     data = '<script type="application/json">{"no</script>'
     page.set_content(pages.page(f"<memory-stage>{data}<p>in words</p></memory-stage>"))
@@ -393,7 +393,7 @@ LIGHT, DARK = ("rgb(255, 255, 255)", "rgb(26, 29, 33)"), ("rgb(20, 24, 30)", "rg
     ("dark", "document.body.dataset.jpThemeLight = 'true'", LIGHT),
     ("light", "document.documentElement.dataset.theme = 'auto'", LIGHT),
 ])  # fmt: skip
-def test_colours_follow_the_page_before_the_system(show, scheme, attribute, expected):
+def test_colours_follow_the_page_rather_than_the_system(show, scheme, attribute, expected):
     page = show("stale", scheme=scheme)
     page.evaluate(attribute or "0")
     page.evaluate(NEXT_FRAME)
@@ -438,7 +438,7 @@ def test_on_paper_nothing_is_hidden_and_everything_is_light(show):
     assert len(page.pdf()) > 10_000
 
 
-def test_after_printing_all_is_as_it_was(show):
+def test_printing_changes_nothing_afterwards(show):
     page = show("stale")
     page.locator("button.next").click()
     before = page.locator(".stage").inner_text(), page.evaluate("host().at.step")
@@ -447,7 +447,7 @@ def test_after_printing_all_is_as_it_was(show):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not page.locator("details.all").evaluate("box => box.open")
     assert (page.locator(".stage").inner_text(), page.evaluate("host().at.step")) == before
-    page.locator("details.all summary").first.click()  # who has opened them keeps them open
+    page.locator("details.all summary").first.click()  # lines that the reader opened stay open
     page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
     assert page.locator("details.all").evaluate("box => box.open")
 
@@ -467,7 +467,7 @@ OVER = """() => {
 }"""
 
 
-def test_on_a_phone_the_controls_stay_in_view_and_never_lie_over_the_chooser(show):
+def test_on_a_phone_the_controls_stay_in_view_and_never_cover_the_chooser(show):
     page = show("stale", width=390)
     page.set_viewport_size({"width": 390, "height": 640})
     found = page.evaluate(OVER)
@@ -475,7 +475,7 @@ def test_on_a_phone_the_controls_stay_in_view_and_never_lie_over_the_chooser(sho
     assert not any(over for _, over in found)
 
 
-def test_the_chooser_stands_with_the_controls_where_there_is_room(show):
+def test_the_chooser_is_beside_the_controls_if_there_is_room(show):
     page = show("stale", width=390)
     for width, place in ((760, "when"), (390, "stage"), (1280, "when")):
         page.set_viewport_size({"width": width, "height": 900})
@@ -484,7 +484,7 @@ def test_the_chooser_stands_with_the_controls_where_there_is_room(show):
         )
 
 
-def test_two_stages_on_one_page_share_one_script_and_step_alone(show):
+def test_two_stages_on_one_page_share_one_script_and_step_separately(show):
     body = pages.element(pages.trace("stale")) + pages.element(pages.trace("stale"))
     page = show(body=body + f"<script>{picture.script_source()}</script>")
     first, second = page.locator("memory-stage").all()
@@ -495,7 +495,7 @@ def test_two_stages_on_one_page_share_one_script_and_step_alone(show):
     assert second.locator("input[type=radio]").first.is_checked()
 
 
-def test_a_stage_that_is_moved_or_added_later_comes_alive(show):
+def test_a_stage_that_is_moved_or_added_later_works(show):
     page = show("three")
     page.locator("button.next").click()
     page.evaluate("document.body.append(host())")
@@ -532,7 +532,7 @@ def test_folded_storages_open_on_request(show):
     assert "more storages" not in page.locator(".pic").inner_text()
 
 
-def test_an_amount_of_bytes_is_never_broken_between_number_and_unit(show):
+def test_no_line_breaks_between_a_number_of_bytes_and_its_unit(show):
     page = show("preserved", width=390)
     page.evaluate("host().go(0)")
     amounts = "place => [...inside(place).querySelectorAll('.whole')].map(one => one.textContent)"

@@ -78,7 +78,7 @@ def test_the_right_arrow_walks_through_every_event(shown, name):
     assert page.locator(".all li").all_inner_texts() == [spoken(step) for step in figure.steps]
 
 
-def test_the_button_goes_to_the_peak_and_another_run_has_its_own(shown):
+def test_the_button_goes_to_the_peak_of_each_run(shown):
     page = shown("timeline")
     page.locator("input[type=range]").focus()
     page.keyboard.press("Home")
@@ -131,7 +131,7 @@ WRONG = [
 ]
 
 
-def test_what_can_not_be_is_told_and_the_picture_stays(shown):
+def test_impossible_input_is_refused_and_the_picture_stays(shown):
     page = shown("strides")
     before, words = page.locator(".pic").inner_html(), sentence(page)
     for field, text, said in WRONG:
@@ -183,7 +183,7 @@ def test_hostile_text_never_becomes_markup(shown):
 @pytest.mark.parametrize("scheme, theme, expected", [
     ("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)
 ])  # fmt: skip
-def test_colours_follow_the_page_before_the_system(shown, scheme, theme, expected):
+def test_colours_follow_the_page_rather_than_the_system(shown, scheme, theme, expected):
     page = shown("strides", scheme=scheme, theme=theme)
     assert page.evaluate("getComputedStyle(within('.figure')).backgroundColor") == expected
 
@@ -196,7 +196,7 @@ def test_without_javascript_picture_sentence_and_table_remain(shown):
         assert figure.locator("table").count() >= 1
 
 
-def test_on_paper_controls_go_and_the_numbers_come(shown):
+def test_on_paper_numbers_replace_the_controls(shown):
     page = shown("timeline", scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -206,7 +206,7 @@ def test_on_paper_controls_go_and_the_numbers_come(shown):
     assert page.locator(".pic svg").is_visible()
 
 
-def test_a_file_with_everything_in_it_works_from_the_disk(browser, tmp_path):
+def test_a_self_contained_file_works_from_the_disk(browser, tmp_path):
     path = tmp_path / "figure.html"
     family.figures()["allocator"].save(path)
     page = browser.new_page()
@@ -219,7 +219,7 @@ def test_a_file_with_everything_in_it_works_from_the_disk(browser, tmp_path):
     page.close()
 
 
-def test_a_live_figure_sends_what_is_chosen_and_takes_new_data(shown):
+def test_a_live_figure_sends_the_choice_and_accepts_new_data(shown):
     figure = family.figures()["fits"]
     page = shown("fits", body="<div></div>")
     module = element.widget_source().replace("export default", "globalThis.widget =")
@@ -266,7 +266,7 @@ def test_texts_and_lines_keep_apart_at_every_width(shown):
         assert found == [], f"{name}: {len(found)} faults, the first: " + "; ".join(found[:8])
 
 
-def test_in_a_notebook_that_is_not_trusted_the_words_of_the_picture_take_no_room(shown):
+def test_in_an_untrusted_notebook_the_description_of_the_picture_takes_no_room(shown):
     """JupyterLab takes the tags of a picture away there, and leaves their text."""
     html = re.sub(r"<(style|script).*?</\1>", "", family.figures()["timeline"].as_html(), flags=re.DOTALL)
     bare = re.sub(r"</?(svg|defs|pattern|g|rect|path|circle|text|title|tspan)\b[^>]*>", " ", html)

@@ -12,7 +12,7 @@ from tests.support.stage import fuzz
 from tests.support.stage.programs import PROGRAMS
 from tests.support.web import pages
 
-# Of the picture itself: phones of 320 and 360 px, a narrow column, a book's column, the right part of a wide page.
+# Widths of the picture: phones of 320 and 360 px, a narrow column, a book's column, the right part of a wide page.
 WIDTHS = (288, 320, 360, 592, 700, 760, 792, 1000)
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_wider_than_its_place(show, name):
         assert page.evaluate("tooWide()") == [], f"at {width}px"
 
 
-# Each program is drawn at a few of its steps, each at a width of its own, so that every width meets many pictures.
+# Each program is drawn at some of its steps, each with another width, so that many pictures are drawn at every width.
 SEED = int(os.environ.get("MINITENSOR_SEED", "7"))
 
 

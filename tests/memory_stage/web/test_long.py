@@ -32,14 +32,14 @@ def status(page):
 
 
 @pytest.mark.parametrize("name", ["three", "stale", "policies", "views"])
-def test_a_short_program_needs_no_ways(show, name):
+def test_a_short_program_has_no_jumps(show, name):
     page = show(name)
     assert not page.locator(".find").is_visible()
     page.evaluate("host().go(Infinity)")
     assert not page.locator(".find").is_visible()
 
 
-def test_jumps_lead_from_one_to_the_next_and_round(show):
+def test_jumps_lead_to_the_next_event_and_from_the_last_to_the_first(show):
     page = show("loop")
     steps = steps_of("loop")
     made = [k for k, step in enumerate(steps) if any(event["do"] == "storage" for event in step["events"])]
@@ -67,12 +67,12 @@ def test_the_peak_is_one_key_away_and_keeps_the_focus(show):
     page.keyboard.press("Enter")
     assert page.evaluate(STEP) == peaks.index(max(peaks))
     assert status(page) == f"peak: step {peaks.index(max(peaks)) + 1}"
-    page.keyboard.press("ArrowRight")  # stepping goes on from there
+    page.keyboard.press("ArrowRight")  # stepping continues from there
     assert page.evaluate(STEP) == peaks.index(max(peaks)) + 1
     assert page.evaluate("focused().dataset.jump") == "peak"
 
 
-def test_a_search_counts_its_hits_and_goes_through_them(show):
+def test_a_search_counts_its_hits_and_visits_them(show):
     page = show("loop")
     hits = [k for k, step in enumerate(steps_of("loop")) if "1.1" in step["say"] or step["line"] == 4]
     tab_to(page, "[type=search]")
@@ -93,7 +93,7 @@ def test_a_search_counts_its_hits_and_goes_through_them(show):
     assert (status(page), page.evaluate(STEP)) == ("not found", 0)
 
 
-def test_keys_in_the_search_field_move_the_caret_and_no_step(show):
+def test_keys_in_the_search_field_move_only_the_caret(show):
     page = show("loop")
     tab_to(page, "[type=search]")
     page.keyboard.type("ab")
@@ -138,7 +138,7 @@ def test_outside_a_loop_the_passes_lead_into_it(show):
     assert page.evaluate(STEP) == 41
 
 
-def test_all_steps_as_text_folds_loops_and_says_once_what_is_the_same(show):
+def test_all_steps_as_text_fold_loops_and_write_equal_sentences_once(show):
     page = show("loop")
     page.evaluate("host().go(60); inside('.all').open = true")
     rows = page.locator("details.all > ol > li")
@@ -160,7 +160,7 @@ def test_all_steps_as_text_folds_loops_and_says_once_what_is_the_same(show):
     assert page.locator(".all li li li[aria-current=step]").count() == 1
 
 
-def test_on_paper_two_passes_of_a_loop_are_told_and_the_others_counted(show):
+def test_on_paper_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
     page = show("loop")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
@@ -182,7 +182,7 @@ def test_on_paper_two_passes_of_a_loop_are_told_and_the_others_counted(show):
 # ---------- questions ----------
 
 
-def test_a_click_in_the_picture_asks_and_another_takes_the_question_back(show):
+def test_a_click_in_the_picture_asks_and_another_ends_the_question(show):
     page = show("stale", motion="reduce")  # a storage that moves to its place is hit where it was
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
@@ -211,7 +211,7 @@ def test_the_question_stays_while_stepping_and_its_answer_follows(show):
     assert said[6] == "Storage 4 was freed at step 6 (line 5). Nobody holds its bytes any more."
 
 
-def test_what_is_asked_about_is_unfolded(show):
+def test_the_object_of_a_question_is_unfolded(show):
     page = show("many-tensors")
     page.evaluate("host().go(10)")
     folded = page.evaluate("""() => {
@@ -222,7 +222,7 @@ def test_what_is_asked_about_is_unfolded(show):
     assert folded in page.evaluate("ringed()")
 
 
-def test_the_button_asks_about_what_was_touched_last(show):
+def test_the_button_asks_about_the_last_touched_object(show):
     page = show("slice")
     page.evaluate("host().go(3)")
     page.get_by_role("button", name="Who holds these bytes?").click()
@@ -282,7 +282,7 @@ def test_a_finger_steps_asks_and_jumps(browser):
 # ---------- who is to blame ----------
 
 
-def test_the_lines_that_saved_and_overwrote_are_named_while_something_is_stale(show):
+def test_the_lines_that_saved_and_overwrote_are_named_while_a_tensor_is_stale(show):
     page = show("stale")
     blamed = []
     for step in range(6):
@@ -293,10 +293,10 @@ def test_the_lines_that_saved_and_overwrote_are_named_while_something_is_stale(s
     assert blamed[3] == ["3 y = a * a saved a@0", "4 a.add_(1) overwrote a@0"]
     assert blamed[5] == blamed[3]
     page.evaluate("host().choose(1); host().go(3)")
-    assert page.locator(".blame").count() == 0  # copy on write keeps what was saved
+    assert page.locator(".blame").count() == 0  # copy on write preserves the saved values
 
 
-def test_a_version_that_only_moved_is_not_called_overwritten(show):
+def test_a_tensor_with_only_a_new_version_is_not_called_overwritten(show):
     page = show("policies")
     page.evaluate("host().go(5)")
     assert page.locator(".blame").all_inner_texts() == [
@@ -320,7 +320,7 @@ def test_a_line_is_not_blamed_before_it_has_run(show):
 
 
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_the_legend_tells_every_mark_that_occurs_and_no_other(show, name):
+def test_the_legend_explains_every_mark_that_occurs_and_no_other(show, name):
     page = show(name)
     page.evaluate("openAll()")
     page.wait_for_function("document.querySelector('memory-stage').shadowRoot.querySelector('.legend li')")
@@ -347,7 +347,7 @@ def test_the_legend_tells_every_mark_that_occurs_and_no_other(show, name):
         assert (words in told) == bool(occurs), words
 
 
-def test_at_twice_the_size_everything_fits_and_answers(show):
+def test_at_twice_the_size_everything_fits_and_works(show):
     page = show("loop", width=1280, motion="reduce")  # a storage that moves to its place is hit where it was
     page.evaluate("document.documentElement.style.zoom = 2")
     page.wait_for_function("document.querySelector('memory-stage').width === 640")

@@ -57,7 +57,7 @@ def test_hostile_text_stays_text():
                 assert not {key for key in attributes if key.startswith("on") or "href" in key}
 
 
-def test_a_tensor_of_other_elements_is_told_by_these_and_drawn_on_cells():
+def test_a_tensor_of_another_dtype_is_described_by_its_elements_and_drawn_on_cells():
     trace = stage.record("import minitensor as mt\nx = mt.ones([2, 2], 'float64')\ny = x.reshape([4])").data
     plain = picture.svg(trace, width=760)
     (view,) = (e for e in trace["variants"][0]["steps"][-1]["events"] if e["do"] == "tensor")
@@ -68,7 +68,7 @@ def test_a_tensor_of_other_elements_is_told_by_these_and_drawn_on_cells():
     assert plain.count("<path") == other.count("<path")  # the same tracks
 
 
-def test_what_is_gone_is_drawn_red_at_the_write_and_not_before():
+def test_lost_values_are_drawn_red_from_the_write_on():
     trace = pages.trace("stale")
     assert "a@0 is gone" not in drawn_text(picture.svg(trace, step=2))
     at_the_write = drawn_text(picture.svg(trace, step=3))
@@ -83,7 +83,7 @@ def test_a_copy_keeps_the_saved_numbers():
     assert words.count("copy of a@0") >= 2
 
 
-def test_a_part_that_is_kept_stands_in_a_storage_of_its_own_and_nothing_is_red():
+def test_a_preserved_part_is_drawn_in_a_separate_storage_and_nothing_is_red():
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
     svg = picture.svg(trace, number, step=3, width=1000)
@@ -93,7 +93,7 @@ def test_a_part_that_is_kept_stands_in_a_storage_of_its_own_and_nothing_is_red()
     assert "0 ≠ 1" in drawn_text(picture.svg(trace, 1 - number, step=3, width=1000))
 
 
-def test_the_track_of_what_is_saved_leaves_out_the_cells_that_were_copied():
+def test_the_bar_of_a_saved_tensor_leaves_out_the_copied_cells():
     trace = pages.trace("preserved")
     number = [variant["label"] for variant in trace["variants"]].index("copy on write")
 
@@ -105,7 +105,7 @@ def test_the_track_of_what_is_saved_leaves_out_the_cells_that_were_copied():
     assert [dashed(step) for step in (2, 3, 4)] == [2, 2, 4]
 
 
-def test_a_saved_tensor_whose_bytes_nobody_took_is_stale_but_not_gone():
+def test_a_stale_saved_tensor_whose_bytes_were_not_overwritten_is_not_drawn_as_lost():
     trace = pages.trace("policies")
     at_the_write = drawn_text(picture.svg(trace, step=5))
     assert "a@0 is gone" in at_the_write and "a@0 is stale" in at_the_write
@@ -117,24 +117,24 @@ def test_marks_are_called_marks_and_drawn_as_bits():
     assert {"1-bit marks of a@0", "marks of a@0", "10110000", "01000000", "copy of a@0"} <= set(words)
 
 
-def test_a_gradient_is_drawn_when_it_has_arrived():
+def test_a_gradient_is_drawn_once_it_has_arrived():
     trace = pages.trace("slice")
     seen = [drawn_text(picture.svg(trace, step=step)).count("[10, 10, 1]") for step in range(9)]
     assert seen == [0] * 7 + [1, 2]
 
 
-def test_every_number_of_a_small_storage_is_drawn_and_the_old_ones_beside_the_new():
+def test_every_number_of_a_small_storage_is_drawn_with_the_old_one_beside_the_new():
     words = drawn_text(picture.svg(pages.trace("three"), variant=2, step=1))
     assert [word for word in words if word.isdigit() and word != "0"].count("3") == 2  # written over, and written
     assert "version 0 → 1" in words
 
 
-def test_of_a_thousand_numbers_the_ends_are_drawn_and_the_rest_is_counted():
+def test_the_ends_of_a_thousand_numbers_are_drawn_and_the_rest_counted():
     words = drawn_text(picture.svg(pages.trace("many-elements")))
     assert {"10", "19", "999", "9", "8", "979"} <= set(words)
 
 
-def test_a_big_program_folds_what_is_untouched():
+def test_a_big_program_folds_untouched_objects():
     words = drawn_text(picture.svg(pages.trace("many-tensors"), step=10))
     assert any("more storages" in word and "w1" in word for word in words)
 
@@ -144,13 +144,13 @@ def test_a_chain_of_equal_operations_is_one_box():
     assert "40 × scale_" in words
 
 
-def test_rows_that_meet_are_one_run_and_of_many_runs_the_number_is_told():
+def test_adjacent_rows_are_one_run_and_many_runs_are_counted():
     words = drawn_text(picture.svg(pages.trace("reach"), step=2, width=1000))
     assert "1,000 runs of one cell" in words
     assert not any("1,000 runs of 1,000 cells" in word for word in words)  # the whole matrix is one run
 
 
-def test_of_a_write_to_every_thousandth_cell_the_gaps_are_marked_as_written_in_part():
+def test_gaps_in_a_write_to_every_thousandth_cell_are_marked_as_partly_written():
     def frames(step: int) -> list[bool]:  # heavy frames, from left to right: dashed?
         drawn = ElementTree.fromstring(picture.svg(pages.trace("reach"), step=step, width=1000)).iter(f"{SVG}rect")
         heavy = [rect for rect in drawn if re.search(r"stroke-width:3(;|$)", rect.get("style"))]
@@ -162,7 +162,7 @@ def test_of_a_write_to_every_thousandth_cell_the_gaps_are_marked_as_written_in_p
     assert frames(1) == []
 
 
-def test_cells_that_are_read_again_and_tensors_without_cells_are_told():
+def test_repeated_cells_and_tensors_without_cells_are_described():
     trace = pages.trace("reach")
     assert {"each cell 3 times", "some cells several times", "no cells"} <= set(
         drawn_text(picture.svg(trace, width=1000))
@@ -170,17 +170,17 @@ def test_cells_that_are_read_again_and_tensors_without_cells_are_told():
     assert "no cells" not in drawn_text(picture.svg(trace, step=5, width=1000))
 
 
-def test_arrays_of_others_are_named_and_a_write_that_no_version_tells_is_marked():
+def test_foreign_arrays_are_named_and_a_write_without_a_version_is_marked():
     trace = pages.trace("foreign")
     words = drawn_text(picture.svg(trace, step=3, width=1000))
-    assert words.count("numpy") == 2  # where a tensor's version stands
+    assert words.count("numpy") == 2  # the place of a tensor's version
     assert "borrowed, 32 B, cpu" in words  # the trace is of another device
     at_the_write = drawn_text(picture.svg(trace, step=2, width=1000))
     assert "version stays 0" in at_the_write and "version 0 → 1" not in at_the_write
     assert [word for word in drawn_text(picture.svg(trace, width=300)) if word == "numpy array"]
 
 
-def test_what_a_dropped_operation_saved_is_let_go():
+def test_the_saved_tensors_of_a_dropped_operation_are_released():
     data = stage.record(
         """
         x = mt.ones([2])
@@ -210,7 +210,7 @@ def groups(svg: str, key: str) -> set[str]:
     return {id_ for node in ElementTree.fromstring(svg).iter() for id_ in node.get(f"data-{key}", "").split()}
 
 
-def test_groups_tell_what_they_stand_for():
+def test_groups_name_the_objects_that_they_represent():
     trace = pages.trace("stale")
     svg = picture.svg(trace, step=3)
     made = [event for step in trace["variants"][0]["steps"][:4] for event in step["events"]]
@@ -236,7 +236,7 @@ def test_a_folded_chain_names_every_operation():
 
 
 def marked(name: str, step: int, **mark: str) -> list[str]:
-    """What is ringed: ids of storages, tensors, saved tensors and nodes."""
+    """Return the marked ids of storages, tensors, saved tensors and nodes."""
     svg = picture._v8().call("picture", pages.trace(name), {"step": step, "width": 760, "mark": mark})
     found = []
     for mark_ in drawing.marks(svg):
@@ -245,7 +245,7 @@ def marked(name: str, step: int, **mark: str) -> list[str]:
     return found
 
 
-def test_a_mark_rings_a_storage_and_all_that_hold_it():
+def test_a_mark_outlines_a_storage_and_all_its_holders():
     assert marked("stale", 2, storage="2") == [
         *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # of a saved row the capsule and the box
         "node n2",
@@ -254,7 +254,7 @@ def test_a_mark_rings_a_storage_and_all_that_hold_it():
     assert marked("stale", 2, storage="77") == []
 
 
-def test_a_mark_of_a_tensor_rings_only_who_reads_its_cells():
+def test_a_mark_of_a_tensor_outlines_only_readers_of_its_cells():
     data = stage.record("x = mt.zeros([1000, 1000])\na = x[::2]\nb = x[1::2]\nc = x[:, 5]").data
     tensors = {
         event["name"]: event["tensor"]
@@ -273,7 +273,7 @@ def test_a_mark_of_a_tensor_rings_only_who_reads_its_cells():
     assert ringed("x") == ringed("c") == {"x", "a", "b", "c"}
 
 
-def test_a_step_or_variant_that_is_not_there_is_refused():
+def test_a_missing_step_or_variant_is_refused():
     trace = pages.trace("three")
     with pytest.raises(IndexError):
         picture.svg(trace, step=3)
@@ -307,8 +307,8 @@ def test_the_widget_source_is_the_same_script_with_an_export():
     assert "export default" not in picture.script_source()
 
 
-# Programs whose captions and words are the longest that most pictures have: bytes with a unit of three letters beside
-# a version that has just moved, and the words of a node whose saved tensor is gone.
+# Programs with the longest captions and words of most pictures: bytes with a unit of three letters beside a version
+# that has just changed, and the words of a node whose saved tensor is lost.
 OF_MANY_BYTES = "x = mt.ones([1024, 512])\nx.add_(1.0)"
 OF_LONG_NAMES = """state = mt.to_tensor([1.0], stop_gradient=False) * 1.0
 weight = mt.to_tensor([1.0], stop_gradient=False) * 1.0
@@ -318,14 +318,14 @@ weight.add_(1.0)"""
 
 
 @pytest.mark.parametrize("width", [328, 358])
-def test_on_a_phone_no_amount_of_bytes_and_no_word_that_warns_is_cut(width):
+def test_on_a_phone_no_number_of_bytes_and_no_warning_is_cut(width):
     texts = drawn_text(picture.svg(stage.record(OF_MANY_BYTES, title="bytes").data, width=width))
     assert "2.0 MiB" in texts and "version 0 → 1" in texts and not any("…" in text for text in texts)
     texts = drawn_text(picture.svg(stage.record(OF_LONG_NAMES, title="names").data, width=width))
     assert "saved: gone" in texts  # the names themselves may be shortened
 
 
-def test_what_is_gone_is_told_in_the_right_number():
+def test_lost_elements_are_counted_with_the_right_grammar():
     short = OF_LONG_NAMES.replace("state", "a").replace("weight", "b")
     told = drawn_text(picture.svg(stage.record(short, title="short").data))
     assert "a@0, b@0 are gone" in told

@@ -1,7 +1,7 @@
-"""Space keeps its order: what is there stands beside and under the same things at every step.
+"""Test that the order of things in the picture is the same at every step.
 
-Room is taken by what is there, so rows open and close. Across, nothing ever moves; down, things keep their order; while
-a gradient passes, nothing moves at all.
+Only existing things take space, so rows open and close. Nothing ever moves horizontally, and the vertical order never
+changes. While a gradient passes, nothing moves at all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WIDTHS = (288, 760, 1000)
 
 
 def boxes(svg: str) -> dict[tuple[str, str], tuple]:
-    """The first box of everything that stands for something: a tray, a tensor, a capsule, an operation."""
+    """Return the first box of every storage, tensor, saved tensor and operation."""
     found = {}
     for mark in drawing.marks(svg):
         if mark.kind == "rect" and mark.owner:
@@ -27,8 +27,9 @@ def boxes(svg: str) -> dict[tuple[str, str], tuple]:
 
 
 def shown(trace: dict, number: int, width: int) -> list[dict[tuple, tuple]]:
-    """The boxes of each step of a variant; of a long program of every eighth. Of a tensor that goes to another storage,
-    both."""
+    """Return the boxes of each step of a variant, or of every eighth step of a long program. If a tensor moves to
+    another storage, it has two boxes.
+    """
     variant, storage_of, found = trace["variants"][number], {}, []
     for step, happened in enumerate([{"events": variant.get("before", [])}, *variant["steps"]]):
         for event in happened["events"]:
@@ -56,7 +57,7 @@ def moved_across(steps: list[dict[tuple, tuple]], kinds: tuple[str, ...]) -> lis
 
 
 def changed_order(steps: list[dict[tuple, tuple]], kinds: tuple[str, ...]) -> list[str]:
-    """Pairs of which now one and now the other stands above."""
+    """Return pairs whose vertical order changes."""
     above: set[tuple] = set()
     for placed in steps:
         mine = sorted((box[1], key) for key, box in placed.items() if key[0] in kinds)
@@ -65,7 +66,7 @@ def changed_order(steps: list[dict[tuple, tuple]], kinds: tuple[str, ...]) -> li
 
 
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_nothing_moves_across_and_what_stands_above_stays_above(name):
+def test_nothing_moves_horizontally_and_the_vertical_order_stays(name):
     trace = pages.trace(name)
     for width in WIDTHS:
         seen = 0
@@ -108,21 +109,21 @@ def test_while_a_gradient_passes_nothing_moves(name):
                 height = now
 
 
-def test_a_row_is_there_only_while_something_stands_in_it():
+def test_a_row_exists_only_while_it_contains_something():
     """A storage more is a place more, and one that is freed leaves its place a step later."""
     data = stage.record("x = mt.ones([2])\ny = x + 1\ndel y\nz = 1").data
     heights = [int(re.search(r' height="(\d+)"', picture.svg(data, step=step))[1]) for step in range(4)]
     assert heights[0] < heights[1] == heights[2] > heights[3] == heights[0]
 
 
-def test_a_frame_is_the_same_in_whatever_order_frames_are_asked_for(show):
+def test_a_frame_does_not_depend_on_the_order_of_requests(show):
     """Memory is made from the last frame that was looked at, or from one that was kept."""
     page = show("three")
     for name in ("loop", "preserved"):
         assert page.evaluate("differOutOfOrder", pages.trace(name)) == [], name
 
 
-def test_a_parameter_that_has_little_room_begins_with_its_own_name():
+def test_the_short_caption_of_a_parameter_begins_with_its_name():
     program = "def centred(batch):\n    batch.subtract_(batch.mean())\n    return batch\n"
     figure = stage.record(program + "x = mt.to_tensor([1.0, 2.0, 3.0])\ny = centred(x)")
     for width in WIDTHS:

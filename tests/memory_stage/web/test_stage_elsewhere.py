@@ -1,6 +1,7 @@
-"""A stage's output in other front ends: put into a page later, alone in a frame, under a strict content policy.
+"""Test a stage's output in other front ends: inserted into a page later, alone in a frame, under a strict content
+policy.
 
-The front ends themselves are not here. What they do with HTML is done in a browser as their sources do it.
+The front ends themselves are not installed. A browser does with the HTML what their sources do.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def steps(place) -> None:
     assert place.locator("memory-stage output").inner_text().startswith("step 2 of 2")
 
 
-def test_outputs_that_are_put_into_a_page_later_step_under_a_strict_policy(open_page, outputs):
+def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page, outputs):
     page = open_page()
     page.set_content(f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">')
     first, second = outputs()
@@ -68,7 +69,7 @@ def test_outputs_that_are_put_into_a_page_later_step_under_a_strict_policy(open_
         steps(place)
 
 
-def test_in_colab_every_output_stands_alone_in_its_frame(open_page, outputs, monkeypatch):
+def test_in_colab_every_output_is_alone_in_its_frame(open_page, outputs, monkeypatch):
     monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
     page = open_page()
     frames = "".join(
@@ -79,7 +80,7 @@ def test_in_colab_every_output_stands_alone_in_its_frame(open_page, outputs, mon
         steps(page.frame_locator("iframe").nth(number))
 
 
-def test_the_data_of_an_output_is_left_alone_by_scripts_that_are_run_again(open_page, outputs):
+def test_scripts_that_run_again_do_not_execute_the_data_of_an_output(open_page, outputs):
     page = open_page()
     page.set_content("<!doctype html>")
     page.evaluate(SHOW, outputs()[0])

@@ -1,4 +1,4 @@
-"""The stage without its script: text, tables and pictures; as a file of its own; and that text stays text."""
+"""Test the stage without its script: text, tables, pictures and saved files. Text never becomes markup."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_everything_can_be_read_without_javascript():
     assert "said" in plain and "ValueError" in plain and "Why `x`?" in plain
 
 
-def test_the_fallback_holds_a_picture_of_a_telling_step():
+def test_the_fallback_contains_a_picture_of_an_informative_step():
     if not picture.available():
         pytest.fail("mini-racer is missing: the book's pages would have no picture without JavaScript")
     shown = stage.record(
@@ -91,18 +91,18 @@ def test_every_step_is_a_row_with_its_line_and_its_bytes(open_page):
     assert [row[1] for row in rows(others[2])] == ["line", "1", "4 to 5"]
 
 
-def test_reserved_bytes_have_a_column_where_there_are_any():
+def test_reserved_bytes_have_a_column_if_there_are_any():
     shown = stage.record("x = mt.ones([3]).cuda()", title="On a GPU")
     assert '<th scope="col">reserved</th>' in stage.as_html(shown.data)
     assert re.search(r"peak .*, reserved .* after the last step\.", stage.as_text(shown.data))
 
 
-def test_a_number_stays_in_one_line_with_its_unit():
+def test_a_number_stays_on_one_line_with_its_unit():
     text = stage.as_html(stage.record("x = mt.ones([3])").data)
     assert '<td style="white-space: nowrap">12 B</td>' in text
 
 
-def test_the_same_table_stands_in_the_text():
+def test_the_text_contains_the_same_table():
     lines = stage.as_text(stage.compare(THREE).data).splitlines()
     assert lines[2:6] == [
         "  variant   allocated  peak  in the end",
@@ -113,12 +113,12 @@ def test_the_same_table_stands_in_the_text():
     assert lines[6].startswith("After the last step, against normal: view allocates 12 B less")
 
 
-def test_variants_of_the_same_size_are_called_so():
+def test_variants_of_the_same_size_are_described_as_equal():
     data = stage.compare({"a": "x = mt.ones([1])", "b": "x = mt.zeros([1])"}).data
     assert static_html.difference(data) == "After the last step, against a: b allocates the same."
 
 
-def test_no_line_is_empty_so_that_markdown_keeps_the_html_together():
+def test_no_line_is_empty_because_markdown_would_split_the_html():
     shown = stage.record("x = mt.ones([2])\n\n\n\nprint('a\\n\\n \\nb')\nraise ValueError('c\\n\\nd')")
     text = stage.as_html(shown.data)
     assert not re.search(r"\n[ \t]*\n", text)
@@ -151,7 +151,7 @@ def test_the_still_form_is_accessible(open_page, width):
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """opened(path, ...) opens a file from the disk, in a fresh profile; ``asked`` holds what it asks for."""
+    """opened(path, ...) opens a file from the disk in a fresh profile; ``asked`` has its requests."""
     contexts = []
 
     def open_file(path, **look):
@@ -168,7 +168,7 @@ def opened(browser, tmp_path):
         context.close()
 
 
-def test_a_saved_stage_steps_from_the_disk_and_asks_no_host(opened, tmp_path):
+def test_a_saved_stage_works_from_the_disk_without_a_request(opened, tmp_path):
     path = tmp_path / "stage.html"
     stage.compare(THREE, title="Add one").save(path)
     page = opened(path, viewport={"width": 360, "height": 800})
@@ -227,7 +227,7 @@ def test_the_last_stage_is_saved_when_none_is_given(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"last.html", "given.html"}
 
 
-def test_a_file_of_that_name_is_written_over_and_a_missing_folder_is_told(tmp_path):
+def test_an_existing_file_is_replaced_and_a_missing_folder_is_refused(tmp_path):
     shown = stage.record("x = 1", title="new")
     path = tmp_path / "stage.html"
     path.write_text("old")
@@ -238,7 +238,7 @@ def test_a_file_of_that_name_is_written_over_and_a_missing_folder_is_told(tmp_pa
 
 
 def test_a_long_program_adds_little_to_a_file(tmp_path):
-    """Trace, picture and table of a pass of a loop: what changed, and nothing else."""
+    """A pass of a loop adds only its changes to the trace, the picture and the table."""
     sizes = []
     for passes in (1, 200):
         stage.record(f"x = mt.zeros([4])\nfor i in range({passes}):\n    x.add_(1)").save(tmp_path / "stage.html")

@@ -1,4 +1,4 @@
-"""Ways through a program, and who holds and who sees what: computed without a page, from traces made by hand."""
+"""Test jumps through a program, and the holders and readers of memory. Node computes them from traces made by hand."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def test_each_kind_of_event_is_found_at_its_steps():
     }
 
 
-def test_what_never_happens_is_not_offered():
+def test_events_that_never_happen_are_not_offered():
     events = ways("three")["events"]
     assert set(events) == {"allocation", "freed", "peak"}
     assert events["allocation"] == [0, 1]
 
 
-def test_the_peak_is_where_it_is_reached_first():
+def test_the_peak_is_its_first_step():
     for name in pages.NAMES:
         for number, variant in enumerate(pages.trace(name)["variants"]):
             peaks = [step["peak"] for step in variant["steps"]]
             assert ways(name, number)["events"]["peak"] == [peaks.index(max(peaks))]
 
 
-def test_a_memory_that_is_borrowed_is_no_allocation():
+def test_borrowed_memory_is_no_allocation():
     trace = pages.trace("three")
     trace["variants"][0]["steps"][0]["events"][0]["borrowed"] = True
     assert ways(trace)["events"]["allocation"] == [1]
@@ -100,7 +100,7 @@ def test_loops_in_loops_and_a_loop_that_runs_again():
     ]
 
 
-def test_a_recorded_program_tells_its_passes():
+def test_the_passes_of_a_recorded_program_are_found():
     shown = stage.record(
         """
         def twice(t):
@@ -137,7 +137,7 @@ def test_a_storage_that_backward_needs_stays_without_its_name():
     )
 
 
-def test_a_copy_is_held_by_its_operation_alone_and_is_freed_with_it():
+def test_a_copy_has_only_its_operation_as_a_holder_and_is_freed_with_it():
     held = answer("stale", 4, variant=1, storage="4")
     assert held.startswith("Storage 4, 12 B, is held by `multiply` (line 3, keeps a copy of `a@0`). No name reaches it")
     assert answer("stale", 6, variant=1, storage="4") == (
@@ -166,7 +166,7 @@ def test_two_names_of_one_tensor_and_two_tensors_of_one_storage_differ():
     assert "Of these, `b` reads all." in answer("slice", 3, tensor="t3")
 
 
-def test_a_holder_without_a_name_is_told():
+def test_a_holder_without_a_name_is_described():
     shown = stage.record("xs = {mt.ones([2])}\nx = 1")
     with_holder = answer(shown.data, 0, storage="1")
     assert "a tensor of shape [2] without a name, which a set holds" in with_holder
@@ -177,7 +177,7 @@ def test_cells_that_several_views_read_are_counted_exactly():
     assert seen.startswith("`r` reads 4 cells of storage 1. Of these, `m` reads all, `t` all and `d` 1.")
 
 
-def test_views_of_other_cells_are_told_apart():
+def test_views_of_different_cells_are_distinguished():
     shown = stage.record("x = mt.zeros([6])\na = x[0:3]\nb = x[3:6]\nc = x[2:4]\ndel x")
     steps = shown.data["variants"][0]["steps"]
     made = {event["name"]: event["tensor"] for step in steps for event in step["events"] if event["do"] == "name"}
@@ -187,7 +187,7 @@ def test_views_of_other_cells_are_told_apart():
     )
 
 
-def test_what_is_stale_is_told_from_both_sides():
+def test_a_stale_tensor_is_described_from_both_sides():
     assert answer("stale", 3, tensor="t2").endswith("numbers were overwritten, so backward will refuse.")
     assert answer("stale", 3, tensor="s1") == (
         "`multiply` (line 3, saved `a@0`) needs 3 cells of storage 2; numbers were overwritten, so backward will "

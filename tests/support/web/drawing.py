@@ -1,4 +1,4 @@
-"""A picture as data: its boxes and texts, where they stand, and what they stand for."""
+"""A picture as data: its boxes and texts, their places, and the objects that they represent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from xml.etree import ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
-STANDS_FOR = ("storage", "tensor", "saved", "node")  # the more telling one first: a saved row names its node, too
+STANDS_FOR = (
+    "storage",
+    "tensor",
+    "saved",
+    "node",
+)  # the more informative one first, because a saved row also names its node
 
 
 @dataclass(frozen=True)
@@ -17,9 +22,9 @@ class Mark:
 
     Attributes:
         kind: "rect" or "text".
-        said: the text, without what it says in full where it was shortened; "" of a box.
-        owner: what it stands for, such as ("tensor", "t1"), or None.
-        x, y, w, h: the box; of a text, a point inside of it, and no size.
+        said: the text, in its short form if it was shortened; "" for a box.
+        owner: the represented object, such as ("tensor", "t1"), or None.
+        x, y, w, h: the box. For a text, a point inside of it, and no size.
         fill, stroke: names of colours, "url" for a pattern, or "none".
     """
 

@@ -1,4 +1,4 @@
-// What the tests ask of a page with figures. Each probe answers with plain data.
+// Functions that tests call in a page with figures. They return plain data.
 const figure = (n = 0) => document.querySelectorAll('memory-figure')[n];
 const within = (selector, n = 0) => figure(n).shadowRoot.querySelector(selector);
 const openWords = n =>

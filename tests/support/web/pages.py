@@ -14,7 +14,7 @@ from memory_stage.web.picture import script_source
 FOLDER = Path(__file__).parent / "traces"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
-# What a book's theme does to every table, button, list and picture of a page. None of it may reach the stage.
+# Styles of a book's theme for all tables, buttons, lists and pictures of a page. None of them may affect the stage.
 THEME_CSS = """
 * { letter-spacing: .02em } svg { display: inline; vertical-align: middle; fill: red } text { font-size: 31px }
 table { width: 50px; font-size: 9px } td, th { padding: 30px; border: 5px solid red } li { margin: 40px }
@@ -48,7 +48,7 @@ def trace(name: str) -> dict:
 
 
 def element(data: dict, fallback: str = "", attributes: str = "") -> str:
-    """A stage as it stands in a page; "<" is the only character that could end the script early."""
+    """Return a stage as HTML in a page. "<" is the only character that could end the script early."""
     script = f'<script type="application/json">{json.dumps(data).replace("<", chr(92) + "u003c")}</script>'
     return f"<memory-stage {attributes}>{script}{fallback}</memory-stage>"
 

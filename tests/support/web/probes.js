@@ -11,7 +11,7 @@ const openAll = () =>
 
 /** Return overlapping and clipped texts, lines through texts and shapes over them, of pictures at several widths. */
 function faultsOfPictures([trace, widths]) {
-  // of a long program ten steps, also the last
+  // ten steps of a long program, including the last
   const steps = ({ steps: { length: n } }) =>
     Array.from({ length: n }, (_, i) => n - 1 - i).filter((_, i) => i % Math.ceil(n / 10) === 0);
   return trace.variants.flatMap((v, variant) =>
@@ -48,7 +48,7 @@ function faultsOf(svg) {
         .filter(n => n.nodeType === 3)
         .map(n => n.data)
         .join('');
-      const spare = (b.height - size * 0.95) / 2; // a font's line is higher than what is drawn in it
+      const spare = (b.height - size * 0.95) / 2; // a font's line is higher than its letters
       return { el, said, size, left: b.left, right: b.right, top: b.top + spare, bottom: b.bottom - spare };
     });
   const meet = (a, b, by) =>
