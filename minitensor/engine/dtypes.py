@@ -50,6 +50,11 @@ class DType:
         """The size of one element in bytes."""
         return 2 if self._numpy is None else self._numpy.itemsize
 
+    @property
+    def is_available(self) -> bool:
+        """False for bfloat16 without the package ml_dtypes."""
+        return self._numpy is not None
+
     def __repr__(self) -> str:
         return f"minitensor.{self.name}"
 

@@ -23,7 +23,8 @@ DEFAULT_POLICY = "2.6"
 
 
 class Paused:
-    """``threads``: the number of threads in which recording is off.
+    """``threads``: the number of threads in which recording is off (:data:`paused`), or operands are cast
+    (:data:`casting`).
 
     Operations check this first: while it is 0, no thread needs to read its own modes, which takes 70 ns instead of 5.
     """
@@ -34,19 +35,20 @@ class Paused:
         self.threads = 0
 
 
-paused = Paused()
+paused, casting = Paused(), Paused()
 
 
 class _Pause:
-    """Counts one thread in :data:`paused` until it is freed, at the latest when the thread ends."""
+    """Counts one thread in :data:`paused` or :data:`casting` until it is freed, at the latest when the thread ends."""
 
-    __slots__ = ()
+    __slots__ = ("_counted",)
 
-    def __init__(self) -> None:
-        paused.threads += 1
+    def __init__(self, counted: Paused) -> None:
+        self._counted = counted
+        counted.threads += 1
 
-    def __del__(self, _paused: Paused = paused) -> None:
-        _paused.threads -= 1
+    def __del__(self) -> None:
+        self._counted.threads -= 1
 
 
 class Modes(threading.local):
@@ -57,17 +59,23 @@ class Modes(threading.local):
         policy: one of :data:`POLICIES`.
         layer: the name of the user-defined operation whose forward is running; empty outside.
         inference: true in PyTorch's inference mode. minitensor implements it as recording nothing.
+        casts: the automatic casts of operands (:mod:`minitensor.engine.autocasting`).
+        cast_copies: the cast copies of parameters that were made since the outermost context of casts began.
     """
 
     grad: bool = True
     policy: str = DEFAULT_POLICY
     layer: str = ""
     inference: bool = False
+    casts: Any = None
+    cast_copies: dict[Any, Any] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__  # the dictionary of the current thread
         if name == "grad" and value is not self.grad:
-            own["_pause"] = None if value else _Pause()
+            own["_pause"] = None if value else _Pause(paused)
+        elif name == "casts":
+            own["_casting"] = None if value is None else _Pause(casting)
         own[name] = value
 
 

@@ -11,9 +11,10 @@ import math as _math
 from types import ModuleType as _ModuleType
 
 from minitensor.device.cpu import get_num_threads, set_num_threads
-from minitensor.torch import accelerator, autograd, cuda, nn, optim, utils
+from minitensor.torch import accelerator, amp, autograd, cuda, nn, optim, utils
 from minitensor.torch import assembly as _assembly
 from minitensor.torch import hide_paddle_names as _hide_paddle_names
+from minitensor.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled
 from minitensor.torch.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from minitensor.torch.compiling import FUNCTIONS as _TABLE
 from minitensor.torch.compiling import source
@@ -84,7 +85,7 @@ _LATER = frozenset(name for name in (*_found_in("torch"), *_found_in("torch_")) 
 
 
 def __dir__() -> list[str]:
-    modules = {"accelerator", "autograd", "cuda", "nn", "optim", "random", "utils"}
+    modules = {"accelerator", "amp", "autograd", "cuda", "nn", "optim", "random", "utils"}
     own = {name for name, value in globals().items() if name in modules or not isinstance(value, _ModuleType)}
     return sorted(name for name in own | _LATER if not name.startswith("_"))
 

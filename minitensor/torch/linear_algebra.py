@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from minitensor.engine.autocasting import autocasts
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES
@@ -13,6 +14,7 @@ from minitensor.torch.tensor import Tensor
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
 
+@autocasts
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the product of two matrices.
 
@@ -33,6 +35,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
+@autocasts
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Return the product over the last two dimensions.
 
@@ -72,6 +75,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return _matmul(input, other)
 
 
+@autocasts
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Return the product of a matrix and a vector.
 
@@ -90,6 +94,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return matmul(input, vec)
 
 
+@autocasts
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the products of two batches of matrices.
 

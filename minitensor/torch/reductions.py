@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.autocasting import autocasts
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import INTEGERS
@@ -233,6 +234,7 @@ def _root(x: Tensor) -> Tensor:
     return TABLE["where"](none, 0.0, TABLE["sqrt"](TABLE["where"](none, 1.0, x)))
 
 
+@autocasts
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
     """Return the p-norm, by default the root of the sum of squares. Its gradient at 0 is 0.
 
@@ -257,6 +259,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     return with_grad_fn(result, "LinalgVectorNormBackward0")
 
 
+@autocasts
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """Return the logarithm of softmax without intermediate overflow.
 

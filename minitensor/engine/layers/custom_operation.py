@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.autocasting import autocast
 from minitensor.engine.autograd.higher_order import revived
 from minitensor.engine.core.errors import devices_differ, freed
 from minitensor.engine.core.history import Node, Operation
@@ -24,7 +25,7 @@ from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import StorageCreated, TensorCreated, watch
 from minitensor.engine.kernels.reducing import rounded_gradients
 from minitensor.engine.kernels.sixteen_bits import dtype_of_result, narrow, wide
-from minitensor.engine.modes import modes, paused
+from minitensor.engine.modes import casting, modes, paused
 from minitensor.engine.operations.operands import promote
 from minitensor.engine.saved.saved import FREED, recovered, remember
 
@@ -137,6 +138,8 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
     Raises:
         TypeError: if one is not a tensor of floats, or if they are on different devices.
     """
+    if casting.threads:
+        given = dict(zip(given, autocast(op, *given.values()), strict=True))
     first, alike = None, True
     for name, x in given.items():
         if x is None:

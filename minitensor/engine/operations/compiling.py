@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import autocasting
 from minitensor.engine.core import errors
 from minitensor.engine.core.history import Leaf, Node, Operation, current, set_node
 from minitensor.engine.core.storage import Storage, calling_frame, outside, outside_engine, placed
@@ -35,7 +36,7 @@ from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.events import StorageCreated, TensorCreated, TensorWritten, watch
 from minitensor.engine.kernels import chunks, reducing, sixteen_bits, written
-from minitensor.engine.modes import modes, paused
+from minitensor.engine.modes import casting, modes, paused
 from minitensor.engine.operations import indices, operands, variants
 from minitensor.engine.operations.describing import Wording, described
 from minitensor.engine.operations.rules import namespaces
@@ -99,6 +100,10 @@ class Form:
         """Return its source as a function named ``called``; for ``placed``, see :meth:`Compiler.redirect`."""
         signature = self.signature if self.is_strict else self.signature.replace("*, ", "")
         row = replace(self.row, signature=signature, prologue=self.prologue)
+        if row.name in autocasting.NAMES and not self.in_place:
+            operands = ", ".join(row.operands) + ("," if len(row.operands) == 1 else "")
+            cast = f"if casting.threads: {operands} = autocast({row.name!r}, {operands})"
+            row = replace(row, prologue=f"{row.prologue}\n{cast}" if row.prologue else cast)
         text = in_place_source(row) if self.in_place else normal_source(row)
         place = "place, " if placed else ""
         text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
@@ -282,6 +287,8 @@ CALLS: dict[str, Any] = {
     "Storage": Storage,
     "Tensor": Tensor,
     "after_write": after_write,
+    "autocast": autocasting.autocast,
+    "casting": casting,
     "before_write": before_write,
     "before_write_of_part": before_write_of_part,
     "empty_tensor": blanks(Tensor),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
@@ -148,6 +149,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return with_grad_fn(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
 
 
+@autocasts
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input @ weight.T + bias``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations, attention, convolution, normalization, pooling
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.grad_fn import with_grad_fn
@@ -104,6 +105,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return with_grad_fn(as_kind(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
 
 
+@autocasts
 def layer_norm(
     input: Tensor,
     normalized_shape: Any,
@@ -121,6 +123,7 @@ def layer_norm(
     return with_grad_fn(as_kind(out), "NativeLayerNormBackward0")
 
 
+@autocasts
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:

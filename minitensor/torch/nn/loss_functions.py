@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.autocasting import autocasts
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import losses as of_networks
@@ -44,6 +45,7 @@ def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
         )
 
 
+@autocasts
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the mean squared difference. Warns if the shapes differ, because they are broadcast.
 
@@ -60,6 +62,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return _reduced(_mul(difference, difference), reduction, "MseLoss")
 
 
+@autocasts
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the mean absolute difference. Warns if the shapes differ, because they are broadcast.
 
@@ -75,6 +78,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
 
 
+@autocasts
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """Return half the square of small differences over ``beta``, and the size of large ones less half of ``beta``
     (Girshick 2015). Warns if the shapes differ, because they are broadcast.
@@ -146,6 +150,7 @@ def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reductio
     return with_grad_fn(_div(_sum(each), _sum(share)), f"{name}Backward0")
 
 
+@autocasts
 def nll_loss(
     input: Tensor,
     target: Tensor,
@@ -174,6 +179,7 @@ def nll_loss(
     return _nll(input, target, weight, ignore_index, reduction, 0.0)
 
 
+@autocasts
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -219,6 +225,7 @@ def cross_entropy(
     return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
 
 
+@autocasts
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -253,6 +260,7 @@ def binary_cross_entropy(
     return with_grad_fn(as_kind(out), "BinaryCrossEntropyBackward0")
 
 
+@autocasts
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -274,6 +282,7 @@ def binary_cross_entropy_with_logits(
     return with_grad_fn(as_kind(out), "BinaryCrossEntropyWithLogitsBackward0")
 
 
+@autocasts
 def kl_div(
     input: Tensor,
     target: Tensor,

@@ -1,0 +1,148 @@
+"""``GradScaler``: multiply losses, divide gradients, and skip steps with inf or nan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitensor.engine.autograd.loss_scaling import LossScale, unscale
+from minitensor.engine.core.tensor import Tensor
+
+
+class GradScaler:
+    """Multiply losses, divide gradients, and skip steps with inf or nan.
+
+    A step is ``scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()``, or
+    ``scaled = scaler.scale(loss); scaled.backward(); scaler.minimize(optimizer, scaled)``.
+
+    Args:
+        enable: False for a scaler that changes nothing.
+        init_loss_scaling: the first factor of a loss.
+        incr_ratio, incr_every_n_steps: the scale is multiplied by the first after so many steps without inf and nan.
+        decr_ratio, decr_every_n_nan_or_inf: it is multiplied by the first after so many steps in a row with one.
+        use_dynamic_loss_scaling: False to keep the scale.
+
+    Raises:
+        ValueError: if a ratio is on the wrong side of 1.
+    """
+
+    def __init__(
+        self,
+        enable: bool = True,
+        init_loss_scaling: float = 2.0**16,
+        incr_ratio: float = 2.0,
+        decr_ratio: float = 0.5,
+        incr_every_n_steps: int = 2000,
+        decr_every_n_nan_or_inf: int = 1,
+        use_dynamic_loss_scaling: bool = True,
+    ) -> None:
+        if not incr_ratio > 1.0:
+            raise ValueError(f"GradScaler: incr_ratio is above 1, not {incr_ratio}")
+        if not 0.0 < decr_ratio < 1.0:
+            raise ValueError(f"GradScaler: decr_ratio is between 0 and 1, not {decr_ratio}")
+        self._enabled, self._is_dynamic = bool(enable), bool(use_dynamic_loss_scaling)
+        self._rule = LossScale(
+            float(init_loss_scaling), incr_ratio, decr_ratio, incr_every_n_steps, decr_every_n_nan_or_inf
+        )
+        self._found: dict[int, bool] = {}  # by optimizer: True if a gradient had inf or nan
+        self._stepped: set[int] = set()
+
+    def scale(self, var: Any) -> Any:
+        """Return the loss times the scale.
+
+        Raises:
+            TypeError: if it is no tensor.
+        """
+        if not isinstance(var, Tensor):
+            raise TypeError(f"GradScaler.scale: the loss is a Tensor, not {type(var).__name__}")
+        return var * self._rule.scale if self._enabled else var
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients of the optimizer's parameters by the scale, in place.
+
+        Raises:
+            RuntimeError: if that was done since the last update.
+        """
+        if not self._enabled:
+            return
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("unscale_() is being called after step().")
+        if id(optimizer) in self._found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        gradients = [x.grad for x in optimizer._parameters if x.grad is not None]
+        self._found[id(optimizer)] = unscale(gradients, self._rule.scale)
+
+    def step(self, optimizer: Any) -> None:
+        """Call ``optimizer.step()`` with unscaled gradients, unless one has inf or nan.
+
+        Raises:
+            RuntimeError: if that was done since the last update.
+        """
+        if self._enabled:
+            if id(optimizer) in self._stepped:
+                raise RuntimeError("step() has already been called since the last update().")
+            if id(optimizer) not in self._found:
+                self.unscale_(optimizer)
+            self._stepped.add(id(optimizer))
+            if self._found[id(optimizer)]:
+                return
+        optimizer.step()
+
+    def update(self) -> None:
+        """Change the scale after the steps of all optimizers."""
+        if self._enabled and self._is_dynamic and self._found:
+            self._rule.update(any(self._found.values()))
+        self._found, self._stepped = {}, set()
+
+    def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> None:
+        """Call ``step(optimizer)`` and ``update()``; the scaled loss, which Paddle takes, is not used."""
+        self.step(optimizer)
+        self.update()
+
+    def is_enable(self) -> bool:
+        """True unless the scaler changes nothing."""
+        return self._enabled
+
+    def is_use_dynamic_loss_scaling(self) -> bool:
+        """True if the scale follows the gradients."""
+        return self._is_dynamic
+
+    def get_loss_scaling(self) -> float:
+        """Return the scale."""
+        return self._rule.scale
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the scale, its rule, and the numbers of good and bad steps in a row."""
+        rule = self._rule
+        if not self._enabled:
+            return {}
+        return {
+            "scale": rule.scale,
+            "incr_ratio": rule.growth,
+            "decr_ratio": rule.backoff,
+            "incr_every_n_steps": rule.interval,
+            "decr_every_n_nan_or_inf": rule.patience,
+            "incr_count": rule.good,
+            "decr_count": rule.bad,
+            "use_dynamic_loss_scaling": self._is_dynamic,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from the ``state_dict`` of another scaler.
+
+        Raises:
+            RuntimeError: if it is empty: the other scaler was disabled.
+        """
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError("GradScaler.load_state_dict: the state is empty; it is one of a disabled scaler")
+        self._rule = LossScale(
+            scale=state_dict["scale"],
+            growth=state_dict["incr_ratio"],
+            backoff=state_dict["decr_ratio"],
+            interval=state_dict["incr_every_n_steps"],
+            patience=state_dict["decr_every_n_nan_or_inf"],
+            good=state_dict["incr_count"],
+            bad=state_dict["decr_count"],
+        )
+        self._is_dynamic = state_dict["use_dynamic_loss_scaling"]

@@ -1,0 +1,160 @@
+"""Automatic casts of operands: the lists of operations, and the copies that are made only once.
+
+Inside a context, operations of one list get operands of 16 bits, and operations of another get float32. All others keep
+the dtypes that they meet. The contexts themselves are :mod:`minitensor.torch.amp` and :mod:`minitensor.amp`.
+
+A parameter is cast once for each version. The copy is kept until the outermost context ends, and it is what a matrix
+product saves: the parameter in float32 is the master copy that the optimizer writes. PyTorch keeps the first copy even
+if the parameter is written inside the context; here the next use makes a new one.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from minitensor.engine.dtypes import FLOATS, DType, float64
+from minitensor.engine.modes import casting, modes
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Lists(NamedTuple):
+    """The operations of one framework on one kind of device.
+
+    Attributes:
+        low: those that get 16 bits: they multiply matrices.
+        wide: those that get float32: they add many numbers, or their results need the range or the digits.
+    """
+
+    low: frozenset[str]
+    wide: frozenset[str]
+
+
+_PRODUCTS = ("matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "conv2d", "attention")
+_LOSSES = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div", "l1_loss")
+_MORE_LOSSES = ("mse_loss", "nll_loss", "smooth_l1_loss")
+
+#: PyTorch on a CPU, as recorded in facts/autocasting.json.
+TORCH_CPU = Lists(frozenset(_PRODUCTS), frozenset((*_LOSSES, *_MORE_LOSSES, "prod")))
+#: PyTorch on CUDA: https://docs.pytorch.org/docs/2.13/amp.html#cuda-op-specific-behavior
+TORCH_CUDA = Lists(
+    (TORCH_CPU.low | {"mv"}) - {"attention"},
+    TORCH_CPU.wide.union(
+        *(("acos", "asin", "cosh", "cumprod", "cumsum", "erfinv", "exp", "expm1", "group_norm", "layer_norm"),),
+        *(("log", "log10", "log1p", "log2", "log_softmax", "norm", "pow", "reciprocal", "renorm", "rsqrt"),),
+        *(("sinh", "softmax", "sum", "tan"),),
+    ),
+)
+#: Paddle's lists of level O1, as recorded in facts/autocasting.json; they apply on a GPU.
+PADDLE = Lists(
+    frozenset(("conv2d", "linear", "matmul")),
+    frozenset(
+        (
+            *("acos", "asin", "atanh", "cosh", "cross_entropy", "cumprod", "cumsum", "erfinv", "exp", "expm1"),
+            *("group_norm", "layer_norm", "log", "log10", "log2", "log_softmax", "mean", "nll_loss", "pow", "prod"),
+            *("reciprocal", "renorm", "rsqrt", "sinh", "softmax", "square", "sum", "tan"),
+        )
+    ),
+)
+
+#: All operations that some list names; the others test nothing.
+NAMES = frozenset().union(*(names for lists in (TORCH_CPU, TORCH_CUDA, PADDLE) for names in lists))
+
+
+class Casts:
+    """The casts inside one context.
+
+    Args:
+        dtype: the dtype of 16 bits.
+        lists: the operations.
+        cast: ``cast(x, dtype)``, which records the cast.
+        has_cache: True to cast a parameter once only.
+    """
+
+    __slots__ = ("_cast", "_has_cache", "lists", "low")
+
+    def __init__(
+        self, dtype: DType, lists: Lists, cast: Callable[[Any, np.dtype], Any], has_cache: bool = True
+    ) -> None:
+        self.low, self.lists, self._cast, self._has_cache = dtype.numpy, lists, cast, has_cache
+
+    def given(self, op: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the operands of the operation ``op``, cast if a list names it; float64 and integers are kept."""
+        if op in self.lists.low:
+            return tuple(self._lowered(x) if _is_cast(x, self.low) else x for x in given)
+        if op in self.lists.wide:
+            return tuple(self._cast(x, _WIDE) if _is_cast(x, _WIDE) else x for x in given)
+        return given
+
+    def _lowered(self, x: Any) -> Any:
+        copies = modes.cast_copies
+        if not self._has_cache or copies is None or x.stop_gradient or not x.is_leaf or not modes.grad:
+            return self._cast(x, self.low)
+        key = x._node, self.low
+        found = copies.get(key)
+        if found is not None and found[0]() is x._array and found[1] == x._storage.version:
+            return found[2]
+        made = self._cast(x, self.low)
+        copies[key] = weakref.ref(x._array), x._storage.version, made
+        return made
+
+
+_WIDE = np.dtype(np.float32)
+
+
+def _is_cast(x: Any, dtype: np.dtype) -> bool:
+    array = getattr(x, "_array", None)
+    return array is not None and array.dtype in FLOATS and array.dtype not in (dtype, float64.numpy)
+
+
+def autocast(op: str, *given: Any) -> tuple[Any, ...]:
+    """Return the operands of an operation as the context of this thread casts them."""
+    return given if modes.casts is None else modes.casts.given(op, given)
+
+
+def autocasts(function: Function) -> Function:
+    """Decorate a function whose name is in a list: its tensors are cast by the context of this thread."""
+    name = function.__name__
+
+    @functools.wraps(function)
+    def casting_operands(*given: Any, **named: Any) -> Any:
+        if casting.threads and modes.casts is not None:
+            given = modes.casts.given(name, given)
+            named = dict(zip(named, modes.casts.given(name, tuple(named.values())), strict=True))
+        return function(*given, **named)
+
+    return casting_operands  # type: ignore[return-value]  # it has the signature of `function`
+
+
+class Context:
+    """Context manager that sets the casts of this thread, or none; it may be entered again inside itself."""
+
+    __slots__ = ("_before", "_casts")
+
+    def __init__(self, casts: Casts | None) -> None:
+        self._casts = casts
+        self._before: list[tuple[Casts | None, dict[Any, Any] | None]] = []
+
+    def __enter__(self) -> None:
+        self._before.append((modes.casts, modes.cast_copies))
+        modes.casts = self._casts
+        if modes.cast_copies is None:
+            modes.cast_copies = {}
+
+    def __exit__(self, *_: object) -> None:
+        modes.casts, modes.cast_copies = self._before.pop()
+
+    def decorated(self, function: Function) -> Function:
+        """Return ``function``, which runs inside the context."""
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]  # it has the signature of `function`

@@ -1,0 +1,248 @@
+"""Mixed precision: ``torch.autocast`` casts operands to 16 bits, and ``GradScaler`` keeps small gradients from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minitensor.engine.autocasting import TORCH_CPU, TORCH_CUDA, Casts, Context
+from minitensor.engine.autograd.loss_scaling import LossScale, unscale
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.dtypes import HALVES
+from minitensor.engine.modes import modes
+from minitensor.torch.dtypes import BY_NUMPY, bfloat16, device, dtype_of, float16
+from minitensor.torch.dtypes import dtype as DType  # the name of a parameter here
+from minitensor.torch.errors import missing_in, warn
+from minitensor.torch.operands import cast
+
+__all__ = ["GradScaler", "autocast", "is_autocast_available"]
+
+_LISTS = {"cpu": (TORCH_CPU, bfloat16), "cuda": (TORCH_CUDA, float16)}
+
+
+class autocast:
+    """Cast the operands of products to 16 bits inside, and those of losses and other functions to float32.
+
+    ``with torch.autocast("cpu"): ...`` or ``@torch.autocast("cpu")``. Operations in place and operands of float64 are
+    not cast. A parameter is cast once for each of its versions, and that copy is what a product saves.
+
+    Args:
+        device_type: "cpu" or "cuda", whose lists of operations apply.
+        dtype: float16 or bfloat16; by default bfloat16 on the CPU, and float16 on CUDA.
+        enabled: False to cast nothing inside, even within another context.
+        cache_enabled: False to cast a parameter at every use.
+
+    Raises:
+        RuntimeError: for another device.
+        ImportError: for bfloat16 without the package ml_dtypes.
+    """
+
+    __slots__ = ("_context", "_enabled", "device", "fast_dtype")
+
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.device = device(device_type).type
+        lists, usual = _LISTS[self.device]
+        self.fast_dtype = usual if dtype is None else dtype_of(dtype)
+        self._enabled = bool(enabled)
+        if self._enabled and self.fast_dtype.numpy not in HALVES:
+            warn(
+                f"In {self.device.upper()} autocast, but the target dtype is not supported. Disabling autocast.\n"
+                f"{self.device.upper()} Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
+            )
+            self._enabled = False
+        casts = Casts(self.fast_dtype, lists, cast, cache_enabled is not False) if self._enabled else None
+        self._context = Context(casts)
+
+    def __enter__(self) -> autocast:
+        self._context.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._context.__exit__(*error)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``function``, which runs inside the context."""
+        return self._context.decorated(function)
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """True for "cpu" and "cuda". Nothing is refused."""
+    return device_type in _LISTS
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """True if operands are cast in this thread. Nothing is refused."""
+    lists = TORCH_CPU if device_type == "cpu" else TORCH_CUDA
+    return modes.casts is not None and (device_type is None or modes.casts.lists is lists)
+
+
+def get_autocast_dtype(device_type: str) -> DType:
+    """Return the dtype to which products are cast, or would be.
+
+    Raises:
+        RuntimeError: for a device other than "cpu" and "cuda".
+    """
+    lists, usual = _LISTS[device(device_type).type]
+    return BY_NUMPY[modes.casts.low] if modes.casts is not None and modes.casts.lists is lists else usual
+
+
+class GradScaler:
+    """Multiply losses, divide gradients, and skip steps with inf or nan.
+
+    A step is ``scaler.scale(loss).backward(); scaler.step(optimizer); scaler.update()``, with
+    ``scaler.unscale_(optimizer)`` in between if gradients are clipped.
+
+    Args:
+        device: is not used.
+        init_scale: the first factor of a loss.
+        growth_factor, growth_interval: the scale is multiplied by the first after so many steps without inf and nan.
+        backoff_factor: the scale is multiplied by it after a step with one.
+        enabled: False for a scaler that changes nothing.
+
+    Raises:
+        AssertionError: if a factor is on the wrong side of 1.
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        if enabled and not growth_factor > 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if enabled and not backoff_factor < 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._enabled = enabled
+        self._rule = LossScale(float(init_scale), growth_factor, backoff_factor, growth_interval)
+        self._found: dict[int, bool] = {}  # by optimizer: True if a gradient had inf or nan
+        self._stepped: set[int] = set()
+
+    def scale(self, outputs: Any) -> Any:
+        """Return a tensor times the scale; or each tensor of a list or tuple.
+
+        Raises:
+            ValueError: if something else is given.
+        """
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, BaseTensor):
+            return outputs * self._rule.scale
+        if isinstance(outputs, Iterable):
+            scaled = map(self.scale, outputs)
+            return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Divide the gradients of the optimizer's parameters by the scale, in place.
+
+        Raises:
+            RuntimeError: if that was done since the last update.
+            ValueError: for gradients of float16: the parameters are the master copies, in float32.
+        """
+        if not self._enabled:
+            return
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("unscale_() is being called after step().")
+        if id(optimizer) in self._found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        gradients = [x.grad for group in optimizer.param_groups for x in group["params"] if x.grad is not None]
+        if any(g._array.dtype == float16.numpy for g in gradients):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        self._found[id(optimizer)] = unscale(gradients, self._rule.scale)
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call ``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one has inf or nan.
+
+        Raises:
+            RuntimeError: if that was done since the last update.
+        """
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("step() has already been called since the last update().")
+        if id(optimizer) not in self._found:
+            self.unscale_(optimizer)
+        self._stepped.add(id(optimizer))
+        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        """Change the scale after the steps of all optimizers; or set it.
+
+        Raises:
+            AssertionError: if no gradient was unscaled since the last update.
+        """
+        if not self._enabled:
+            return
+        if new_scale is not None:
+            self._rule.scale = float(new_scale)
+        elif not self._found:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        else:
+            self._rule.update(any(self._found.values()))
+        self._found, self._stepped = {}, set()
+
+    def get_scale(self) -> float:
+        """Return the scale."""
+        return self._rule.scale if self._enabled else 1.0
+
+    def get_growth_factor(self) -> float:
+        """Return the factor by which the scale grows."""
+        return self._rule.growth
+
+    def get_backoff_factor(self) -> float:
+        """Return the factor by which the scale is reduced."""
+        return self._rule.backoff
+
+    def get_growth_interval(self) -> int:
+        """Return the number of steps without inf and nan after which the scale grows."""
+        return self._rule.interval
+
+    def is_enabled(self) -> bool:
+        """True unless the scaler changes nothing."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the scale, its rule, and the number of good steps in a row."""
+        rule = self._rule
+        if not self._enabled:
+            return {}
+        return {
+            "scale": rule.scale,
+            "growth_factor": rule.growth,
+            "backoff_factor": rule.backoff,
+            "growth_interval": rule.interval,
+            "_growth_tracker": rule.good,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from the ``state_dict`` of another scaler.
+
+        Raises:
+            RuntimeError: if it is empty: the other scaler was disabled.
+        """
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
+        self._rule = LossScale(
+            scale=state_dict["scale"],
+            growth=state_dict["growth_factor"],
+            backoff=state_dict["backoff_factor"],
+            interval=state_dict["growth_interval"],
+            good=state_dict["_growth_tracker"],
+        )
+
+
+__getattr__ = missing_in("torch.amp", lambda: __all__)

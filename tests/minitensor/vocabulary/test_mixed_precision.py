@@ -1,0 +1,285 @@
+"""Automatic casts and loss scales, against the records of PyTorch and Paddle in facts/autocasting.json."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from minitensor import amp, torch
+from minitensor.engine.autocasting import NAMES, PADDLE
+from minitensor.engine.device.counters import cpu_meter
+from minitensor.engine.modes import casting, modes
+from minitensor.engine.table import ROWS
+from tools.build import ROOT
+
+pytest.importorskip("ml_dtypes")
+
+RECORDS = json.loads((ROOT / "facts" / "autocasting.json").read_text(encoding="utf-8"))
+PYTORCHS = RECORDS["torch 2.13.0"]["answers"]
+
+
+def answered(question: str) -> dict[str, Any]:
+    """Run the recorded program of PyTorch here; return the names that it leaves, and "error"."""
+    names: dict[str, Any] = {"torch": torch}
+    try:
+        exec(PYTORCHS[question]["program"].replace("import torch", ""), names)
+    except (RuntimeError, ValueError, AssertionError) as error:
+        names["error"] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    return names
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    yield
+    assert (modes.casts, modes.cast_copies, casting.threads) == (None, None, 0)
+
+
+# ---------- what is cast ----------
+
+
+@pytest.mark.parametrize("function", sorted({n.split()[0] for n in PYTORCHS["what a CPU casts"]["values"]["found"]}))
+def test_a_cpu_casts_what_pytorch_casts(function: str):
+    recorded = PYTORCHS["what a CPU casts"]["values"]["found"]
+    names: dict[str, Any] = {"torch": torch}
+    exec(PYTORCHS["what a CPU casts"]["program"].partition("found = {}")[0], names)
+    name = next(each for each in names["functions"] if each.split()[0] == function)
+    for low in (torch.bfloat16, torch.float16):
+        dtypes = torch.float32, low, torch.float64
+        with torch.autocast("cpu", dtype=low):
+            found = [names["given"](names["functions"][name], dtype) for dtype in dtypes]
+        if function == "mv":  # it is computed as a matrix product here, which is in the list
+            assert recorded[f"{name} {low}"][0] == "float32"
+            found[0] = "float32" if found[0] == str(low).removeprefix("torch.") else found[0]
+        assert found == recorded[f"{name} {low}"]
+
+
+def test_cuda_casts_more():
+    x = torch.ones(4, 4)
+    with torch.autocast("cuda"):
+        y = x @ x
+        assert y.dtype == torch.float16
+        for name in ("exp", "log", "sum", "softmax", "pow", "norm"):
+            given = {"softmax": (-1,), "pow": (3,)}.get(name, ())
+            assert getattr(y, name)(*given).dtype == torch.float32, name
+        assert (y + y).dtype == y.relu().dtype == y.mean().dtype == torch.float16
+
+
+def test_paddles_lists_are_recorded():
+    """Of Paddle's operations those that minitensor has, under minitensor's names."""
+    names = {"linear_v2": "linear", "matmul_v2": "matmul", "softmax_with_cross_entropy": "cross_entropy",
+             "reduce_sum": "sum", "reduce_mean": "mean", "reduce_prod": "prod"}  # fmt: skip
+    for version in ("paddle 2.6.2", "paddle 3.3.1"):
+        lists = RECORDS[version]["answers"]["lists"]["values"]
+        for word, ours in (("low", PADDLE.low - {"linear"}), ("wide", PADDLE.wide)):
+            recorded = {names.get(each, each) for each in lists[word]}
+            assert ours <= recorded
+            known = {each for each in recorded if each in ROWS or each in NAMES}
+            assert known - {"linear"} == ours
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_paddles_context_casts(dtype: str):
+    x, layer = mt.ones([4, 4]), mt.nn.Linear(4, 2)
+    with amp.auto_cast(dtype=dtype):
+        y = layer(x)
+        assert y.dtype == (x @ x).dtype == (y + y).dtype == dtype
+        assert y.exp().dtype == y.sum().dtype == y.mean().dtype == mt.nn.functional.softmax(y).dtype == "float32"
+        assert mt.nn.functional.cross_entropy(y, mt.zeros([4], "int64")).dtype == "float32"
+        with amp.auto_cast(enable=False):
+            assert layer(x).dtype == "float32"
+        with amp.auto_cast(level="O0"):
+            assert layer(x).dtype == "float32"
+    with amp.auto_cast(custom_white_list=["exp"], custom_black_list={"matmul"}, dtype=dtype):
+        assert x.exp().dtype == dtype and (x @ x).dtype == "float32" and layer(x).dtype == dtype
+    assert layer(x).dtype == "float32"
+
+
+def test_a_decorated_function_runs_inside():
+    x = torch.ones(2, 2)
+
+    @torch.autocast("cpu")
+    def product(a: Any, depth: int) -> Any:
+        return a @ a if depth == 0 else product(a, depth - 1)
+
+    assert product(x, 3).dtype == torch.bfloat16 and (x @ x).dtype == torch.float32
+    y = mt.ones([2, 2])
+    assert amp.auto_cast()(lambda: y @ y)().dtype == "float16"
+
+
+def test_in_place_nothing_is_cast():
+    x, out = torch.ones(2, 2), torch.zeros(2, 2)
+    with torch.autocast("cpu"):
+        assert out.addmm_(x, x) is out and out.dtype == torch.float32
+        y = mt.ones([2, 2])
+        assert y.exp_().dtype == "float32"
+
+
+def test_an_error_ends_the_context():
+    with pytest.raises(ValueError, match="stop"), torch.autocast("cpu"), amp.auto_cast():
+        raise ValueError("stop")
+
+
+def test_a_thread_casts_nothing_of_another():
+    found = []
+    with torch.autocast("cpu"):
+        other = threading.Thread(target=lambda: found.append((torch.ones(2, 2) @ torch.ones(2, 2)).dtype))
+        other.start()
+        other.join()
+    assert found == [torch.float32]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: amp.auto_cast(level="O3"), ValueError, "level is 'O0' or 'O1', not 'O3'"),
+        (lambda: amp.auto_cast(level="O2"), ValueError, "not part of minitensor"),
+        (lambda: amp.auto_cast(dtype="float32"), ValueError, "'float16' or 'bfloat16', not 'float32'"),
+        (lambda: amp.auto_cast(custom_white_list=["relu"]), ValueError, "'relu' is never cast"),
+        (lambda: amp.auto_cast(True, ["exp"], ["exp"]), ValueError, "exp is in custom_white_list and in"),
+        (lambda: torch.autocast("tpu"), RuntimeError, "Expected one of cpu, cuda"),
+        (lambda: torch.autocast(), TypeError, "missing 1 required positional argument: 'device_type'"),
+        (lambda: amp.GradScaler(incr_ratio=1.0), ValueError, "incr_ratio is above 1"),
+        (lambda: amp.GradScaler(decr_ratio=1.0), ValueError, "decr_ratio is between 0 and 1"),
+        (lambda: amp.GradScaler().scale(3), TypeError, "the loss is a Tensor, not int"),
+    ],
+)
+def test_what_is_refused(call: Any, error: type[Exception], says: str):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_a_dtype_without_16_bits_switches_the_context_off():
+    x = torch.ones(2, 2)
+    with pytest.warns(UserWarning, match="Disabling autocast"), torch.autocast("cpu", dtype=torch.float32):
+        assert (x @ x).dtype == torch.float32 and not torch.is_autocast_enabled("cpu")
+
+
+# ---------- the copies ----------
+
+
+def test_a_parameter_is_cast_once_and_again_after_a_write():
+    recorded = PYTORCHS["a parameter is cast once"]["values"]
+    names = answered("a parameter is cast once")
+    assert recorded["same"] and names["a"]._node.inputs[1] is names["b"]._node.inputs[1]
+    assert (recorded["after"], names["after"]) == (2.0, 6.0)  # PyTorch keeps the copy of before the write
+    for name in ("off", "back", "again", "gradient"):
+        assert names[name] == recorded[name]
+
+
+def test_another_dtype_inside_has_its_own_copy():
+    assert "same dtype" in PYTORCHS["another dtype inside"]["error"]  # PyTorch takes the copy of the other dtype
+    names = answered("another dtype inside")
+    assert (names["first"], names["other"]) == ("torch.bfloat16", "torch.float16")
+
+
+def test_a_product_saves_the_copy_of_16_bits():
+    x, w = torch.ones(100, 100), torch.ones(100, 100, requires_grad=True)
+    before = cpu_meter.allocated
+    with torch.autocast("cpu"):
+        y = x @ w
+        z = x @ w
+        # Two results, a copy of x for each of them, and one of w: a number has 2 bytes.
+        assert cpu_meter.allocated - before == 5 * 20_000
+        assert {entry[0].dtype.name for node in (y._node, z._node) for entry in node.saved[:2] if entry} == {"bfloat16"}
+    (y.sum() + z.sum()).backward()
+    assert w.grad.dtype == torch.float32 and w.grad[0, 0].item() == 200.0
+
+
+def test_the_copies_are_freed_when_the_outermost_context_ends():
+    w = torch.ones(100, 100, requires_grad=True)
+    x = torch.ones(1, 100)
+    before = cpu_meter.allocated
+    with torch.autocast("cpu"):
+        with torch.autocast("cpu"):
+            (x @ w).sum()
+        assert cpu_meter.allocated - before == 20_000
+    assert cpu_meter.allocated == before
+
+
+def test_without_the_cache_each_use_casts():
+    w, x = torch.ones(10, 10, requires_grad=True), torch.ones(1, 10)
+    with torch.autocast("cpu", cache_enabled=False):
+        a, b = x @ w, x @ w
+    assert a._node.inputs[1] is not b._node.inputs[1]
+
+
+def test_what_is_cast_under_no_grad_is_not_used_where_gradients_are_wanted():
+    w, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        with torch.no_grad():
+            x @ w
+        y = x @ w
+    y.sum().backward()
+    assert w.grad is not None
+
+
+def test_a_parameter_with_new_memory_is_cast_again():
+    w, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        assert (x @ w)[0, 0].item() == 2.0
+        w.data = torch.full((2, 2), 5.0)
+        assert (x @ w)[0, 0].item() == 10.0
+
+
+# ---------- scalers ----------
+
+
+def test_a_scaler_follows_the_gradients_as_in_pytorch():
+    assert answered("a scaler")["rows"] == PYTORCHS["a scaler"]["values"]["rows"]
+
+
+def test_a_scaler_of_paddle_follows_the_gradients_too():
+    """Paddle's is off on a CPU, so PyTorch's numbers are compared: the rule is the same."""
+    start = mt.nn.initializer.Assign([1.0, 2.0])
+    w = mt.create_parameter([2], "float32", default_initializer=start)
+    optimizer = mt.optimizer.SGD(0.125, parameters=[w])
+    s, rows = amp.GradScaler(init_loss_scaling=8.0, incr_every_n_steps=2), []
+    for factor in (1.0, 2.0, float("inf"), 1.0, 1.0, 1.0):
+        optimizer.clear_grad()
+        scaled = s.scale((w * factor).sum())
+        scaled.backward()
+        s.minimize(optimizer, scaled)
+        rows.append([scaled.item(), w.tolist(), s.get_loss_scaling()])
+    assert rows == PYTORCHS["a scaler"]["values"]["rows"]
+    again = amp.GradScaler()
+    again.load_state_dict(s.state_dict())
+    assert again.state_dict() == s.state_dict()
+
+
+@pytest.mark.parametrize("question", [each for each in PYTORCHS if each.startswith("a scaler: ")])
+def test_a_scaler_answers_as_in_pytorch(question: str):
+    names, recorded = answered(question), PYTORCHS[question]
+    assert names.get("error") == recorded.get("error")
+    for expression, value in recorded["values"].items():
+        found = eval(expression, names)
+        assert found == value or found == pytest.approx(value), expression
+
+
+def test_several_bad_steps_in_a_row_reduce_paddles_scale():
+    w = mt.create_parameter([1], "float32")
+    optimizer, s = mt.optimizer.SGD(0.1, parameters=[w]), amp.GradScaler(True, 8.0, decr_every_n_nan_or_inf=2)
+    found = []
+    for _ in range(4):
+        optimizer.clear_grad()
+        s.scale((w * float("nan")).sum()).backward()
+        s.step(optimizer)
+        s.update()
+        found.append(s.get_loss_scaling())
+    assert found == [8.0, 4.0, 4.0, 2.0]
+
+
+def test_small_gradients_of_float16_survive():
+    """The square of 1e-5 is below the smallest number of float16, and the scaled one is not."""
+    x = torch.full((4, 4), 1e-5)
+    for scale, lost in ((1.0, True), (2.0**16, False)):
+        w = torch.ones(4, 4, requires_grad=True)
+        with torch.autocast("cpu", dtype=torch.float16):
+            y = (x @ w).float()
+        ((y * 1e-4).sum() * scale).backward()
+        assert bool((w.grad == 0).all()) is lost
+    assert np.allclose(w.grad.numpy() / scale, 4e-9, rtol=0.1)
