@@ -58,10 +58,10 @@ def idle_tabs() -> dict[bool, list[Page]]:
 
 @contextmanager
 def visits(browser: Browser, idle: dict[bool, list[Page]]) -> Iterator[Callable[..., Visit]]:
-    """Opens an address as in a fresh profile; notes what it asks for, and cuts off every other host.
+    """Open addresses as in a fresh profile, record their requests, and block every other host.
 
-    A profile of its own and a process for it take three times as long as a page, so visits take over the tab of an
-    earlier one, which has left nothing in it.
+    A new profile with a new process takes three times as long as a page. Therefore visits reuse the tab of an earlier
+    visit that stored nothing.
     """
     begun: list[tuple[Visit, bool]] = []
 

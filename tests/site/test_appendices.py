@@ -51,7 +51,7 @@ def chapter(book: Path, name: str) -> BeautifulSoup:
 
 
 @pytest.mark.parametrize("name", pages())
-def test_every_link_within_the_book_leads_to_a_place_that_is_there(book, name):
+def test_every_link_within_the_book_leads_to_an_existing_place(book, name):
     page = book / f"{name}.html"
     dead = []
     for link in soup(page).find_all("a", href=True):
@@ -67,7 +67,7 @@ def test_every_link_within_the_book_leads_to_a_place_that_is_there(book, name):
     assert dead == []
 
 
-def test_a_link_that_leads_nowhere_would_be_noticed(book):
+def test_a_link_to_a_missing_place_is_noticed(book):
     page = book / "chapters" / "E_glossary.html"
     assert "term-storage" in ids(page) and "term-of-nobody" not in ids(page)
 
@@ -75,7 +75,7 @@ def test_a_link_that_leads_nowhere_would_be_noticed(book):
 # ---- the articles ----------------------------------------------------------------------------------------------------
 
 
-def test_every_claim_of_the_articles_has_its_place_in_the_book(book):
+def test_every_claim_of_the_articles_has_a_place_in_the_book(book):
     missing = [
         (claim["claim"], claim["page"], claim["place"])
         for claim in CLAIMS
@@ -180,7 +180,7 @@ def test_the_glossary_has_every_term_with_its_chinese_and_a_meaning(book):
 # ---- the sources -----------------------------------------------------------------------------------------------------
 
 
-def test_every_source_is_on_the_page_with_what_it_is_good_for_and_who_cites_it(book):
+def test_every_source_is_on_the_page_with_its_use_and_the_pages_that_cite_it(book):
     entries = parse_file(str(ROOT / "references.bib")).entries
     rows = chapter(book, "F_references").select("section section tbody tr")
     assert len(rows) == len(entries)
@@ -206,7 +206,7 @@ def test_an_appendix_has_a_field_that_filters_its_rows(site, visit, name):
     assert rows.count() == 0
 
 
-def test_the_error_index_is_filtered_by_what_is_said_above_a_table(site, visit):
+def test_the_error_index_is_filtered_by_the_text_above_a_table(site, visit):
     seen = visit(f"{site}chapters/B_error_index.html", width=1440)
     seen.page.get_by_label("Show rows with").fill("overlaps what is written")
     rows = seen.page.locator("section section .table-scroll tbody tr:visible")
@@ -214,7 +214,7 @@ def test_the_error_index_is_filtered_by_what_is_said_above_a_table(site, visit):
 
 
 @pytest.mark.parametrize("name", appendices())
-def test_an_appendix_is_whole_without_scripts(site, visit, name):
+def test_an_appendix_is_complete_without_scripts(site, visit, name):
     seen = visit(f"{site}chapters/{name}.html", scripts=False)
     assert seen.page.locator("section section tbody tr").count() >= 9
     assert seen.overflow() == 0

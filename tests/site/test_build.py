@@ -40,7 +40,7 @@ def built(book: Path) -> tuple[int, str]:
     return status, (book / "_build" / "build.log").read_text(encoding="utf-8")
 
 
-def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(
+def test_a_valid_book_builds_and_a_request_to_another_host_is_caught(
     small_book, serve_folder, visit, monkeypatch, capfd
 ):
     monkeypatch.delenv("LIVE", raising=False)
@@ -59,14 +59,14 @@ def test_a_sound_book_builds_and_a_request_to_another_host_is_caught(
     assert seen.foreign == ["https://example.org/pixel.png"]
     assert len(seen.complaints) == 1  # the browser says that it could not load it
     seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
-    assert seen.foreign == []  # the policy forbids it, and the browser says so
+    assert seen.foreign == []  # the policy forbids it, and the browser reports this
     assert "Content Security Policy" in seen.complaints[0]
 
     (book / "index.md").write_text("# Another", encoding="utf-8")
     assert not build.is_fresh(book)
 
 
-def test_with_live_a_book_has_what_was_brought_and_says_what_it_is_made_of(small_book, monkeypatch):
+def test_a_live_book_contains_the_downloaded_files_and_lists_its_components(small_book, monkeypatch):
     def place(brought: str, folder: Path) -> None:
         folder.mkdir()
         (folder / "live.json").write_text(brought)
@@ -83,7 +83,7 @@ def test_with_live_a_book_has_what_was_brought_and_says_what_it_is_made_of(small
     assert not build.is_fresh(book)
 
 
-def test_what_cannot_be_brought_stops_the_build_before_anything_is_deleted(small_book, monkeypatch):
+def test_a_failed_download_stops_the_build_before_anything_is_deleted(small_book, monkeypatch):
     def bring() -> None:
         raise live.MissingError("no network")
 
@@ -102,7 +102,7 @@ def test_a_failing_cell_stops_the_build(small_book):
     assert "ZeroDivisionError" in log
 
 
-def test_a_reference_to_nothing_stops_the_build(small_book):
+def test_a_broken_reference_stops_the_build(small_book):
     faults = {
         "A link to [nothing](nowhere.md).": "'nowhere.md'",
         "A link to [no heading](#no-heading).": "'no-heading'",
@@ -117,7 +117,7 @@ def test_a_reference_to_nothing_stops_the_build(small_book):
         assert any(said in warning for warning in warnings), f"{said}\n{warnings}"
 
 
-def test_the_times_of_pages_are_read_from_the_log_the_longest_first():
+def test_the_times_of_pages_are_read_from_the_log_with_the_longest_first():
     log = (
         "/book/chapters/01_a.md: Executed notebook in 1.50 seconds [mystnb]\n"
         "reading sources...\n"

@@ -1,4 +1,4 @@
-"""Exercises on a page: a place to write, and where to run what was written."""
+"""Test exercises on a page: the box for the answer, and the instructions to run it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from tests.support.chapters.chapter import in_order
 from tools import live
 
-# How the line begins, by what the page has.
+# The beginning of the line, by the features of the page.
 WHERE = "Check runs your answer" if live.wanted() else "This page runs no Python."
 
 
 @pytest.mark.parametrize("name", in_order())
-def test_each_unfinished_exercise_says_how_to_run_an_answer(name, site, visit):
+def test_each_unfinished_exercise_explains_how_to_run_an_answer(name, site, visit):
     seen = visit(f"{site}chapters/{name}.html", scripts=False)
     boxes = seen.page.locator("exercise-box")
     assert boxes.count() == seen.page.locator(".mt-check:not(.mt-right)").count() >= 1
@@ -30,7 +30,7 @@ def box(site, visit):
     return visit(f"{site}chapters/08_leaves.html", width=390).page.locator("exercise-box").first
 
 
-def test_an_answer_begins_with_the_code_of_its_cell_and_is_kept(box):
+def test_an_answer_begins_with_the_code_of_its_cell_and_is_stored(box):
     text = box.get_by_role("textbox", name="Write your answer to exercise 1 here.")
     assert text.input_value().startswith("def descend(w, steps, rate):")
     text.fill("def descend(w, steps, rate):")

@@ -11,12 +11,12 @@ from tools import live
 
 
 def pages_of(book: Path) -> list[Path]:
-    """The pages a reader can open; the theme leaves templates of its own among the static files."""
+    """Return the pages that a reader can open, without the theme's templates among the static files."""
     return [path for path in book.rglob("*.html") if "_static" not in path.parts]
 
 
 def test_pages_name_no_file_of_another_host(book):
-    """What the browser tests cannot see: files that only a rarer path through a page would load."""
+    """Browser tests miss files that only a rare path through a page would load."""
     loading = re.compile(r'<(?:script|link|img|iframe|source|use)\b[^>]*\s(?:src|href)="((?:https?:)?//[^"]+)')
     importing = re.compile(r"""(?:@import\s+(?:url\()?|\burl\()\s*["']?((?:https?:)?//[^"')]+)""")
     for page in pages_of(book):
@@ -25,7 +25,7 @@ def test_pages_name_no_file_of_another_host(book):
         assert importing.findall(sheet.read_text(encoding="utf-8")) == [], sheet
 
 
-def test_every_file_a_page_names_is_there(book):
+def test_every_file_that_a_page_names_exists(book):
     """Jupyter Book says nothing about a script or a style sheet that is missing."""
     named = re.compile(r'\b(?:src|href)="([^"#?]+)')
     for page in pages_of(book):
@@ -34,8 +34,8 @@ def test_every_file_a_page_names_is_there(book):
                 assert (page.parent / name).exists(), f"{page.name} names {name}"
 
 
-def test_a_page_has_no_script_but_files(book):
-    """What the content security policy asks for: no inline script, no handler in an attribute. Data may be inline."""
+def test_a_page_has_no_inline_script(book):
+    """The content security policy forbids inline scripts and handlers in attributes. Data may be inline."""
     inline = re.compile(r"<script(?![^>]*\bsrc=)(?![^>]*type=\"application/json\")[^>]*>")
     handler = re.compile(r"<[^>]*\son[a-z]+=[\"'][^>]*>")
     for page in pages_of(book):
@@ -44,7 +44,7 @@ def test_a_page_has_no_script_but_files(book):
         assert handler.findall(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)) == [], page
 
 
-def test_a_page_names_the_script_of_the_buttons_where_there_is_python_and_something_to_run(book):
+def test_a_page_names_the_script_of_the_buttons_if_it_has_python_and_programs(book):
     runs = re.compile(r"<(memory-stage|exercise-box|play-ground)\b")
     for page in pages_of(book):
         text = page.read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_a_page_names_the_script_of_the_buttons_where_there_is_python_and_someth
         assert ("live.js" in text) == (live.wanted() and has_room and bool(runs.search(text))), page
 
 
-def test_each_chapter_offers_the_notebook_as_it_ran(book):
+def test_each_chapter_offers_its_executed_notebook(book):
     _, *chapters = pages()
     for chapter in chapters:
         page = (book / f"{chapter}.html").read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def test_each_chapter_offers_the_notebook_as_it_ran(book):
         assert counts and counts == list(range(1, len(counts) + 1))
 
 
-def test_each_page_has_a_title_and_a_description_of_its_own(book):
+def test_each_page_has_a_different_title_and_description(book):
     pages = [book / "index.html", *(book / "chapters").glob("*.html")]
     heads = [page.read_text(encoding="utf-8").split("</head>")[0] for page in pages]
     for pattern in (r"<title>(.+?)</title>", r'<meta name="description" content="([^"]{20,300})"'):

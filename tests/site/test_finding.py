@@ -25,8 +25,8 @@ TRACEBACK = """Traceback (most recent call last):
     torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 {message}
 """
-# What a reader pastes, and the page and place that explain it. The texts are what users reported or what a library says
-# with other numbers and names; none of them is in the book's own records as it stands here.
+# Texts that a reader pastes, and the page and place that explain each. Users reported them, or a library prints them
+# with other numbers and names. The book's records do not contain them in this form.
 PASTED = {
     "whole": (
         "RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
@@ -129,7 +129,7 @@ def door(tab, site):
 
 
 def paste(door, text: str) -> list[str]:
-    """What the door leads to after the text was pasted, the likeliest first."""
+    """Paste a text and return the addresses of the offered places, the likeliest first."""
     door.get_by_label("Paste your error").fill(text)
     door.get_by_role("button", name="Find it").click()
     return door.locator(".cause-title a").evaluate_all("links => links.map(link => link.href)")
@@ -144,7 +144,7 @@ def test_every_message_has_a_cause_and_every_cause_a_message():
     assert {record.get("library") for record in MESSAGES.values()} >= {"torch", "paddle", "numpy", "minitensor"}
 
 
-def test_every_message_has_a_program_and_says_where_it_comes_from():
+def test_every_message_has_a_program_and_names_its_source():
     for record in MESSAGES.values():
         for entry in record["messages"]:
             assert entry["program"]
@@ -173,7 +173,7 @@ def test_every_cause_has_its_section_in_the_error_index(door):
 
 
 def first_half(message: str) -> str:
-    """Of a short message all, for half of it would be nothing to go by."""
+    """Return the first half of a message, or all of a short one, whose half would be too little."""
     words = message.split()
     return message if len(words) <= 8 else " ".join(words[: (len(words) + 1) // 2])
 
@@ -212,12 +212,12 @@ def test_a_pasted_error_leads_to_its_place(door, how):
 
 
 @pytest.mark.parametrize("text", NOT_OURS)
-def test_what_is_no_such_error_leads_to_the_search(door, text):
+def test_any_other_text_leads_to_the_search(door, text):
     assert paste(door, text) == []
     assert door.get_by_role("link", name="Search the book").is_visible()
 
 
-def test_what_is_pasted_never_becomes_markup_and_goes_nowhere(site, visit):
+def test_pasted_text_never_becomes_markup_and_is_never_sent(site, visit):
     seen = visit(f"{site}index.html")
     before = len(seen.finished)
     paste(
@@ -228,7 +228,7 @@ def test_what_is_pasted_never_becomes_markup_and_goes_nowhere(site, visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_door_is_used_by_keyboard_and_heard_and_axe_finds_nothing(site, visit, scheme):
+def test_the_door_works_by_keyboard_and_with_a_screen_reader_and_axe_finds_nothing(site, visit, scheme):
     seen = visit(f"{site}chapters/your_error.html", width=360, scheme=scheme)
     door = seen.page.locator("error-door")
     door.get_by_label("Paste your error").focus()
@@ -251,7 +251,7 @@ def test_without_scripts_the_messages_are_listed_by_cause(site, visit):
 
 # ---- the search ------------------------------------------------------------------------------------------------------
 
-# What is asked, and pages that answer it.
+# Search texts, and pages that answer them.
 ASKED = {
     "a leaf Variable that requires grad is being used in an in-place operation": {"08_leaves"},
     "one of the variables needed for gradient computation has been modified by an inplace operation": {
@@ -337,13 +337,13 @@ def test_the_hits_are_marked_on_the_page_until_escape(site, visit):
 
 
 @pytest.mark.parametrize("width, scheme", [(1280, "light"), (360, "dark")])
-def test_axe_finds_nothing_on_what_was_found(site, visit, width, scheme):
+def test_axe_finds_nothing_on_the_results(site, visit, width, scheme):
     seen = visit(f"{site}search.html?q=modified+by+an+inplace+operation", width=width, scheme=scheme)
     assert seen.page.locator(".hits li").count() > 0
     assert seen.violations() == [] and seen.overflow() == 0
 
 
-def test_a_misspelled_word_is_taken_for_the_one_that_was_meant_and_the_page_says_so(site, visit):
+def test_the_search_corrects_a_misspelled_word_and_reports_it(site, visit):
     seen = visit(f"{site}search.html?q=inplase+operaton")  # codespell:ignore
     assert seen.page.locator(".hits li").count() > 5
     told = seen.page.get_by_role("status").inner_text()
@@ -360,7 +360,7 @@ SPELLED = {
 }
 
 
-def test_only_a_word_that_stands_nowhere_in_the_book_is_spelled_in_another_way(tab, site):
+def test_only_a_word_that_is_not_in_the_book_is_corrected(tab, site):
     tab.goto(f"{site}search.html")
     spelled = "queries => queries.map(query => bookSearch.spelled(query).text)"
     assert tab.evaluate(spelled, list(SPELLED)) == list(SPELLED.values())
@@ -368,7 +368,7 @@ def test_only_a_word_that_stands_nowhere_in_the_book_is_spelled_in_another_way(t
     assert tab.evaluate(spelled, left) == left
 
 
-def test_nothing_found_says_what_to_try(site, visit):
+def test_a_search_without_results_suggests_what_to_try(site, visit):
     seen = visit(f"{site}search.html?q=zyzzyva")
     assert "Try fewer or other words" in seen.page.locator("#search-results").inner_text()
 
@@ -409,7 +409,7 @@ def test_a_librarys_name_for_a_term_finds_the_term(tab, site):
     assert dict(zip(NAMED, found, strict=True)) == NAMED
 
 
-def test_a_question_that_is_no_term_shows_none(tab, site):
+def test_a_search_for_no_term_shows_no_term(tab, site):
     tab.goto(f"{site}404.html")
     search(tab, "why does my numpy array change?")
     assert tab.locator("#search-results .cause").count() == 0

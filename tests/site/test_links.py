@@ -30,7 +30,7 @@ def test_a_page_can_be_opened_in_binder_and_colab_and_edited(links):
     assert by_text["Edit"].geturl() == f"https://github.com/someone/in-place/edit/main/{source}"
 
 
-def test_at_another_host_only_the_editing_remains(links):
+def test_at_another_host_only_the_link_for_editing_remains(links):
     made = links.repository_links("https://git.example.org/someone/in-place", "main", "index", "index.md")
     assert [link.text for link in made] == ["Edit"]
 
@@ -41,7 +41,7 @@ def test_without_the_address_a_page_has_no_such_link(book):
     assert not any(text in page for text in ("Open in", ">Edit<"))
 
 
-def test_a_notebook_for_colab_installs_the_book_first_and_is_a_sound_notebook(book):
+def test_a_notebook_for_colab_is_valid_and_first_installs_the_book(book):
     path = book / "_sources" / "chapters" / "04_aliases.ipynb"
     before = nbformat.read(path, as_version=4)
     after = nbformat.from_dict(colab.with_installation(before, "https://github.com/someone/in-place"))
@@ -60,7 +60,7 @@ def test_the_facts_that_a_page_cites_are_beside_the_pages(book):
         assert (book / path).read_bytes() == (ROOT / path).read_bytes()
 
 
-def test_the_picture_of_a_shared_address_is_there(book):
+def test_the_picture_of_a_shared_address_exists(book):
     card = (book / "_static" / "card.png").read_bytes()
     width, height = (int.from_bytes(card[at : at + 4], "big") for at in (16, 20))
     assert card.startswith(b"\x89PNG") and (width, height) == (1200, 630)

@@ -1,4 +1,4 @@
-"""A program of a page becomes an editor, what it records stands on the same stage, and Reset brings the book's back."""
+"""Test that a page's program becomes an editor, its recording replaces the stage's, and Reset restores the book's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, a
 pytestmark = needs_python
 
 
-def test_before_a_click_nothing_of_python_is_asked_for(site, visit):
+def test_no_file_of_python_is_requested_before_a_click(site, visit):
     seen = visit(f"{site}{THREE}.html")
     seen.read_through()
     assert asked_for_python(seen) == [] and seen.foreign == []
@@ -32,7 +32,7 @@ def test_every_stage_of_a_page_can_be_edited(name, site, visit):
 
 
 @pytest.mark.parametrize("lacks", ["Worker", "WebAssembly", "DecompressionStream"])
-def test_where_a_browser_cannot_there_is_no_button(lacks, site, browser):
+def test_a_browser_without_the_features_has_no_button(lacks, site, browser):
     with browser.new_context() as context:
         context.add_init_script(f"delete globalThis.{lacks}")
         page = context.new_page()
@@ -41,7 +41,7 @@ def test_where_a_browser_cannot_there_is_no_button(lacks, site, browser):
         assert page.locator(".live-edit, .live-why").count() == 0
 
 
-def test_opened_from_the_disk_a_page_says_once_why_there_is_no_button(book, visit):
+def test_a_page_opened_from_the_disk_explains_once_why_there_is_no_button(book, visit):
     seen = visit((book / f"{THREE}.html").as_uri())
     assert seen.page.locator(".live-edit").count() == 0
     (why,) = seen.page.locator(".live-why").all_text_contents()
@@ -52,7 +52,7 @@ def test_opened_from_the_disk_a_page_says_once_why_there_is_no_button(book, visi
 
 
 @pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS])
-def test_what_the_book_recorded_is_what_the_page_records(on_page, name):
+def test_the_page_records_the_same_as_the_book(on_page, name):
     _, stages = on_page(name)
     for stage in stages[:6]:
         book = stage.said
@@ -63,7 +63,7 @@ def test_what_the_book_recorded_is_what_the_page_records(on_page, name):
 
 
 @pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS])
-def test_an_edited_program_is_shown_and_reset_brings_the_books_back(on_page, name):
+def test_an_edited_program_is_shown_and_reset_restores_the_books(on_page, name):
     _, stages = on_page(name)
     stage = stages[0]
     stage.edit()
@@ -120,7 +120,7 @@ def test_each_variant_of_a_comparison_can_be_edited(on_page):
     stage.press("Close")
 
 
-def test_under_a_finger_targets_are_large_letters_do_not_zoom_and_long_lines_scroll(browser, site):
+def test_on_a_touch_screen_targets_are_large_text_does_not_zoom_and_long_lines_scroll(browser, site):
     with browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True) as context:
         page = context.new_page()
         page.goto(f"{site}{ALIASES}.html")
@@ -139,11 +139,11 @@ def test_under_a_finger_targets_are_large_letters_do_not_zoom_and_long_lines_scr
             return document.elementFromPoint(left + 9, bottom - 4) === button;
         }"""
         run = stage.element.get_by_role("button", name="Run", exact=True).element_handle()
-        page.wait_for_function(seen, arg=run)  # the wheel turns for a while; then nothing lies over it
+        page.wait_for_function(seen, arg=run)  # the spinner turns for a moment, and then nothing covers the stage
         assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
-def test_by_keyboard_alone(site, visit):
+def test_a_program_is_edited_and_run_by_keyboard_alone(site, visit):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.element.locator(".live-edit").focus()

@@ -74,7 +74,7 @@ def test_an_exercise_is_written_and_passed_by_keyboard_alone(site, visit):
 
 
 @needs_python
-def test_errors_and_what_is_printed_are_texts(site, visit):
+def test_errors_and_printed_text_are_shown_as_text(site, visit):
     seen, found = boxes(site, visit, LEAVES)
     box = found.first
     report = answer(box, f"print('{MARKUP}')\nraise ValueError('{MARKUP}')")

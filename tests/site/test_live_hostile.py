@@ -1,4 +1,4 @@
-"""What a program in the page must not do: reach out, become markup, or forge what the stage shows."""
+"""Test that a program in the page cannot reach the network, become markup or forge a stage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_program_reaches_neither_the_page_nor_another_host(on_page, program):
 MARKUP = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 
 
-def test_what_a_program_prints_names_and_raises_is_text(on_page):
+def test_a_programs_output_names_and_errors_are_shown_as_text(on_page):
     visit, stages = on_page(ALIASES)
     title = visit.page.title()
     text = json.dumps(MARKUP)
@@ -94,7 +94,7 @@ def test_a_forged_recording_is_not_shown(site, visit, answer):
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.run(FORGED % answer)
     before = stage.data
-    stage.run("x = mt.ones([2])")  # what answers is the program's now
+    stage.run("x = mt.ones([2])")  # from now on the program controls the answers
     assert stage.data == before and stage.told not in ("", "Running.")
     assert stage.element.locator("img").count() == 0
     stage.press("Close")

@@ -29,7 +29,7 @@ def test_a_link_carries_a_program_and_runs_nothing(site, visit):
 
 
 @pytest.mark.parametrize("tail", ["%00", "AAAA", "eJw", "a/b/c", "x" * 200_000])
-def test_a_link_that_cannot_be_read_says_so_and_does_nothing(site, visit, tail):
+def test_an_unreadable_link_is_reported_and_does_nothing(site, visit, tail):
     seen = visit(f"{site}{ALIASES}.html")
     name = seen.page.locator("memory-stage").first.get_attribute("id")
     seen.page.evaluate("hash => { location.hash = hash }", f"{name}/edit/{tail}")
@@ -40,7 +40,7 @@ def test_a_link_that_cannot_be_read_says_so_and_does_nothing(site, visit, tail):
     seen.page.locator("p.live-why").wait_for(state="detached")
 
 
-def test_a_link_to_a_stage_that_is_not_there_leads_to_the_playground(site, visit):
+def test_a_link_to_a_missing_stage_leads_to_the_playground(site, visit):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     program = "x = mt.ones([7])\nx.add_(1.0)"
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
@@ -62,7 +62,7 @@ def test_a_link_to_a_stage_that_is_not_there_leads_to_the_playground(site, visit
     assert asked_for_python(other) == [] and other.foreign == []
 
 
-def test_a_link_holds_a_long_program_and_one_that_is_too_long_is_told(site, visit):
+def test_a_link_contains_a_long_program_and_one_that_is_too_long_is_refused(site, visit):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     long = "x = mt.ones([2])\n" + "\n".join(

@@ -1,4 +1,4 @@
-"""How Python comes into a page: after a click, from the site's own files, size and progress told; then it is kept."""
+"""Test how Python loads into a page: after a click, from the site's files, with size and progress, and only once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.site.editing import ALIASES, THREE, Stage, needs_python
 
 pytestmark = needs_python
 
-#: Keeps what the editor of a stage says, and how full its bar is.
+#: Records the texts of a stage's editor and the values of its progress bar.
 WATCH = """() => {
     globalThis.said = [];
     const [told, bar] = ['.live-told', 'progress'].map(name => document.querySelector(`memory-stage ${name}`));
@@ -25,7 +25,7 @@ WATCH = """() => {
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A profile of its own: nothing is kept in it."""
+    """A new profile without stored files."""
     with browser.new_context() as context:
         context.set_default_timeout(PATIENCE)
         yield context
@@ -39,7 +39,7 @@ def opened(context: BrowserContext, address: str) -> tuple[Page, Stage, list[Req
     return page, Stage(page, page.locator("memory-stage").first), loaded
 
 
-def test_the_size_is_said_before_and_is_what_comes_and_progress_is_shown(site, context, book):
+def test_the_announced_size_is_the_downloaded_size_and_progress_is_shown(site, context, book):
     page, stage, loaded = opened(context, f"{site}{ALIASES}.html")
     stage.edit("x = mt.ones([2])")
     (said,) = re.findall(r"Python is loaded into this page: (\d+) MB, once", stage.told)
@@ -56,7 +56,7 @@ def test_the_size_is_said_before_and_is_what_comes_and_progress_is_shown(site, c
     assert page.evaluate("said").pop()[0] == "Running."
 
 
-def test_what_came_once_is_kept_for_other_pages_and_visits(site, context):
+def test_downloaded_files_are_stored_for_other_pages_and_visits(site, context):
     page, stage, _ = opened(context, f"{site}{ALIASES}.html")
     stage.run("x = mt.ones([2])")
     page.close()
@@ -67,7 +67,7 @@ def test_what_came_once_is_kept_for_other_pages_and_visits(site, context):
     assert [each.url for each in again] == []
 
 
-def test_without_the_files_a_page_says_that_python_does_not_load_and_can_try_again(site, context):
+def test_without_the_files_a_page_reports_that_python_does_not_load_and_can_retry(site, context):
     _, stage, _ = opened(context, f"{site}{ALIASES}.html")
     stage.edit("x = mt.ones([2])")
     context.route("**/python_stdlib.zip", lambda route: route.abort())

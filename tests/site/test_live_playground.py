@@ -22,7 +22,7 @@ def playground(site, visit):
 
 
 @pytest.mark.skipif(live.wanted(), reason="this book has Python in its pages")
-def test_without_python_the_page_says_how_to_get_it(site, visit):
+def test_without_python_the_page_explains_how_to_get_it(site, visit):
     seen = visit(f"{site}{PLAYGROUND}")
     place = seen.page.locator("play-ground")
     expect(place).to_contain_text("make book LIVE=1")
@@ -32,7 +32,7 @@ def test_without_python_the_page_says_how_to_get_it(site, visit):
 
 
 @needs_python
-def test_without_scripts_the_page_says_what_it_needs(site, visit):
+def test_without_scripts_the_page_explains_what_it_needs(site, visit):
     place = visit(f"{site}{PLAYGROUND}", scripts=False).page.locator("play-ground")
     expect(place).to_contain_text("JavaScript")
     assert place.get_by_role("button").count() == 0
@@ -50,7 +50,7 @@ def test_a_program_runs_in_both_vocabularies(playground):
 
 
 @needs_python
-def test_all_of_it_by_keyboard_alone(playground):
+def test_the_playground_works_by_keyboard_alone(playground):
     page = playground.page
     playground.button("Write a program").focus()
     page.keyboard.press("Enter")
@@ -85,7 +85,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(width, scheme, site, visit):
 
 
 @needs_python
-def test_the_policy_and_the_device_are_those_that_are_chosen(playground):
+def test_a_program_runs_with_the_chosen_policy_and_device(playground):
     playground.open()
     text = "x = mt.to_tensor([1.0, 2.0], stop_gradient=False)\nh = x * 2.0\nh.pow_(2.0)"
     playground.place.get_by_label("Policy", exact=True).select_option(index=1)
@@ -130,7 +130,7 @@ def test_the_programs_of_the_book_are_offered_and_run_as_in_the_book(playground,
 
 
 @needs_python
-def test_what_is_written_is_kept_until_it_is_forgotten(playground):
+def test_a_program_is_stored_until_the_reader_deletes_it(playground):
     playground.open().write("x = mt.ones([7])")
     playground.page.wait_for_function("() => localStorage.getItem('in-place.playground')")
     playground.page.reload()

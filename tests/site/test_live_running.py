@@ -1,4 +1,4 @@
-"""What becomes of a reader's program in the page: errors at their lines, ends and limits in words."""
+"""Test a reader's program in the page: errors at their lines, endless programs, and limits with their messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.site.editing import ALIASES, Stage, needs_python
 pytestmark = needs_python
 
 
-def test_an_error_stands_at_its_line(on_page):
+def test_an_error_is_shown_at_its_line(on_page):
     _, stages = on_page(ALIASES)
     stage = stages[0]
     stage.run("x = mt.ones([2])\nx.add_(mt.ones([3]))")
@@ -23,7 +23,7 @@ def test_an_error_stands_at_its_line(on_page):
     assert stage.errors == [] or stage.errors[0]
 
 
-def test_a_loop_is_ended_by_the_button_and_the_page_goes_on(on_page):
+def test_the_button_ends_a_loop_and_the_page_continues(on_page):
     visit, stages = on_page(ALIASES)
     stage = stages[0]
     stage.edit("while True:\n    pass")
@@ -52,7 +52,7 @@ def test_a_loop_is_ended_after_a_limit(on_page):
         ("class A:\n    def __add__(self, other):\n        return self + other\nA() + 1", "too deep"),
     ],
 )
-def test_a_program_that_ends_python_is_told_of_and_the_next_one_runs(site, visit, program, told):
+def test_a_program_that_ends_python_is_reported_and_the_next_one_runs(site, visit, program, told):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.run(program)
@@ -74,7 +74,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("program", SAID)
-def test_what_a_page_cannot_do_is_an_error_in_words(on_page, program):
+def test_a_function_that_a_page_lacks_raises_an_explained_error(on_page, program):
     _, stages = on_page(ALIASES)
     stages[0].run(program)
     assert [SAID[program] in error for error in stages[0].errors] == [True], stages[0].told
@@ -90,8 +90,8 @@ def test_long_and_unusual_programs_run(on_page):
     assert stages[0].errors == [] and "2., 2." in stages[0].printed
 
 
-def test_integers_are_of_64_bits_but_for_those_that_numpy_makes(on_page):
-    """As the playground tells. The second half is numpy's own choice where addresses have 32 bits."""
+def test_integers_have_64_bits_except_those_that_numpy_creates(on_page):
+    """The playground's page says this too. numpy chooses the integers of the second half on 32 bits."""
     _, stages = on_page(ALIASES)
     ours = "mt.to_tensor([1]), mt.arange(3), mt.ones([2]).argmax(), mt.randint(0, 5, [2]), mt.ones([2]).argsort()"
     ours += ", torch.tensor([1]), torch.arange(2), torch.randint(5, (2,)), torch.ones(2).nonzero(), torch.full((1,), 2)"
@@ -111,7 +111,7 @@ def test_a_program_awaits(on_page):
     assert stage.errors == [] and stage.printed == "[0.25, 0.25]\n"
 
 
-def test_a_program_notices_nothing_of_the_one_before(on_page):
+def test_a_program_is_independent_of_the_one_before(on_page):
     _, stages = on_page(ALIASES)
     stages[0].run("import builtins\ndel builtins.print\nmt.ones = None\nnp.seterr(all='raise')")
     assert stages[0].errors == []
@@ -140,14 +140,14 @@ GREEDY = {
 }
 
 
-def test_what_a_program_can_take_is_less_than_a_gigabyte(on_page):
+def test_a_program_can_allocate_less_than_a_gigabyte(on_page):
     _, stages = on_page(ALIASES)
     stages[0].run(FILLS)
     assert 2**28 < int(stages[0].printed) < 2**30
 
 
 @pytest.mark.parametrize("program", GREEDY)
-def test_a_program_that_wants_more_is_told_and_the_next_one_runs(on_page, program):
+def test_a_program_that_wants_more_memory_gets_an_error_and_the_next_one_runs(on_page, program):
     _, stages = on_page(ALIASES)
     stages[0].run(program)
     assert [GREEDY[program] in error for error in stages[0].errors] == [True], stages[0].told
@@ -155,7 +155,7 @@ def test_a_program_that_wants_more_is_told_and_the_next_one_runs(on_page, progra
     assert stages[0].errors == []
 
 
-def test_of_many_steps_the_first_are_shown_and_of_many_lines_the_last_are_told(on_page):
+def test_the_first_of_many_steps_are_shown_and_the_last_of_many_lines(on_page):
     _, stages = on_page(ALIASES)
     stage = stages[0]
     stage.run("x = mt.zeros([2])\nfor i in range(20_000):\n    x.add_(1.0)\nprint(x.tolist())")
@@ -168,7 +168,7 @@ def test_of_many_steps_the_first_are_shown_and_of_many_lines_the_last_are_told(o
     assert variant["truncated"].endswith("\n99998\n99999\n") and len(str(variant)) < 200_000
 
 
-def test_what_prints_without_end_in_one_step_is_ended(on_page):
+def test_a_step_that_prints_without_end_is_ended(on_page):
     _, stages = on_page(ALIASES)
     stages[0].run("list(map(lambda i: print('x' * 10_000), iter(int, 1)))")
     assert stages[0].errors == [] or "MemoryError" in stages[0].errors[-1]

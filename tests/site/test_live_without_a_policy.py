@@ -1,7 +1,7 @@
-"""Hostile programs in the page reach no host, no store, no other page, where the book's own host sends no policy, too.
+"""Test that hostile programs in the page reach no host, no store and no other page, even if the host sends no policy.
 
-The same programs run in three workers: the page's; one whose Python still finds JavaScript's globals, so that only what
-was taken from these stands in the way; and one from which nothing was taken, where most of them do reach out.
+The same programs run in three workers: the page's; one whose Python still finds JavaScript's globals, so that only the
+removed functions protect; and one from which nothing was removed, where most of them succeed.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ HOSTILE = {
     "a browser": f"import webbrowser\nif not webbrowser.open('{U}'):\n    raise OSError",
     "a shell": f"import os\nif os.system('curl {U}'):\n    raise OSError",
 }
-#: What these ask for is not there in the first place, or is asked for where a page hears nothing of it.
+#: The objects of these programs do not exist in a worker, or a page receives no event of their requests.
 NEVER = {"WebSocket", "a worker", "importScripts", "another realm", "a listener", "what listeners inherit"}
 NEVER |= {"what modules hold", "what the collector knows", "what classes lead to", "C that begins a worker", "a socket"}
 NEVER |= {"urllib", "a browser", "a shell"}
 
-#: Worker -> what stands in `worker.js`, and what stands there instead.
+#: Worker -> a text in `worker.js`, and its replacement.
 LEAST_PYTHON = {
     ", jsglobals: {}": "",
     "for (const name of ['js', 'pyodide_js'])": "for (const name of [])",
@@ -158,7 +158,7 @@ def plain_site(book: Path) -> Iterator[str]:
 
 
 def reached(seen: Visit, address: str) -> dict[str, list[str]]:
-    """What came of each program: its requests, what it kept, and what reached the page; none where nothing did."""
+    """Return the effects of each program: its requests, its stored data and its messages to the page."""
     asked: list[str] = []
     seen.page.on("request", lambda request: asked.append(request.url) if "hostile" in request.url else None)
     seen.page.evaluate(LISTEN)
@@ -171,7 +171,7 @@ def reached(seen: Visit, address: str) -> dict[str, list[str]]:
         variant = {"id": "v1", "label": "", "code": code, "policy": "2.6"}
         request = {"do": "record", "variants": [variant], "device": "cpu", "title": name, "ask": None, "heading": None}
         answer = seen.page.evaluate(ASK, json.dumps(request))
-        seen.page.wait_for_timeout(300)  # for what a timer or a promise would ask
+        seen.page.wait_for_timeout(300)  # for requests of timers and promises
         found[name] = [*asked, *seen.foreign, *seen.page.evaluate(KEPT)]
         if answer == "hostile":
             found[name].append(answer)
@@ -184,7 +184,7 @@ def reached(seen: Visit, address: str) -> dict[str, list[str]]:
     return {name: each for name, each in found.items() if each}
 
 
-#: They ask, and hear nothing of what became of it.
+#: These send a request without receiving the answer.
 NOT_TOLD = {"a timer that is given text", "C that asks"}
 
 
@@ -193,12 +193,12 @@ def events(answer: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("worker", ["worker.js", "open-python.js"])
-def test_a_hostile_program_reaches_nothing_without_a_policy_too(plain_site, visit, worker):
+def test_a_hostile_program_reaches_nothing_even_without_a_policy(plain_site, visit, worker):
     seen = visit(f"{plain_site}index.html")
     assert reached(seen, f"{plain_site}_static/live/{worker}") == {}
 
 
-def test_where_nothing_is_taken_away_the_same_programs_come_through(plain_site, visit):
+def test_the_same_programs_succeed_in_a_worker_without_protection(plain_site, visit):
     seen = visit(f"{plain_site}index.html")
     found = reached(seen, f"{plain_site}_static/live/open.js")
     came = {name for name, each in found.items() if any("hostile" in one for one in each)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-# What is lit where, as the stages of the page are asked for it.
+# The highlighted things, as the page asks its stages for them.
 LISTEN = """() => {
     window.asked = [];
     for (const stage of document.querySelectorAll("memory-stage")) {
@@ -28,7 +28,7 @@ def names_in(seen, heading: str):
     return seen.page.locator("section", has=seen.page.get_by_role("heading", name=heading)).last.locator("code.points")
 
 
-def test_a_name_is_lit_under_the_mouse_in_the_stage_of_its_section(chapter):
+def test_a_name_under_the_mouse_is_highlighted_in_the_stage_of_its_section(chapter):
     name = names_in(chapter, "Keeping the old numbers").get_by_text("y", exact=True).first
     name.hover()
     assert chapter.page.evaluate("asked") == [[KEEPING, "y"]]
@@ -36,7 +36,7 @@ def test_a_name_is_lit_under_the_mouse_in_the_stage_of_its_section(chapter):
     assert chapter.page.evaluate("asked").pop() == [KEEPING, None]
 
 
-def test_a_name_is_lit_by_keyboard_and_the_arrows_lead_to_the_next(chapter):
+def test_a_focused_name_is_highlighted_and_the_arrows_lead_to_the_next(chapter):
     names = names_in(chapter, "Keeping the old numbers")
     assert names.evaluate_all("names => names.map(name => name.tabIndex)").count(0) == 1
     names.first.focus()
@@ -46,7 +46,7 @@ def test_a_name_is_lit_by_keyboard_and_the_arrows_lead_to_the_next(chapter):
     assert names.nth(1).evaluate("name => name === document.activeElement")
 
 
-def test_a_name_is_lit_by_a_tap_until_another_place_is_tapped(browser, site):
+def test_a_tapped_name_is_highlighted_until_another_place_is_tapped(browser, site):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     page = context.new_page()
     page.goto(f"{site}chapters/04_aliases.html")
@@ -62,12 +62,12 @@ def test_a_name_is_lit_by_a_tap_until_another_place_is_tapped(browser, site):
     context.close()
 
 
-def test_what_no_program_of_a_near_stage_binds_does_not_point(chapter):
+def test_a_word_that_no_near_program_binds_is_no_link(chapter):
     texts = {text for text in chapter.page.locator("code.points").all_inner_texts()}
     assert "y" in texts and texts.isdisjoint({"id", "clone", "gather", "index_select", "expand"})
 
 
-def test_names_stay_words_of_the_prose_and_axe_finds_nothing(chapter):
+def test_names_stay_words_of_the_text_and_axe_finds_nothing(chapter):
     assert chapter.page.locator("code.points[role]").count() == 0
     chapter.page.locator("code.points").first.focus()
     assert chapter.violations() == [] and chapter.complaints == []

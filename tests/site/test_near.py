@@ -30,7 +30,7 @@ def opened_page(site, visit):
     assert seen.complaints == []
 
 
-def test_what_is_far_waits_and_what_is_in_view_does_not(opened_page):
+def test_a_distant_stage_waits_and_a_visible_one_starts(opened_page):
     assert opened_page.evaluate(ASLEEP) > 10
     for stage in opened_page.locator("memory-stage").all()[::5]:
         stage.evaluate("stage => stage.scrollIntoView()")
@@ -38,7 +38,7 @@ def test_what_is_far_waits_and_what_is_in_view_does_not(opened_page):
         assert opened_page.evaluate(IN_VIEW_ASLEEP) == 0
 
 
-def test_it_has_a_name_before_it_has_started_and_tab_leads_into_it(opened_page):
+def test_a_waiting_stage_has_a_name_and_tab_leads_into_it(opened_page):
     last = opened_page.locator("memory-stage").last
     assert last.get_attribute("aria-label")
     assert last.get_attribute("tabindex") == "0"
@@ -56,7 +56,7 @@ def test_a_link_starts_the_stage_that_it_leads_to(opened_page):
     assert last.bounding_box()["y"] < 900
 
 
-def test_a_question_about_a_stage_and_a_name_in_the_prose_start_it(opened_page):
+def test_a_question_about_a_stage_and_a_name_in_the_text_start_it(opened_page):
     last = opened_page.locator("memory-stage").last
     last.evaluate("stage => stage.showLine(2)")
     assert last.locator(".code .now").get_attribute("data-line") == "2"
@@ -65,12 +65,12 @@ def test_a_question_about_a_stage_and_a_name_in_the_prose_start_it(opened_page):
     assert other.locator(".pic svg").count() == 1
 
 
-def test_paper_has_all_of_them_and_afterwards_they_stand_at_their_key_steps(opened_page):
+def test_printing_shows_all_stages_and_afterwards_they_are_at_their_key_steps(opened_page):
     whole, stages, elsewhere = opened_page.evaluate(PRINTED)
     assert whole == stages > 10
     assert elsewhere == 0
 
 
-def test_once_the_page_was_touched_the_others_follow(opened_page):
+def test_the_other_stages_start_after_the_first_touch_of_the_page(opened_page):
     opened_page.keyboard.press("Shift")
     opened_page.wait_for_function(ALL_AWAKE)

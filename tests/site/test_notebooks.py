@@ -42,12 +42,12 @@ def stop(server: subprocess.Popen) -> None:
     try:
         server.wait(timeout=10)
     except subprocess.TimeoutExpired:
-        server.kill()  # its kernels see that their parent is gone, and end
+        server.kill()  # its kernels notice that their parent has ended, and end too
         server.wait()
 
 
 def wait_for_address(log: Path) -> str:
-    """What the server writes about itself when it is ready."""
+    """Wait for the address that the server writes when it is ready."""
     for _ in range(STARTING * 10):
         if found := ADDRESS.search(log.read_text()):
             return found.group()

@@ -1,4 +1,4 @@
-"""What a page does beyond being read: the list of chapters, the colours, the tables of an appendix, the fonts."""
+"""Test the functions of a page beside its text: the list of chapters, colours, tables of appendices, fonts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_on_a_phone_the_list_of_chapters_opens_without_scripts_too(site, visit, 
     assert page.url == f"{site}chapters/04_aliases.html"
 
 
-def test_the_list_of_chapters_says_where_the_reader_is_and_what_the_page_holds(site, visit):
+def test_the_list_of_chapters_marks_the_current_page_and_lists_its_sections(site, visit):
     chapters = visit(f"{site}{CHAPTER}.html", width=1440).page.get_by_role("navigation", name="Chapters")
     current = chapters.locator("[aria-current=page]")
     assert current.all_text_contents() == ["8. Leaves"]
@@ -32,7 +32,7 @@ def test_the_list_of_chapters_says_where_the_reader_is_and_what_the_page_holds(s
     assert current.all_text_contents() == ["8. Leaves"]
 
 
-def test_the_colours_are_the_systems_until_the_reader_chooses_and_the_choice_is_kept(site, visit):
+def test_the_colours_are_the_systems_until_the_reader_chooses_and_the_choice_is_stored(site, visit):
     page = visit(f"{site}{CHAPTER}.html", width=1440, scheme="dark").page
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     dark = page.evaluate(ground)
@@ -51,7 +51,7 @@ def test_without_scripts_the_colours_follow_the_system(site, visit):
     assert page.evaluate(shade) != light.evaluate(shade)
 
 
-def test_a_link_that_was_cut_in_the_middle_of_a_letter_opens_the_page(site, visit):
+def test_a_link_cut_in_the_middle_of_a_letter_opens_the_page(site, visit):
     """An error of the page would fail the test."""
     page = visit(f"{site}{CHAPTER}.html#the-%C3/2", width=1440).page
     page.evaluate("location.hash = '#gone%zz'")
@@ -66,7 +66,7 @@ def test_ctrl_k_leads_to_the_search(site, visit):
     page.wait_for_url("**/search.html?q=alias*")
 
 
-def test_the_pages_type_is_the_books_own(site, visit):
+def test_a_page_uses_the_books_fonts(site, visit):
     seen = visit(f"{site}{CHAPTER}.html")
     assert seen.page.evaluate(
         "document.fonts.check('16px \"Book Sans\"') && document.fonts.check('16px \"Book Mono\"')"
@@ -74,13 +74,13 @@ def test_the_pages_type_is_the_books_own(site, visit):
     assert any("BookSans-Regular" in request.url for request in seen.finished)
 
 
-def test_previous_and_next_say_which_question_they_answer(site, visit):
+def test_previous_and_next_name_the_question_that_they_answer(site, visit):
     page = visit(f"{site}chapters/fifteen_confusions.html").page
     leads = page.get_by_role("navigation", name="Previous and next page").get_by_role("link")
     assert [text.endswith("?") for text in leads.all_text_contents()] == [True, True]
 
 
-def test_an_appendix_shows_all_its_columns_and_keeps_their_heads_in_view(site, visit):
+def test_an_appendix_shows_all_its_columns_and_keeps_their_headers_in_view(site, visit):
     page = visit(f"{site}{APPENDIX}.html", width=1440).page
     boxes = page.locator(".appendix .table-scroll")
     assert boxes.count() > 5
@@ -94,7 +94,7 @@ def test_an_appendix_shows_all_its_columns_and_keeps_their_heads_in_view(site, v
     assert longest.locator("thead th").first.bounding_box()["y"] < 120
 
 
-def test_an_appendix_is_filtered_by_words_and_sorted_by_its_heads(site, visit):
+def test_an_appendix_is_filtered_by_words_and_sorted_by_its_headers(site, visit):
     page = visit(f"{site}{APPENDIX}.html", width=1440).page
     rows = page.locator(".appendix section section tbody tr:visible")
     whole = rows.count()
@@ -115,7 +115,7 @@ def test_an_appendix_is_filtered_by_words_and_sorted_by_its_heads(site, visit):
     assert names.all_text_contents() == before
 
 
-# ---- code, and what scrolls ------------------------------------------------------------------------------------------
+# ---- code and scrolling boxes ----------------------------------------------------------------------------------------
 
 OWN = "chapters/your_own_program"
 LAYERS = "chapters/12_in_place_layers"
@@ -135,13 +135,13 @@ BLOCKS = (
 
 
 @pytest.mark.parametrize("name", [OWN, LAYERS])
-def test_code_and_its_output_are_as_wide_as_their_longest_line_where_there_is_room(site, visit, name):
+def test_code_and_its_output_are_as_wide_as_their_longest_line_if_there_is_room(site, visit, name):
     page = visit(f"{site}{name}.html", width=1440).page
     assert page.locator(BLOCKS).count() > 2
     assert page.locator(BLOCKS).evaluate_all(TIGHT) == []
 
 
-def test_below_a_block_of_code_is_as_much_room_as_above(site, visit):
+def test_a_block_of_code_has_as_much_space_below_as_above(site, visit):
     page = visit(f"{site}{OWN}.html", width=390).page
     block = page.locator("section > div[class*=highlight-]").first
     gaps = block.evaluate(
@@ -161,7 +161,7 @@ def test_an_option_of_a_command_is_not_broken_after_its_hyphens(site, visit):
     assert option.evaluate("one => one.getClientRects().length") == 1
 
 
-def test_what_scrolls_sideways_is_shaded_until_its_end_is_in_view(site, visit):
+def test_a_box_that_scrolls_sideways_is_shaded_until_its_end_is_in_view(site, visit):
     page = visit(f"{site}index.html", width=390).page
     box = page.locator(".table-scroll").first
     assert box.evaluate("box => box.scrollWidth > box.clientWidth && getComputedStyle(box).boxShadow") != "none"
@@ -173,7 +173,7 @@ def test_what_scrolls_sideways_is_shaded_until_its_end_is_in_view(site, visit):
     page.wait_for_function("box => !box.classList.contains('more')", arg=box.element_handle())
 
 
-def test_the_heads_that_sort_are_high_enough_to_be_touched(site, visit):
+def test_the_headers_that_sort_are_high_enough_to_be_touched(site, visit):
     page = visit(f"{site}{APPENDIX}.html", width=390).page
     assert min(page.locator("button.sort").evaluate_all("all => all.map(one => one.offsetHeight)")) >= 24
 

@@ -1,7 +1,7 @@
-"""Every page of the book, as a reader's browser sees it: what it asks for, its layout, its stages and questions.
+"""Test every page of the book in a browser: its requests, its layout, its stages and questions.
 
-A page is opened once from the server on a wide screen, and once from the disk on a phone, and asked everything there,
-at rest first.
+A page is opened once from the server on a wide screen, and once from the disk on a phone. The tests that leave it
+unchanged run first.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def theme(seen: Visit) -> str:
 
 
 @pytest.mark.parametrize("opened", [*PAGES, "404"], indirect=True)
-def test_a_page_asks_no_other_host_does_nothing_forbidden_and_reports_no_error(opened):
+def test_a_page_requests_no_other_host_violates_no_policy_and_reports_no_error(opened):
     opened.read_through()
     assert opened.refused == []
     assert (opened.foreign, opened.failed, opened.complaints) == ([], [], [])
@@ -102,7 +102,7 @@ def test_a_page_prints(opened):
 
 @pytest.mark.parametrize("width", [1440, 3840])
 @each_page_to_read
-def test_prose_keeps_its_measure_and_a_stage_breaks_out_of_it(opened, width):
+def test_text_has_a_limited_width_and_a_stage_is_wider(opened, width):
     opened.resize(width, 900)
     lines = opened.page.evaluate(LINES)
     if len(lines) > 10:  # an appendix has next to no prose
@@ -113,7 +113,7 @@ def test_prose_keeps_its_measure_and_a_stage_breaks_out_of_it(opened, width):
 
 
 @each_page_to_read
-def test_at_rest_a_picture_is_full_and_shows_the_key_step(opened):
+def test_an_untouched_picture_is_complete_and_shows_the_key_step(opened):
     opened.resize(1440, 900)
     stages = opened.page.locator("memory-stage")
     assert [(title, empty) for title, empty in stages.evaluate_all(VOIDS) if empty > MOST_EMPTY] == []
@@ -124,7 +124,7 @@ def test_at_rest_a_picture_is_full_and_shows_the_key_step(opened):
         assert shown == " ".join(opens["steps"][opens["key"]]["say"].replace("`", "").split())
 
 
-# ---- what follows moves the stages, and leaves the page in the dark: it comes last
+# ---- the following tests move the stages and leave the page dark, so they are last -----------------------------------
 
 
 @each_page_to_read
@@ -151,8 +151,8 @@ def test_every_step_of_every_stage_fits_one_screen(opened):
     for width, height in ((1280, 720), (1440, 900), (1920, 1080)):
         opened.resize(width, height)
         stages = opened.page.locator("memory-stage")
-        # A stage is as wide on all, and folds what a low window has no room for: its highest moment is looked for on
-        # two, and asked for on the third.
+        # A stage has the same width in all windows and folds what a low window cannot show. Its highest moment is
+        # determined in two windows and used in the third.
         moments = [at for _, _, at in found[1440]] if width == 1920 else None
         found[width] = stages.evaluate_all(HEIGHTS, moments)
         assert [(title, most) for title, most, _ in found[width] if most > height] == []
@@ -160,7 +160,7 @@ def test_every_step_of_every_stage_fits_one_screen(opened):
 
 
 @each_page
-def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboard(opened):
+def test_a_page_is_accessible_after_every_stage_was_stepped_to_its_end_by_keyboard(opened):
     opened.resize(1280, 900)
     assert theme(opened) == "light"
     picture(opened, "light")
@@ -175,7 +175,7 @@ def test_a_page_is_accessible_when_every_stage_was_stepped_to_its_end_by_keyboar
 
 
 @each_page
-def test_a_page_turns_dark_with_the_readers_system_and_can_be_read_then(opened):
+def test_a_page_turns_dark_with_the_readers_system_and_stays_readable(opened):
     opened.page.emulate_media(color_scheme="dark")
     opened.page.locator("html[data-theme=dark]").wait_for(state="attached")
     picture(opened, "dark")
@@ -184,7 +184,7 @@ def test_a_page_turns_dark_with_the_readers_system_and_can_be_read_then(opened):
     assert opened.violations(all_else=False) == []  # all else was asked in the light
 
 
-def test_a_page_that_is_opened_in_the_dark_is_dark(site, visit):
+def test_a_page_opened_in_dark_mode_is_dark(site, visit):
     seen = visit(f"{site}{READ[0]}.html", scheme="dark")
     assert theme(seen) == "dark"
     assert seen.violations(all_else=False) == []
@@ -207,11 +207,11 @@ def test_a_page_fits_the_narrowest_phone(on_a_phone):
 
 
 @pytest.mark.parametrize("on_a_phone", READ, indirect=True)
-def test_on_a_phone_the_way_on_stays_in_view(on_a_phone):
+def test_on_a_phone_the_link_to_the_next_page_stays_in_view(on_a_phone):
     on_a_phone.resize(390, 900)
     outputs = on_a_phone.page.locator("div.output:has(> memory-stage)")
     assert outputs.count() == on_a_phone.page.locator("memory-stage").count()
-    assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}  # what a stage keeps in view is not clipped
+    assert set(outputs.evaluate_all(OVERFLOWS)) <= {"visible"}  # objects that a stage keeps in view are not clipped
     for stage in on_a_phone.page.locator("memory-stage").all():
         assert stage.evaluate(NEXT_IN_VIEW) == []
 

@@ -14,13 +14,15 @@ from tools import pdf
 
 NAMES = ["index", "chapters/08_leaves"]
 LEAST_FULL = 0.5  # of a sheet that is followed by another of the same page, from its top to its lowest line
-FOOT = 60  # points: below it stands the page number
+FOOT = 60  # points: the page number is below
 STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
 
 
 @pytest.fixture(scope="module")
 def paper(book, tmp_path_factory):
-    """The file made of two pages of the book; in a process of its own, because Playwright runs once in each."""
+    """Return the file made of two pages of the book. It is made in a separate process, because Playwright runs once in
+    each.
+    """
     target = tmp_path_factory.mktemp("paper") / "book.pdf"
     command = [sys.executable, "tools/pdf.py", str(book), "--to", str(target), "--pages", *NAMES]
     done = subprocess.run(command, cwd=pdf.ROOT, capture_output=True, text=True)
@@ -50,7 +52,7 @@ def test_an_answer_is_printed_after_its_question(paper):
     assert asked < answered
 
 
-def test_a_stage_prints_its_telling_step_its_table_and_all_its_steps_in_words(book, paper):
+def test_a_stage_prints_its_key_step_its_table_and_all_its_steps_as_text(book, paper):
     text = "".join("".join(sheet.extract_text().split()) for sheet in paper.pages)
     pages = [(book / f"{name}.html").read_text(encoding="utf-8") for name in NAMES]
     traces = [json.loads(data) for page in pages for data in re.findall(STAGE_DATA, page, re.DOTALL)]
@@ -75,8 +77,8 @@ def test_no_sheet_is_nearly_empty(paper):
 
 
 @pytest.mark.parametrize("name", ["chapters/08_leaves", "chapters/playground", "chapters/your_own_program"])
-def test_paper_tells_of_no_button(name, site, visit):
-    """What a page can do on a screen differs with Python in the page; paper does not."""
+def test_paper_mentions_no_button(name, site, visit):
+    """Python in the page changes its functions on a screen, but not on paper."""
     seen = visit(f"{site}{name}.html")
     seen.page.emulate_media(media="print")
     printed = seen.page.locator("article").inner_text()
@@ -95,7 +97,7 @@ def test_paper_tells_of_no_button(name, site, visit):
 
 
 def lowest_line(sheet) -> float:
-    """Where the lowest line above the page number stands: 0 at the top of the sheet, 1 at its foot."""
+    """Return the place of the lowest line above the page number: 0 is the top of the sheet, 1 its foot."""
     heights = []
 
     def note(text, page, line, _font, _size):

@@ -1,4 +1,4 @@
-"""What the server allows a page: its own files, nothing of another host. `test_pages` asks whether each keeps to it."""
+"""Test the server's policy: a page may use its own files and no other host. `test_pages` tests each page."""
 
 from __future__ import annotations
 

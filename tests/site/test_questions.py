@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def test_a_guess_about_a_leaf_is_broken_by_the_stage_and_kept_on_the_next_visit(site, visit):
+def test_the_stage_refutes_a_guess_about_a_leaf_which_is_stored_for_the_next_visit(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html")
     question = seen.page.locator("predict-first").first
     question.get_by_role("radio", name="the gradient by the old w", exact=True).check()
@@ -16,7 +16,7 @@ def test_a_guess_about_a_leaf_is_broken_by_the_stage_and_kept_on_the_next_visit(
     assert seen.page.locator("predict-first .mt-mark").all_inner_texts() == ["✗ not this one"]
 
 
-def test_without_scripts_the_answer_says_which_line_of_which_stage_shows_it(site, visit):
+def test_without_scripts_the_answer_names_the_stage_and_the_line_that_show_it(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html", scripts=False)
     question = seen.page.locator("predict-first").first
     question.locator("summary").click()

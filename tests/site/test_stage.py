@@ -31,7 +31,7 @@ def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
 
 
 @pytest.mark.parametrize("served", [True, False])
-def test_where_nothing_can_be_copied_the_link_stands_in_the_address_bar(site, book, visit, served):
+def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, visit, served):
     address = f"{site}chapters/04_aliases.html" if served else (book / "chapters/04_aliases.html").as_uri()
     page = visit(address).page
     page.context.clear_permissions()
@@ -46,7 +46,7 @@ def test_where_nothing_can_be_copied_the_link_stands_in_the_address_bar(site, bo
     assert there.evaluate(MOMENT) == moment and moment[0] != "0"
 
 
-def test_the_legend_comes_when_it_is_opened(site, visit):
+def test_the_legend_is_drawn_when_it_is_opened(site, visit):
     seen = visit(f"{site}chapters/04_aliases.html")
     stage = seen.page.locator("memory-stage").first
     assert not any("stage-legend" in request.url for request in seen.finished)

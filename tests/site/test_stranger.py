@@ -43,7 +43,7 @@ def test_a_few_clicks_lead_to_the_answer(site, visit, question, width):
     seen.page.locator("article", has_text=answer).wait_for()
 
 
-def test_one_paste_and_one_click_lead_to_what_the_leaf_error_means(site, visit):
+def test_one_paste_and_one_click_lead_to_the_meaning_of_the_leaf_error(site, visit):
     seen = visit(f"{site}index.html", width=390)
     door = seen.page.get_by_label("Paste your error")
     door.fill("RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.")

@@ -46,13 +46,13 @@ def test_the_class_takes_ninety_minutes():
     assert sum(part["minutes"] for part in CLASS["parts"]) == 90
 
 
-def test_each_piece_of_the_class_is_a_slide_of_its_kind(book):
+def test_each_part_of_the_class_is_a_slide_of_its_kind(book):
     kinds = [section["class"] for section in read(book / "slides/index.html").select(".slides > section")]
     expected = Counter({"opening": 1, "part": len(CLASS["parts"]), "remember": len(CLASS["remember"])})
     assert Counter(kind for [kind] in kinds) == expected + Counter(kind for _, kind, _ in SHOWN)
 
 
-def test_what_no_page_has_is_an_error_that_names_what_the_page_has(book):
+def test_the_error_for_a_missing_part_lists_the_parts_of_the_page(book):
     page = BuiltPage("chapters/03_views", (book / "chapters/03_views.html").read_text(encoding="utf-8"))
     with pytest.raises(Exception, match=r"chapters/03_views has no stage 'No such', .*'A write that is lost'"):
         page.stage("No such")
@@ -80,7 +80,7 @@ def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
 
 
-def test_the_number_of_a_slide_and_the_arrows_keep_apart(slides):
+def test_the_number_of_a_slide_does_not_touch_the_arrows(slides):
     number, arrows = (
         slides.page.locator(place).bounding_box() for place in (".slide-number", ".controls .navigate-right")
     )
@@ -124,7 +124,7 @@ def test_without_javascript_all_slides_can_be_read(site, visit):
     assert all(section.is_visible() for section in sections.all())
 
 
-def test_the_sheet_has_every_question_of_every_chapter_and_the_answer_that_the_page_gives(book):
+def test_the_sheet_has_every_question_of_every_chapter_and_its_answer_on_the_page(book):
     sheet = read(book / "slides/questions.html")
     asked = sheet.select("main > ol > li")
     answered = sheet.select(".answers ol > li")
@@ -153,7 +153,7 @@ def test_every_chapter_is_on_a_learning_path_or_follows_from_one():
     }
 
 
-def test_the_book_in_one_file_opens_from_where_it_was_unpacked(book, tmp_path, visit):
+def test_the_book_in_one_file_opens_from_the_folder_where_it_was_unpacked(book, tmp_path, visit):
     packed = tmp_path / "book.zip"
     of_no_use = book / "_static" / "live"  # a page that was opened from the disk is given no Python
     files = [path for path in book.rglob("*") if path.is_file() and of_no_use not in path.parents]
@@ -165,7 +165,7 @@ def test_the_book_in_one_file_opens_from_where_it_was_unpacked(book, tmp_path, v
         assert (seen.foreign, seen.complaints) == ([], [])
 
 
-def test_no_class_is_made_where_the_build_failed(tmp_path):
+def test_no_class_is_made_if_the_build_failed(tmp_path):
     app = SimpleNamespace(builder=SimpleNamespace(format="html"), srcdir=ROOT, outdir=tmp_path)
     write_class(app, RuntimeError("a cell failed"))
     assert not any(tmp_path.iterdir())

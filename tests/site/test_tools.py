@@ -16,7 +16,7 @@ from tools import environment, serve
 from tools.build import ROOT
 
 
-def test_the_server_compresses_and_gives_back_the_same_bytes(tmp_path, serve_folder):
+def test_the_server_compresses_and_the_client_receives_the_same_bytes(tmp_path, serve_folder):
     page = tmp_path / "index.html"
     page.write_text("<p>" + "word " * 1000, encoding="utf-8")
     address = f"{serve_folder(tmp_path)}index.html"
@@ -36,7 +36,7 @@ def test_the_server_listens_on_this_machine_only(tmp_path):
         assert server.server_address[0] == "127.0.0.1"
 
 
-def test_the_server_takes_the_next_port_when_one_is_taken(tmp_path):
+def test_the_server_uses_the_next_port_if_one_is_in_use(tmp_path):
     with socket.socket() as taken:
         taken.bind((serve.HOST, 0))
         taken.listen()
@@ -62,7 +62,7 @@ def set_up(clone: Path, as_if: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("module", ["ensurepip", "venv"])
-def test_a_python_without_venv_is_told_in_one_line_what_to_install(clone, module):
+def test_a_python_without_venv_gets_one_line_that_names_the_package(clone, module):
     done = set_up(clone, f"sys.modules['{module}'] = None")
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert done.returncode == 1
@@ -71,20 +71,20 @@ def test_a_python_without_venv_is_told_in_one_line_what_to_install(clone, module
     ]
 
 
-def test_a_python_that_is_too_old_is_told_so_in_one_line(clone):
+def test_a_python_that_is_too_old_is_refused_in_one_line(clone):
     done = set_up(clone, "sys.version_info = (3, 9, 0)")
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert "Python 3.10 or newer is needed" in done.stderr
 
 
-def test_what_is_pinned_is_all_that_is_needed():
-    """The set-up installs what is listed and looks for nothing more."""
+def test_the_pinned_packages_are_all_that_is_needed():
+    """The set-up installs the listed packages and searches for no others."""
     done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
-def test_a_file_of_requirements_brings_those_that_it_refers_to():
+def test_a_file_of_requirements_includes_the_files_that_it_refers_to():
     usual, more = (environment.pinned(ROOT / name) for name in ("requirements.txt", "requirements-gpu.txt"))
     assert more[: len(usual)] == usual
     assert any(line.startswith("cupy-cuda12x==") for line in more)

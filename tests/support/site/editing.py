@@ -1,4 +1,4 @@
-"""Programs of the pages, edited and run in the reader's browser: what the tests of it share."""
+"""Helpers for tests of the pages' programs, edited and run in the reader's browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page
 from tests.support.site.visit import Visit
 from tools import live
 
-#: Of tests that press a button behind which Python is.
+#: A mark for tests that press a button which needs Python.
 needs_python = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
 THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
@@ -44,7 +44,7 @@ class Stage:
         self.element.get_by_role("button", name=name, exact=True).click()
 
     def run(self, text: str | None = None) -> None:
-        """Run, and wait for what comes of it: a stage that can be stepped again, or a reason in words."""
+        """Press Run, and wait for a stage that can be stepped again, or for a reason."""
         self.element.evaluate("stage => stage.removeAttribute('edited')")
         if text is not None:
             self.edit(text)

@@ -1,11 +1,11 @@
-"""What scripts measure on a page of the book, and ask of it."""
+"""Scripts that measure and query a page of the book."""
 
 from __future__ import annotations
 
 # ---- stages
 
-# Empty rows of a picture, less what separates two storages or two lines of text: runs of more than 24 px that nothing
-# drawn reaches into.
+# Empty rows of a picture: runs of more than 24 px without anything drawn, less the gap between two storages or two
+# lines of text.
 VOIDS = """stages => stages.map(stage => {
     const svg = stage.shadowRoot.querySelector('.pic svg'), box = svg.getBoundingClientRect();
     const drawn = [...svg.querySelectorAll('rect, path, circle, text')].filter(el => !el.closest('defs'))
@@ -17,8 +17,8 @@ VOIDS = """stages => stages.map(stage => {
     }
     return [stage.data.title, empty / box.height];
 })"""
-# Of each stage the height that code, sentence, controls, bytes and picture take together, at its highest over all steps
-# of all variants (of a loop of hundreds of steps every fourth), and the moment of that; or at moments that are given.
+# For each stage, the largest height of code, sentence, controls, bytes and picture together over all steps of all
+# variants (every fourth step of a loop of hundreds), and its moment; or the height at given moments.
 HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, number) => {
     const height = ([v, k]) => {
         if (stage.at.variant !== v) stage.choose(v);
@@ -49,7 +49,7 @@ NEXT_IN_VIEW = """stage => {
     return out;
 }"""
 
-# ---- prose, and what stands between it
+# ---- prose, and the blocks between it
 
 # The characters in each line of the page's paragraphs, the last lines of paragraphs left out.
 LINES = """() => {
@@ -77,7 +77,7 @@ OVERFLOWS = "outputs => outputs.map(output => getComputedStyle(output).overflow)
 
 # ---- questions
 
-# The line of the program that the stage stands at, and whether a button of it has the focus.
+# The program line at the stage's step, and whether one of its buttons has the focus.
 NOW = """stage => [
     stage.shadowRoot.querySelector(".code .now")?.dataset.line,
     stage.shadowRoot.activeElement?.tagName,

@@ -30,7 +30,7 @@ class Playground:
         self.page.keyboard.insert_text(text)
 
     def press(self, name: str) -> None:
-        """Press, and wait for what comes of it."""
+        """Press the button, and wait for the result."""
         self.button(name).click()
         expect(self.button("Run")).to_be_enabled()
 

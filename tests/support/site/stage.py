@@ -13,13 +13,13 @@ FOCUSED_TYPE = """stage => {
     }
     return null;
 }"""
-# What a step shows: the number of the slider, its name and the sentence beside it.
+# The texts of a step: the number of the slider, its name, and the sentence beside it.
 SHOWN = """stage => {
     const slider = stage.shadowRoot.querySelector('input[type=range]');
     const sentence = stage.shadowRoot.querySelector('[aria-live=polite]');
     return [Number(slider.value), slider.getAttribute('aria-valuetext'), sentence.textContent.trim()];
 }"""
-# Steps from the first step on to the last, as the slider itself does it for every key; what each step shows.
+# Steps from the first step to the last, as the slider does for each key, and returns the texts of each step.
 EVERY_STEP = """stage => {
     const slider = stage.shadowRoot.querySelector('.time input'), shown = [];
     for (slider.value = slider.min; ; slider.stepUp()) {

@@ -17,14 +17,14 @@ WAKE = """for (const one of document.querySelectorAll('[loading=lazy]')) {
     for (const mark of ['loading', 'tabindex', 'role', 'aria-label']) one.removeAttribute(mark);
 }"""
 OWN_SCHEMES = ("data", "blob", "about")
-# Run before the scripts of a page: what its policy forbids and it tries nevertheless.
+# Runs before the scripts of a page and records its violations of the policy.
 REPORT_REFUSED = """() => {
     globalThis.refused = [];
     document.addEventListener('securitypolicyviolation', event => {
         refused.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`);
     });
 }"""
-# What a page has kept, of which a page without an address has nothing.
+# The data that a page has stored. A page without an address has none.
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* nothing is kept */ } }"
 
 
@@ -79,7 +79,7 @@ class Visit:
 
     @property
     def refused(self) -> list[str]:
-        """What the page tried although the server's policy forbids it."""
+        """Return the actions of the page that the server's policy forbids."""
         return self.page.evaluate("refused")
 
     @property
@@ -95,7 +95,7 @@ class Visit:
         self.page.evaluate("window.scrollTo(0, 0)")
 
     def violations(self, *, contrast: bool = True, all_else: bool = True) -> list[str]:
-        """What axe-core finds wrong, one line for each element."""
+        """Return axe-core's findings, one line for each element."""
         return accessibility.violations(self.page, contrast=contrast, all_else=all_else)
 
     def resize(self, width: int, height: int) -> None:
