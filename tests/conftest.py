@@ -1,4 +1,4 @@
-"""What tests of several folders share: a built book, one browser for each process, pages in it that are used again.
+"""Fixtures for several folders: the built book, one browser for each process, and reused pages.
 
 ``--operation sin`` runs the tests of one operation.
 """
@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Error, Page
 
-PATIENCE = 120_000  # milliseconds for what a page has to do: a busy machine is no fault of the page
+PATIENCE = 120_000  # milliseconds for the work of a page; long, because a busy machine is no fault of the page
 
 
 # ---- the tests of one operation --------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ class OneOperation:
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         inside = any(folder in (collection_path, *collection_path.parents) for folder in self.folders)
-        left_out = collection_path.name == "test_benchmarks.py"  # what it imports takes a second
+        left_out = collection_path.name == "test_benchmarks.py"  # its imports take a second
         return None if (inside and not left_out) or collection_path.is_dir() else True
 
     @pytest.hookimpl(tryfirst=True)
@@ -74,7 +74,7 @@ class OneOperation:
         marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
         lists = [[*mark.args, mark.kwargs.get("argvalues")][1] for mark in marks]
         if not name.startswith("test") or any(iter(values) is values for values in lists):
-            return None  # what can be read only once is left to pytest
+            return None  # pytest handles iterators, which can be read only once
         return None if any(self.name in self.names(value) for values in lists for value in values) else []
 
     @pytest.hookimpl(tryfirst=True)
@@ -107,10 +107,10 @@ class OneOperation:
 
 
 def settle() -> None:
-    """Collect what is garbage, and leave the rest alone from now on.
+    """Collect garbage, and let the collector ignore all other objects from now on.
 
-    Hundreds of tests call the collector for what they dropped themselves. Each call would look at all that was
-    collected, imported and reported so far, which takes a quarter of a second.
+    Hundreds of tests run the collector for objects that they dropped. Otherwise each run would visit everything that
+    was collected, imported and reported so far, which takes a quarter of a second.
     """
     gc.collect()
     gc.freeze()
@@ -122,16 +122,16 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    nobody_listens()
+    fail_if_a_listener_is_left()
     if nextitem is not None and nextitem.path != item.path:
         settle()
 
 
-# ---- what a test leaves behind ---------------------------------------------------------------------------------------
+# ---- leftovers of a test ---------------------------------------------------------------------------------------------
 
 
-def nobody_listens() -> None:
-    """A listener that is left would hear all tests that come after: the test that left it fails, and none of these."""
+def fail_if_a_listener_is_left() -> None:
+    """Fail the test that leaves a listener, and remove it. Otherwise it would receive the events of all later tests."""
     events = sys.modules.get("minitensor.engine.events")  # not every test needs the engine
     if events is not None and (left := events.watch.listener) is not None:
         events.watch.listener = None
@@ -144,7 +144,7 @@ def nobody_listens() -> None:
 @pytest.fixture(scope="session")
 def building(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Builds the book once for all test processes of a run: "done" or "failed"; or "kept", where it is fresh."""
-    from filelock import FileLock  # here, so that the engine's tests run without what the book needs
+    from filelock import FileLock  # imported here, so that the engine's tests run without the packages for the book
 
     from tools import build
     from tools.taking_turns import SHARED
@@ -185,10 +185,10 @@ def idle_pages() -> dict[bool, list[Page]]:
 
 @pytest.fixture
 def open_page(browser: Browser, idle_pages: dict[bool, list[Page]]) -> Iterator[Callable[..., Page]]:
-    """open_page(width=..., ...) gives an empty page. An error on it, or one it writes to the console, fails the test.
+    """open_page(width=..., ...) returns an empty page. An error on it, or one in its console, fails the test.
 
-    A new page takes a process of its own and most of a second, so pages go from test to test. What was on a page and
-    in its window is gone by then; cookies and what an address stored are not: ``visit`` gives pages without a past.
+    A new page takes a process and most of a second, so tests reuse pages. Documents and windows do not outlive a test,
+    but cookies and stored data do: ``visit`` returns pages without stored data.
     """
     taken: list[tuple[Page, bool]] = []
     errors: list[str] = []

@@ -1,9 +1,9 @@
-"""What axe-core finds wrong on a page, each question asked once.
+"""Run axe-core on a page, with each question asked once.
 
-Promises: the contrast of colours is asked of one text of each *look*, all else of every element. Two texts look alike
-when their elements have the same tag and classes, in parents with the same, the same colours and type, and the same
-painted boxes behind them: axe answers for both alike. A chapter has 1,100 texts of 100 looks. (Of the colours inside of
-pictures axe knows nothing.)
+The contrast of colours is checked for one text of each *look*, and everything else for every element. Two texts look
+alike if their elements have the same tag and classes, in parents with the same ones, and the same colours, type and
+painted boxes behind them. axe gives both the same answer. A chapter has 1,100 texts with 100 looks. (axe ignores
+colours inside of pictures.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 SCRIPT = Axe().axe_script
 #: Stricter than axe's default, which leaves this rule out as experimental.
 STRICTER = ("label-content-name-mismatch",)
-#: The rules that compare colours, and what they are asked of.
+#: The rules that compare colours, and the elements that they check.
 OF_COLOURS = {"color-contrast": "*", "link-in-text-block": "a[href]"}
 LOOK = "data-look"
 
@@ -87,9 +87,10 @@ ASK = """async ([rules, options]) => {
 
 
 def violations(page: Page, *, contrast: bool = True, all_else: bool = True) -> list[str]:
-    """What axe-core finds wrong on the page as it stands, one line for each element.
+    """Return axe-core's findings on the current page, one line for each element.
 
-    The contrast of colours does not depend on the width of the window; all else does not depend on the colours.
+    The contrast of colours does not depend on the width of the window, and everything else does not depend on the
+    colours.
     """
     if not page.evaluate("'axe' in globalThis"):
         page.evaluate(SCRIPT)

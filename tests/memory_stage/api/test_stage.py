@@ -1,4 +1,4 @@
-"""`%%stage`, `record` and `trace`: what they run and what they show."""
+"""Test `%%stage`, `record` and `trace`: they run programs and show their stages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_cell_runs_in_the_notebooks_names_and_is_shown(cell, shell):
     assert list(problems(shown.data)) == []
 
 
-def test_the_last_expression_is_displayed_as_usual_and_prints_belong_to_their_step(cell, shell):
+def test_the_last_expression_is_displayed_and_printed_text_belongs_to_its_step(cell, shell):
     _result, shown, out = cell("%%stage\nprint('hello')\nx = mt.ones([2])\nx + 1")
     assert "Out[" in out and "2." in out and "hello" not in out
     assert [step.get("out") for step in shown.data["variants"][0]["steps"]] == ["hello\n", None, None]
@@ -43,7 +43,7 @@ def test_the_last_expression_is_displayed_as_usual_and_prints_belong_to_their_st
     assert shell.user_ns["_"].tolist() == [2.0, 2.0]
 
 
-def test_a_semicolon_keeps_the_last_value_to_itself(cell):
+def test_a_semicolon_hides_the_last_value(cell):
     _, _, out = cell("%%stage\nx = mt.ones([2])\nx + 1;")
     assert "Out[" not in out
 
@@ -56,7 +56,7 @@ def test_an_error_is_shown_at_its_step_and_then_raised(cell, shell):
     assert "x.reshape([3])" in out and "book_kit" not in out
 
 
-def test_an_error_keeps_no_more_alive_than_it_does_in_any_cell(cell, shell):
+def test_an_error_keeps_no_more_alive_than_in_another_cell(cell, shell):
     def held_after(first_line: str) -> int:
         gc.collect()
         start = cpu_meter.allocated
@@ -86,12 +86,12 @@ def test_a_syntax_error_is_a_syntax_error(cell):
 @pytest.mark.parametrize(
     "options", ["--nonsense", "--title", "--ask 'open", "--steps 0", "--steps many", "--heading h"]
 )
-def test_a_wrong_option_is_told(cell, options):
+def test_a_wrong_option_is_refused(cell, options):
     result, shown, _ = cell(f"%%stage {options}\nx = 1")
     assert type(result.error_in_exec).__name__ == "UsageError" and shown is None
 
 
-def test_a_cell_with_another_magic_runs_and_says_why_it_is_not_traced(cell, shell):
+def test_a_cell_with_another_magic_runs_and_explains_why_it_is_not_recorded(cell, shell):
     result, shown, _ = cell("%%stage\n%%capture said\nprint('x')\ny = 3")
     assert result.success and shell.user_ns["y"] == 3 and shell.user_ns["said"].stdout == "x\n"
     assert "%%capture" in shown.text
@@ -114,7 +114,7 @@ def test_a_magic_inside_an_expected_error(shell, capsys):
     assert result.success, capsys.readouterr().out
 
 
-def test_tensors_of_earlier_cells_are_there_from_the_start_and_overwritten_names_are_not(cell):
+def test_tensors_of_earlier_cells_exist_at_the_start_without_rebound_names(cell):
     cell("x = mt.ones([2])\ny = mt.ones([50])")
     _, shown, _ = cell("%%stage\nz = x + 1\ny = z")
     variant = shown.data["variants"][0]
@@ -126,7 +126,7 @@ def test_tensors_of_earlier_cells_are_there_from_the_start_and_overwritten_names
 # ---------- programs as text, functions, variants ----------
 
 
-def test_a_long_program_stops_being_recorded_and_runs_on_at_full_speed():
+def test_the_recording_of_a_long_program_ends_and_the_program_continues_at_full_speed():
     namespace = {"mt": mt}
     source = "x = mt.zeros([2])\nfor i in range(20_000):\n    x.add_(1)\nprint('end')\nraise KeyError('late')"
     shown = stage.record(source, namespace)
@@ -139,13 +139,13 @@ def test_a_long_program_stops_being_recorded_and_runs_on_at_full_speed():
 @pytest.mark.parametrize(
     "line", ["x = x + 1.0", "x = f(x)", "x = x.reshape([2]) * 1.0 + 1.0", "F.relu(x); x = x + 1.0"]
 )
-def test_a_program_does_not_notice_that_its_recording_ends(line):
+def test_the_end_of_a_recording_does_not_disturb_the_program(line):
     namespace = {"mt": mt, "F": mt.nn.functional, "f": lambda x: x + 1.0}
     shown = stage.record(f"x = mt.zeros([2])\nfor i in range(700):\n    {line}", namespace)
     assert shown.error is None and namespace["x"].tolist() == [700.0, 700.0]
 
 
-def test_the_number_of_steps_is_chosen_by_who_asks(cell, shell):
+def test_the_caller_chooses_the_number_of_steps(cell, shell):
     result, shown, _ = cell("%%stage --steps 3\nx = mt.zeros([2])\nfor i in range(9):\n    x.add_(1)")
     assert result.success and shell.user_ns["x"].tolist() == [9.0, 9.0]
     counts = [
@@ -161,17 +161,17 @@ def test_the_number_of_steps_is_chosen_by_who_asks(cell, shell):
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "7", True, None])
-def test_what_is_no_number_of_steps_is_refused(steps):
+def test_an_invalid_number_of_steps_is_refused(steps):
     with pytest.raises(ValueError, match="steps is how many"):
         stage.record("x = 1", steps=steps)
 
 
-def test_what_is_printed_after_the_last_recorded_step_is_printed(capsys):
+def test_text_printed_after_the_last_recorded_step_is_printed(capsys):
     stage.record("for i in range(40):\n    j = i\nprint('late')", steps=20)
     assert capsys.readouterr().out == "late\n"
 
 
-def test_a_function_is_called_and_stepped_through():
+def test_a_function_is_called_and_its_lines_are_steps():
     def scaled(x, by):
         y = x * by
         y.add_(1)
@@ -195,7 +195,7 @@ def test_a_stage_keeps_no_tensor_alive():
         gc.enable()
 
 
-def test_the_engine_tells_nobody_when_no_stage_is_open(cell, shell):
+def test_the_engine_has_no_listener_without_a_recording(cell, shell):
     cell("def grow(a):\n    return a + 1\n")
     code = shell.user_ns["grow"].__code__
 
@@ -215,14 +215,14 @@ def test_the_engine_tells_nobody_when_no_stage_is_open(cell, shell):
         assert is_quiet(), text
 
 
-def test_recordings_may_be_nested_and_the_outer_one_goes_on():
+def test_recordings_may_be_nested_and_the_outer_one_continues():
     source = "x = mt.ones([2])\ninner = stage.record('a = mt.ones([3])')\nx.add_(1)\n"
     shown = stage.record(source, {"mt": mt, "stage": stage})
     assert says(shown)[-1].startswith("`add_` writes all 2 cells")
     assert list(problems(shown.data)) == []
 
 
-def test_a_tracer_that_is_running_keeps_running():
+def test_a_running_tracer_keeps_running():
     seen = []
 
     def tracer(frame, event, argument):
@@ -246,7 +246,7 @@ def test_a_tracer_that_is_running_keeps_running():
 # ---------- what leaves the cell ----------
 
 
-def test_the_script_comes_once_per_kernel_and_never_in_the_book(monkeypatch):
+def test_the_script_is_sent_once_per_kernel_and_never_in_the_book(monkeypatch):
     shown = stage.record("x = mt.ones([2])")
     monkeypatch.setattr(embed, "_carriers", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
@@ -279,7 +279,7 @@ def test_in_a_kernel_the_cells_output_is_the_stage():
     assert notebook.cells[2].outputs[0].data["text/plain"] == "[2.0, 2.0]"
 
 
-def test_a_kernel_goes_on_after_a_recorded_cell_that_awaited():
+def test_a_kernel_continues_after_a_recorded_cell_that_awaited():
     notebook = nbformat.v4.new_notebook()
     cells = ["%load_ext book_kit\nimport asyncio, minitensor as mt"]
     cells += ["%%stage\nx = mt.ones([2])\nawait asyncio.sleep(0.01)\nx.add_(1.0)"]

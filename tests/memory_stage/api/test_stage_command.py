@@ -59,7 +59,7 @@ def trace_in(page: Path) -> dict:
     ],
     ids=["arguments", "a stale tensor", "a status", "interrupted"],
 )
-def test_output_error_and_status_are_those_of_the_program(folder, program):
+def test_output_error_and_status_equal_the_programs(folder, program):
     (folder / "program.py").write_text(program)
     plain = run("program.py", "one", "--two", "3")
     watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
@@ -76,7 +76,7 @@ def without_marks(text: str) -> list[str]:
     return [line for line in text.splitlines() if not re.fullmatch(r" +[~^]+", line)]
 
 
-def test_the_file_holds_the_stage_of_the_program(folder, capsys):
+def test_the_file_contains_the_stage_of_the_program(folder, capsys):
     (folder / "program.py").write_text("import minitensor as mt\nx = mt.ones([3])\nx.add_(x)\nprint('<b>')\n")
     assert main(["program.py"]) == 0
     trace = trace_in(folder / "program.stage.html")
@@ -86,7 +86,7 @@ def test_the_file_holds_the_stage_of_the_program(folder, capsys):
     assert out == "<b>\n" and err == "program.stage.html: 3 steps\n"
 
 
-def test_explain_names_the_lines_and_what_to_write_instead(folder, capsys):
+def test_explain_names_the_lines_and_the_repair(folder, capsys):
     (folder / "program.py").write_text(STALE)
     assert main(["--explain", "--output", "why.html", "--title", "A stale tensor", "program.py"]) == 1
     told = capsys.readouterr().err
@@ -102,21 +102,21 @@ def test_a_status_in_words_is_printed(folder, capsys):
     assert capsys.readouterr().err.startswith("it cannot go on\n")
 
 
-def test_what_a_program_changes_of_this_process_is_put_back(folder):
+def test_changes_of_the_process_by_a_program_are_undone(folder):
     before = sys.argv, list(sys.path), sys.modules["__main__"], sys.stdout
     (folder / "program.py").write_text("import sys\nsys.argv.append('more')\nsys.path.append('/elsewhere')\n")
     main(["program.py"])
     assert (sys.argv, list(sys.path), sys.modules["__main__"], sys.stdout) == before
 
 
-def test_a_policy_and_a_number_of_steps_are_followed(folder, capsys):
+def test_a_policy_and_a_number_of_steps_are_applied(folder, capsys):
     (folder / "program.py").write_text(STALE + "print(w.grad.tolist())\n")
     assert main(["--policy", "copy_on_write", "--steps", "3", "program.py"]) == 0
     assert json.loads(capsys.readouterr().out) == pytest.approx([math.cos(1.0), math.cos(4.0)])
     assert len(trace_in(folder / "program.stage.html")["variants"][0]["steps"]) == 3
 
 
-def test_a_program_without_tensors_is_told_so(folder, capsys):
+def test_a_program_without_tensors_gets_a_message(folder, capsys):
     (folder / "program.py").write_text("print(1)")
     assert main(["program.py"]) == 0
     assert (
@@ -134,7 +134,7 @@ def test_a_program_without_tensors_is_told_so(folder, capsys):
     ],
     ids=["no file", "no program", "no text", "nowhere to write"],
 )
-def test_what_cannot_be_done_is_said_and_leaves_status_2(folder, capsys, program, output, said):
+def test_impossible_requests_have_a_message_and_status_2(folder, capsys, program, output, said):
     if program is not None:
         (folder / "program.py").write_bytes(program)
     assert main(["--output", output, "program.py"]) == 2
@@ -143,7 +143,7 @@ def test_what_cannot_be_done_is_said_and_leaves_status_2(folder, capsys, program
 
 
 @pytest.mark.parametrize("steps", ["0", "-1", "many"])
-def test_a_number_of_steps_that_is_none_is_refused(folder, capsys, steps):
+def test_an_invalid_number_of_steps_is_refused_by_the_command(folder, capsys, steps):
     (folder / "program.py").write_text("x = 1")
     with pytest.raises(SystemExit) as caught:
         main([f"--steps={steps}", "program.py"])

@@ -57,7 +57,7 @@ def test_one_program_under_two_policies():
     assert mt.get_inplace_policy() == "2.6"
 
 
-def test_variants_begin_with_the_same_random_numbers_and_policy_and_leave_them():
+def test_variants_begin_with_the_same_random_numbers_and_policy_and_restore_them():
     mt.seed(3)
     expected = mt.rand([2]).tolist()
     mt.seed(3)
@@ -82,7 +82,7 @@ def test_variants_begin_with_the_same_random_numbers_and_policy_and_leave_them()
         ("x = 1", {"policies": ["2.5", "2.5"]}, "each once"),
     ],
 )
-def test_what_cannot_be_compared_is_told(programs, named, text):
+def test_values_that_cannot_be_compared_are_refused(programs, named, text):
     with pytest.raises(ValueError, match=text):
         stage.compare(programs, **named)
 
@@ -129,14 +129,14 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_a_verdict_is_explains(name):
+def test_a_verdict_equals_that_of_explain(name):
     program, verdict = VERDICTS[name]
     shown = stage.compare({"it": START + program})
     assert verdicts(shown) == [verdict]
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_bytes_and_words_are_those_of_the_report(name):
+def test_bytes_and_words_equal_those_of_the_report(name):
     program, verdict = VERDICTS[name]
     with mt.set_inplace_policy("2.6"):  # a program may set another
         report = mt.explain(exec, START + program, {"mt": mt}, catch=True)
@@ -157,12 +157,12 @@ def test_the_listener_of_the_verdict_stops_with_the_recorder():
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_hearing_the_verdict_changes_nothing_of_what_is_recorded(name):
+def test_the_verdicts_listener_does_not_change_the_recording(name):
     def told(run):
         mt.seed(7)
         done = run(PROGRAMS[name], {"mt": mt, "__name__": "__main__"}, file="<the program>")
         plain = json.dumps([{**done.variant, "verdict": ""}, repr(done.error)])
-        return re.sub(r"generated_tensor_\d+", "generated", plain)  # a number that goes on from run to run
+        return re.sub(r"generated_tensor_\d+", "generated", plain)  # a number that increases from run to run
 
     assert told(stage.run) == told(record.run)
 
@@ -186,7 +186,7 @@ y = x.add_(1)
 """
 
 
-def test_a_cell_holds_variants(cell, shell):
+def test_a_cell_may_contain_variants(cell, shell):
     result, shown, _ = cell(CELL)
     assert result.success
     assert labels(shown) == ["normal", "in place"]
@@ -206,7 +206,7 @@ def test_a_cell_is_run_under_each_policy(cell):
     assert shown.data["compare"] == "in-place policy"
 
 
-def test_variants_read_the_names_of_the_notebook_and_leave_them(cell, shell):
+def test_variants_read_the_names_of_the_notebook_without_changing_them(cell, shell):
     cell("k = 3\ndef grow(a):\n    b = a + k\n    return b\n")
     before = dict(shell.user_ns)
     result, shown, _ = cell(
@@ -251,7 +251,7 @@ def test_objects_that_lead_to_each_other_are_searched_once(cell):
     assert result.success and verdicts(shown) == [None, None]
 
 
-def test_a_variant_may_use_a_name_of_the_notebook_for_a_tensor_of_its_own(cell, shell):
+def test_a_variant_may_bind_a_name_of_the_notebook_to_another_tensor(cell, shell):
     cell("w = mt.ones([2])")
     result, shown, _ = cell("%%stage --compare\nw = mt.zeros([3])\n# --- a\nw.add_(1)\n# --- b\nw = w + 1")
     assert result.success and shell.user_ns["w"].tolist() == [1.0, 1.0]
@@ -287,7 +287,7 @@ def test_an_interrupt_ends_the_comparison(cell):
         ("--heading kind\nx = 1", "belongs to --compare"),
     ],
 )
-def test_a_cell_that_is_no_comparison_runs_nothing_and_is_told_why(cell, shell, text, told):
+def test_an_invalid_comparison_runs_nothing_and_explains_why(cell, shell, text, told):
     result, shown, _ = cell(f"%%stage {text}")
     assert type(result.error_in_exec).__name__ == "UsageError" and shown is None
     assert told in str(result.error_in_exec)
@@ -300,7 +300,7 @@ def test_a_syntax_error_names_its_variant_and_nothing_runs(cell):
     assert "ran\n" not in out and shown is None
 
 
-def test_a_ruler_or_a_remark_begins_no_variant(cell):
+def test_a_line_of_dashes_or_a_comment_begins_no_variant(cell):
     result, shown, _ = cell(
         "%%stage --compare\n# --- a\n# -------------\nx = 1  # --- b\n    \n# --- b -- c\nx = 2\n#--- d\n"
     )
@@ -308,7 +308,9 @@ def test_a_ruler_or_a_remark_begins_no_variant(cell):
 
 
 def history(variant: dict) -> list[tuple]:
-    """Every operation with the labels of what it read and made, what it saved, and where gradients arrived."""
+    """Return every operation with the labels of its inputs and outputs, its saved tensors, and the arrivals of
+    gradients.
+    """
     events = [*variant.get("before", []), *(event for step in variant["steps"] for event in step["events"])]
     label = {event["id"]: event["label"] for event in events if event["do"] == "state"}
     op = {event["id"]: event["op"] for event in events if event["do"] == "node"}
@@ -327,7 +329,7 @@ def history(variant: dict) -> list[tuple]:
     return found
 
 
-def test_the_history_of_a_variant_is_that_of_the_program_alone():
+def test_the_history_of_a_variant_equals_that_of_the_program_alone():
     """The picture has one place for an id, whatever the variant: two things of one id would be drawn as one."""
     programs = dict(list(PROGRAMS.items())[:40])
     alone = {name: stage.record(source).data["variants"][0] for name, source in programs.items()}
@@ -344,7 +346,7 @@ def test_the_history_of_a_variant_is_that_of_the_program_alone():
                 assert places.setdefault(event["id"], what) == what
 
 
-def test_what_variants_have_in_common_keeps_its_place():
+def test_objects_that_variants_share_keep_their_places():
     program = "w = mt.ones([2], stop_gradient=False)\nh = w * 2.0\ny = h * h\nh.add_(1.0)"
     first, second = stage.compare(program, policies=["2.5", "2.6"]).data["variants"]
     assert first["steps"] == second["steps"]

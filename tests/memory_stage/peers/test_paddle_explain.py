@@ -30,7 +30,7 @@ def reported(program: str) -> tuple[Any, Any, dict[str, Any]]:
 
 
 def gradient(found: dict[str, Any]) -> np.ndarray:
-    """Of the leaf; as noted by a program that clears it, or that has none."""
+    """Return the gradient of the leaf. A program that clears it, or has none, notes it under "gradient"."""
     noted = found.get("gradient")
     return np.asarray(found["w"].grad if noted is None else noted, "float64")
 
@@ -49,7 +49,7 @@ def slope(program: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_line_that_spoils_it_is_named_with_the_reason_and_what_to_write(name):
+def test_the_report_names_the_line_at_fault_the_reason_and_the_repair(name):
     classic = ALL[name]
     report, done, _ = reported(source(classic))
     assert (done.error is not None) == classic.fails
@@ -64,14 +64,14 @@ def test_the_line_that_spoils_it_is_named_with_the_reason_and_what_to_write(name
 
 
 @pytest.mark.parametrize("name", SILENT)
-def test_paddle_says_nothing_and_the_gradient_is_wrong(name):
+def test_paddle_computes_a_wrong_gradient_silently(name):
     found = names(START)
     exec(source(SILENT[name]), found)
     assert not np.allclose(gradient(found), slope(source(SILENT[name])), rtol=1e-2)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_the_fix_runs_and_nothing_is_reported_of_it_and_the_gradient_is_right(name):
+def test_the_repair_has_the_right_gradient_and_no_report(name):
     program = fixed(ALL[name])
     report, done, found = reported(program)
     assert done.error is None
@@ -80,7 +80,7 @@ def test_the_fix_runs_and_nothing_is_reported_of_it_and_the_gradient_is_right(na
         assert np.allclose(gradient(found), slope(program), rtol=1e-2)
 
 
-def test_what_a_name_keeps_of_a_gradient_is_zero_after_it_was_cleared():
+def test_a_kept_gradient_is_zero_after_clearing():
     report, _, found = reported("w = paddle.ones([2])\nw.stop_gradient = False\n(w * w).sum().backward()\n"
                                 "g = w.grad\nw.clear_grad()\n")  # fmt: skip
     (row,) = [row for row in report.rows if row.where.line == 5]
@@ -88,7 +88,7 @@ def test_what_a_name_keeps_of_a_gradient_is_zero_after_it_was_cleared():
     assert found["g"].tolist() == [0, 0]
 
 
-def test_what_came_by_dlpack_has_a_version_of_its_own_and_is_the_same_memory():
+def test_a_tensor_from_dlpack_has_a_separate_version_and_the_same_memory():
     program = (
         "w = paddle.ones([2])\nw.stop_gradient = False\nx = w * 3\ny = x * x\n"
         "dlpack = paddle.utils.dlpack\nz = dlpack.from_dlpack(dlpack.to_dlpack(x.detach()))\n"
@@ -113,5 +113,5 @@ def test_what_came_by_dlpack_has_a_version_of_its_own_and_is_the_same_memory():
         ("`x = x.mul(2)`", "`x = x.mul(2)`"),
     ],
 )
-def test_advice_is_told_in_paddles_words(torch_words, ours):
+def test_advice_uses_paddles_names(torch_words, ours):
     assert respelled(torch_words) == ours

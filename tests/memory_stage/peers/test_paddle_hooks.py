@@ -1,4 +1,4 @@
-"""Hooks and functions of a program of Paddle's own: told when they run, and the program does not notice."""
+"""Test hooks and functions of a Paddle program: they are steps of the recording, and the program is undisturbed."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ y.sum().backward()
         ),
     ],
 )
-def test_a_hook_of_a_tensor_is_told_with_what_it_answers(hook, told):
+def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
     said = said_by(recorded(HOOK.format(hook=hook)))
     assert any(told in each for each in said), "\n".join(said)
 
 
-def test_a_hook_that_was_removed_is_not_told_and_its_handle_is_no_name():
+def test_a_removed_hook_is_no_step_and_its_handle_is_no_name():
     shown = recorded(HOOK.format(hook="handle = y.register_hook(lambda g: g * 2)\nhandle.remove()"))
     assert not any("hook" in each for each in said_by(shown))
     assert [event["name"] for event in events(shown, "name") if "handle" in event["name"]] == []
@@ -78,7 +78,7 @@ def test_hooks_of_a_layer_are_steps_of_the_program():
     assert any("calls `before`" in each for each in said) and any("calls `after`" in each for each in said)
 
 
-def test_what_a_hook_raises_reads_as_it_does_alone(tmp_path: Path):
+def test_an_error_of_a_hook_reads_as_without_a_recorder(tmp_path: Path):
     (tmp_path / "program.py").write_text("import paddle\n" + HOOK.format(hook="y.register_hook(lambda g: 1 / 0)"))
     paths = {"PYTHONPATH": str(ROOT), "PATH": ""}
     alone, watched = (
@@ -116,7 +116,7 @@ y = Cube.apply(a)
 """
 
 
-def test_a_function_of_ones_own_is_told_with_what_it_saves_which_is_seen_and_not_inferred():
+def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
     shown = recorded(CUBE + "y.sum().backward()\n")
     said = said_by(shown)
     assert any("`Cube` is recorded as what made it. `Cube` saves `a@0`" in each for each in said)
@@ -125,14 +125,14 @@ def test_a_function_of_ones_own_is_told_with_what_it_saves_which_is_seen_and_not
     assert "inferred" not in save and save["version"] == 0
 
 
-def test_its_backward_is_told_where_it_runs_and_what_it_sends():
+def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
     said = said_by(recorded(CUBE + "y.sum().backward()\n"))
     begins = next(i for i, each in enumerate(said) if "`Cube` (line 12) takes the gradient [1, 1] and calls" in each)
     ends = next(i for i, each in enumerate(said) if each.startswith("The `backward` of `Cube`"))
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
 
 
-def test_a_write_to_what_it_saved_is_told_as_a_wrong_gradient_for_paddle_compares_no_version():
+def test_a_write_to_its_saved_tensor_is_reported_because_paddle_compares_no_version():
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
     said = said_by(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
@@ -145,7 +145,7 @@ def test_a_write_to_what_it_saved_is_told_as_a_wrong_gradient_for_paddle_compare
     assert done.error is None and names["w"].grad.numpy().tolist() != right.tolist()
 
 
-def test_the_same_without_the_write_is_right():
+def test_the_same_program_without_the_write_is_right():
     names = {"paddle": paddle}
     run_and_release(CUBE + "a = a * 10.0\ny.sum().backward()\n", names)
     assert names["w"].grad.tolist() == [3, 12]
@@ -163,7 +163,7 @@ def test_a_function_in_place_and_the_version_that_paddle_raises_once_more():
     assert any("it sends [2, 2] to `a@1`" in each for each in said_by(shown))
 
 
-def test_what_a_hook_answers_for_the_result_of_a_function_is_not_taken_and_that_is_named():
+def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     names = {"paddle": paddle}
     source = CUBE + "h = y.register_hook(lambda g: g * 2)\ny.sum().backward()\n"
     said = said_by(recorded(source))
@@ -173,7 +173,7 @@ def test_what_a_hook_answers_for_the_result_of_a_function_is_not_taken_and_that_
     assert names["w"].grad.tolist() == [3, 12]  # taken, it were [6, 24]
 
 
-def test_a_result_that_is_marked_as_not_in_place_has_no_history_and_that_is_named():
+def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
     names = {"paddle": paddle}
     source = (
         "class Same(paddle.autograd.PyLayer):\n"
@@ -187,7 +187,7 @@ def test_a_result_that_is_marked_as_not_in_place_has_no_history_and_that_is_name
 
 
 @pytest.mark.parametrize("ends", ["y.sum().backward()", "g = paddle.grad(y.sum(), w)", "raise ValueError"])
-def test_a_program_with_both_does_what_it_does_alone(ends):
+def test_a_program_with_hooks_and_functions_is_undisturbed(ends):
     source = CUBE + f"seen = []\ny.register_hook(lambda g: seen.append(g.tolist()))\nCube.apply(y)\n{ends}\n"
     plain, watched = {"paddle": paddle}, {"paddle": paddle}
     with contextlib.suppress(ValueError):
@@ -202,7 +202,7 @@ def test_a_program_with_both_does_what_it_does_alone(ends):
     assert "apply" not in vars(paddle.autograd.PyLayer)
 
 
-def test_a_hook_and_a_function_go_on_when_the_recording_is_over():
+def test_a_hook_and_a_function_continue_after_the_recording():
     names = {"paddle": paddle, "seen": []}
     run_and_release(CUBE + "h = a.register_hook(lambda g: seen.append(1) or g * 2)\n", names)
     names["y"].sum().backward()

@@ -1,4 +1,4 @@
-"""What is predicted from the learned table is what backward finds, on random programs."""
+"""Compare predictions from the learned table with backward, on random programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONCE_WRONG = (30062, 30145, 30288)
 
 
 @pytest.mark.parametrize("seed", [*range(1000, 1000 + PROGRAMS), *ONCE_WRONG])
-def test_backward_raises_where_something_saved_is_stale(seed):
+def test_backward_raises_for_predicted_stale_tensors(seed):
     found = paddle_predicting.judged(seed)
     if found == "crashed":
         assert paddle.__version__.startswith("2.6")

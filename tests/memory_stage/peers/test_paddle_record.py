@@ -1,4 +1,4 @@
-"""A program of Paddle's is recorded as one of minitensor's is: names, storages, versions, what is saved, backward."""
+"""Test recordings of Paddle programs: names, storages, versions, saved tensors and backward, as for minitensor."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def events(shown: stage.Stage, do: str) -> list[dict]:
     return [event for step in shown.data["variants"][0]["steps"] for event in step["events"] if event["do"] == do]
 
 
-def test_a_write_raises_the_version_and_every_name_on_the_storage_sees_it():
+def test_a_write_increments_the_version_of_every_name_on_the_storage():
     said = says("a = paddle.ones([4])\nv = a[1:3]\nv.scale_(10.)")
     assert said[1].startswith("`a[1:3]` makes a tensor on 2 of the 4 cells of storage 1")
     assert said[2] == "`scale_` writes 2 cells of storage 1 through `v`: version 1. `a` sees the new numbers, too."
@@ -54,7 +54,7 @@ def test_the_cells_that_an_index_assignment_covers():
     ]
 
 
-def test_what_an_operation_saves_is_told_and_marked_as_inferred():
+def test_saved_tensors_of_an_operation_are_shown_and_marked_as_inferred():
     shown = recorded(LEAF + "y = b * b")
     saves = events(shown, "save")
     assert saves and all(save["inferred"] and save["version"] == 0 for save in saves)
@@ -87,14 +87,14 @@ def test_a_stale_tensor_is_predicted_by_the_write_and_found_by_backward():
 @pytest.mark.parametrize(
     ("write", "op"), [("b.set_value(paddle.zeros([4]))", "set_value"), ("b.copy_(paddle.zeros([4]), True)", "copy_")]
 )
-def test_a_write_without_a_version_is_told_and_that_backward_will_not_notice(write, op):
+def test_a_write_without_a_version_is_shown_as_one_that_backward_misses(write, op):
     said = says(LEAF + f"y = b * b\n{write}\ny.sum().backward()")
     assert f"`{op}` writes all 4 cells of storage 2" in said[3]
     assert "version unchanged" in said[3] and "not notice" in said[3]
     assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # the true one is [2, 4, 6, 8]
 
 
-def test_the_step_of_an_optimizer_raises_no_version():
+def test_the_step_of_an_optimizer_increments_no_version():
     said = says(
         "w = paddle.create_parameter([2], 'float32', default_initializer=paddle.nn.initializer.Constant(3.))\n"
         "opt = paddle.optimizer.SGD(0.5, parameters=[w])\n"
@@ -108,19 +108,19 @@ def test_the_step_of_an_optimizer_raises_no_version():
     assert step.endswith("`multiply` (line 3) saved them: `backward` will use the new ones and not notice.")
 
 
-def test_an_operation_on_a_leaf_is_refused_after_it_has_written():
+def test_an_operation_on_a_leaf_is_refused_after_writing():
     shown = recorded("x = paddle.to_tensor([1., 2.], stop_gradient=False)\nx.scale_(2.)")
     steps = shown.data["variants"][0]["steps"]
     assert steps[-1]["say"].endswith("is refused. It has overwritten all 2 cells of storage 1 all the same.")
     assert isinstance(shown.error, ValueError)
 
 
-def test_bytes_are_what_paddle_itself_counts():
+def test_bytes_equal_paddles_counter():
     shown = recorded("a = paddle.ones([256])\nb = a * 2\nc = b[0:8]\ndel a\ndel b\ndel c")
     assert [step["allocated"] for step in shown.data["variants"][0]["steps"]] == [1024, 2048, 2048, 1024, 1024, 0]
 
 
-def test_backward_is_told_node_by_node():
+def test_backward_has_a_step_for_each_node():
     shown = recorded(LEAF + "c = b.sin()\ny = c.sum()\ny.backward()")
     ran = [event["node"] for event in events(shown, "run")]
     ops = {event["id"]: event["op"] for event in events(shown, "node")}
@@ -134,14 +134,14 @@ def test_a_gradient_that_is_added_to_is_one_storage():
     assert len(names) == 1
 
 
-def test_what_is_not_in_the_table_is_told_as_not_known(monkeypatch):
+def test_an_operation_outside_of_the_table_is_shown_as_unknown(monkeypatch):
     monkeypatch.setattr(saved_table, "saves", lambda *call: None)
     shown = recorded(LEAF + "y = b.sin()")
     assert "What `sin` saves for backward is not known, and not shown." in said_by(shown)[2]
     assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
 
 
-def test_a_node_whose_tensor_is_gone_is_passed_and_what_is_not_seen_is_told_as_that():
+def test_a_node_without_a_living_tensor_is_visited_and_shown_as_unobserved():
     said = says(LEAF + "y = (b * b).sum()\ny.backward()")
     if IN_3:
         assert any(each.startswith("`multiply` (line 3)") and "sends" in each for each in said)
@@ -159,13 +159,13 @@ def test_a_node_whose_tensor_is_gone_is_passed_and_what_is_not_seen_is_told_as_t
         ),
     ],
 )
-def test_what_cannot_be_recorded_is_named_and_the_program_runs_on(line, named):
+def test_code_that_cannot_be_recorded_is_named_and_the_program_continues(line, named):
     shown = recorded("import threading\n" + LEAF + line + "\nz = b * 5")
     assert any(named in each for each in said_by(shown))
     assert any("the tensor `z`" in each for each in said_by(shown))
 
 
-def test_a_function_that_is_made_static_ends_the_recording_and_not_the_program():
+def test_a_static_function_ends_the_recording_and_not_the_program():
     names = {"paddle": paddle}
     source = "@paddle.jit.to_static\ndef f(a):\n    return a * 2\ny = f(b)\n"
     shown = stage.record(LEAF + source, names)
@@ -195,7 +195,7 @@ def test_a_program_is_run_from_the_command_line(tmp_path: Path):
     assert "writes all 4 cells of storage 2" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
-def test_explain_names_both_culprits_also_the_one_that_paddle_does_not_notice(tmp_path: Path):
+def test_explain_names_both_writes_even_the_one_that_paddle_misses(tmp_path: Path):
     source = "import paddle\n" + LEAF + "y = b * b\nb.set_value(paddle.zeros([4]))\nb.scale_(10.)\ny.sum().backward()\n"
     (tmp_path / "program.py").write_text(source)
     command = [sys.executable, "-m", "memory_stage", "--explain", "program.py"]
@@ -206,10 +206,10 @@ def test_explain_names_both_culprits_also_the_one_that_paddle_does_not_notice(tm
     assert "line 6: b.scale_(10.)" in told and "a backward through it raises" in told
 
 
-def test_the_trace_holds_nothing_of_the_program():
+def test_the_trace_keeps_no_object_of_the_program_alive():
     json.dumps(recorded(LEAF + "y = b * b").data)
 
 
-def test_a_file_is_left_behind(tmp_path: Path):
+def test_the_recording_can_be_saved_to_a_file(tmp_path: Path):
     recorded(LEAF).save(tmp_path / "stage.html")
     assert "multiply" in (tmp_path / "stage.html").read_text(encoding="utf-8")

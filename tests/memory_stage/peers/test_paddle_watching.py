@@ -41,21 +41,21 @@ def test_nothing_imports_paddle():
 
 
 @pytest.mark.parametrize("source", ["x = paddle.ones([2])\ny = x * x", "x = paddle.ones([2])\nx.reshape([3])"])
-def test_every_function_is_what_it_was(source):
-    stage.record("x = paddle.ones([1])", {"paddle": paddle})  # what is loaded late is loaded
+def test_every_function_is_restored(source):
+    stage.record("x = paddle.ones([1])", {"paddle": paddle})  # modules that are imported late
     before = attributes()
     stage.record(source, {"paddle": paddle})
     assert same(before, attributes()) == []
 
 
-def test_every_function_is_what_it_was_after_an_interrupt():
+def test_every_function_is_restored_after_an_interrupt():
     before = attributes()
     with pytest.raises(KeyboardInterrupt):
         stage.record("x = paddle.ones([2])\nraise KeyboardInterrupt", {"paddle": paddle})
     assert same(before, attributes()) == []
 
 
-def test_every_function_is_what_it_was_after_an_interrupt_while_they_are_wrapped(monkeypatch):
+def test_every_function_is_restored_after_an_interrupt_of_the_patching(monkeypatch):
     from memory_stage.engines.paddle import monkeypatches
 
     before, made = attributes(), []
@@ -73,7 +73,7 @@ def test_every_function_is_what_it_was_after_an_interrupt_while_they_are_wrapped
     assert same(before, attributes()) == []
 
 
-def test_functions_are_wrapped_while_it_runs():
+def test_functions_are_patched_during_a_recording():
     """The tests above would hold of a recorder that wraps nothing."""
     names = {"paddle": paddle, "attributes": attributes, "ignored": [], "before": attributes()}
     stage.record("ignored.append(attributes())", names)
@@ -85,15 +85,15 @@ def test_functions_are_wrapped_while_it_runs():
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
-def test_a_random_program_does_the_same_when_it_is_watched(seed):
+def test_a_random_program_is_undisturbed(seed):
     plain, seen = paddle_undisturbed.both(seed)
     assert seen == plain
     assert isinstance(plain, list) or (plain == "crashed" and paddle.__version__.startswith("2.6"))
 
 
 def left_by(run: Callable[[], object]) -> int:
-    """How many bytes more there are when a run is over and everything it had is gone."""
-    gc.collect()  # what earlier tests have left in circles
+    """Return the bytes that are left after a run whose objects are freed."""
+    gc.collect()  # cycles of earlier tests
     before = paddle.base.core.host_memory_stat_current_value("Allocated", 0)
     run()
     gc.collect()
@@ -106,13 +106,13 @@ def asks_for_a_node() -> None:
 
 
 @pytest.mark.parametrize("source", [program(3), "x = paddle.ones([3])\ny = x[1:]\ny.add_(paddle.ones([2]))"])
-def test_bytes_come_back_when_the_program_is_over(source):
+def test_bytes_are_freed_at_the_end_of_the_program(source):
     def record() -> None:
         names = {"paddle": paddle, "errors": []}
         stage.record(source, names)
         names.clear()
 
-    left_by(record)  # what Paddle keeps for itself from its first use on
+    left_by(record)  # memory that Paddle keeps from its first use on
     if "stop_gradient" in source and left_by(asks_for_a_node):
         pytest.skip("this Paddle keeps each node that anybody has asked for, and what it saved")
     assert left_by(record) == 0

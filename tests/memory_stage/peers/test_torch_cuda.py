@@ -24,7 +24,7 @@ def recorded(source: str, **names):
 # ---------- anywhere ----------
 
 
-def test_nothing_begins_to_use_a_gpu(monkeypatch):
+def test_a_recording_does_not_initialize_a_gpu(monkeypatch):
     if torch.cuda.is_initialized():
         pytest.skip("a test before this one has begun to use a GPU")
     monkeypatch.setattr(torch.cuda, "_lazy_init", lambda: pytest.fail("CUDA was asked to begin"))
@@ -37,7 +37,7 @@ def test_a_storage_is_counted_in_whole_blocks():
     assert [cuda.Gpu.counted(nbytes) for nbytes in (0, 1, 512, 513, 4000)] == [0, 512, 512, 1024, 4096]
 
 
-def test_while_a_graph_is_captured_nothing_is_recorded_and_no_number_is_read(monkeypatch):
+def test_nothing_is_recorded_or_read_while_a_graph_is_captured(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: torch.cuda.captured)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
@@ -57,7 +57,7 @@ def test_while_a_graph_is_captured_nothing_is_recorded_and_no_number_is_read(mon
 
 
 @on_a_card
-def test_memory_of_a_gpu_is_told_by_torchs_own_counters():
+def test_memory_of_a_gpu_equals_torchs_counters():
     torch.ones(1, device="cuda")
     before = torch.cuda.memory_allocated()
     variant, names = recorded("x = torch.ones(1000, device='cuda')\ny = x * 2\nx.add_(1)\ndel y")
@@ -68,7 +68,7 @@ def test_memory_of_a_gpu_is_told_by_torchs_own_counters():
 
 
 @on_a_card
-def test_numbers_gradients_and_stale_tensors_are_those_of_the_computers_own_memory():
+def test_numbers_gradients_and_stale_tensors_equal_those_on_the_host():
     source = (
         "w = torch.tensor([1.0, 2.0], device='{0}', requires_grad=True)\nh = w * 1\ny = h * h\nh.mul_(2)\n"
         "try:\n    y.sum().backward()\nexcept RuntimeError:\n    pass\n(w * w).sum().backward()\n"
@@ -83,11 +83,11 @@ def test_numbers_gradients_and_stale_tensors_are_those_of_the_computers_own_memo
 
 
 @on_a_card
-def test_a_watched_program_asks_the_gpus_allocator_for_what_it_asks_alone():
+def test_a_recorded_program_makes_the_same_requests_to_the_gpus_allocator():
     source = "x = torch.ones(300, device='cuda', requires_grad=True)\n((x * 2).exp() * x).sum().backward()\ng = x.grad"
     found = []
     for run in (lambda: exec("import torch\n" + source, {}), lambda: recorded(source)):
-        run()  # what is made once
+        run()  # objects that are created once
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_stats()["allocation.all.allocated"]
@@ -98,7 +98,7 @@ def test_a_watched_program_asks_the_gpus_allocator_for_what_it_asks_alone():
 
 
 @on_a_card
-def test_a_graph_can_be_captured_while_it_is_watched():
+def test_a_graph_can_be_captured_during_a_recording():
     variant, names = recorded(
         "x = torch.ones(4, device='cuda')\ng = torch.cuda.CUDAGraph()\ns = torch.cuda.Stream()\n"
         "with torch.cuda.stream(s):\n    y = x * 2\ntorch.cuda.synchronize()\n"

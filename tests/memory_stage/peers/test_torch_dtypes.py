@@ -1,4 +1,4 @@
-"""Tensors that read the bytes of another dtype: which cells they are, what is said of them, and who sees a write."""
+"""Test tensors that read bytes of another dtype: their cells, their descriptions, and readers that a write affects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cells_by_bytes(layout: Layout, size: int, cell: int) -> set[int]:
     return {(int(element) * size + byte) // cell for element in np.ravel(at) for byte in range(size)}
 
 
-def test_cells_of_a_layout_are_those_that_its_bytes_lie_in():
+def test_cells_of_a_layout_are_those_that_contain_its_bytes():
     draw = random.Random(5)
     for _ in range(500):
         size, cell = draw.choice([(1, 8), (2, 4), (4, 8), (4, 1), (8, 4), (16, 2), (8, 8)])
@@ -49,7 +49,7 @@ def test_cells_of_a_layout_are_those_that_its_bytes_lie_in():
         assert cells_by_bytes(found, cell, cell) == cells_by_bytes(own, size, cell), (own, size, cell)
 
 
-def test_so_are_numbered_elements():
+def test_cells_of_numbered_elements_are_those_that_contain_their_bytes():
     for size, cell in ((1, 8), (8, 1), (4, 8), (8, 4)):
         numbers = np.array([1, 2, 5])
         wanted = {(int(n) * size + byte) // cell for n in numbers for byte in range(size)}
@@ -84,7 +84,7 @@ def test_a_wider_view_is_several_cells_for_each_number():
     assert "as float32, 4 cells for each number" in said(variant, 3)
 
 
-def test_a_write_through_a_part_of_complex_numbers_makes_stale_what_was_saved_of_them():
+def test_a_write_through_a_part_of_complex_numbers_makes_their_saved_tensors_stale():
     variant, error = recorded(
         "w = torch.ones(2, 2, requires_grad=True)\nz = torch.view_as_complex(w * 1)\ny = z * z\nz.real.mul_(3)\n"
         "y.abs().sum().backward()"
@@ -93,13 +93,13 @@ def test_a_write_through_a_part_of_complex_numbers_makes_stale_what_was_saved_of
     assert events(variant, "stale", 5) and "`z` at version 0 and finds version 1" in said(variant, 6)
 
 
-def test_real_and_imaginary_parts_see_each_others_cells():
+def test_real_and_imaginary_parts_have_cells_of_one_storage():
     variant, _ = recorded("c = torch.tensor([1 + 2j, 3 + 4j])\nr = torch.view_as_real(c)\nc.imag.mul_(10)\nn = r.sum()")
     assert events(variant, "write", 4)[0]["cells"] == {"0": "1+20j", "1": "3+40j"}
     assert "`c` and `r` see the new numbers." in said(variant, 4)
 
 
-def test_a_conjugate_is_told_by_its_own_numbers():
+def test_a_conjugate_is_shown_with_its_numbers():
     variant, error = recorded(
         "c = torch.tensor([1 + 2j], requires_grad=True)\n(c.conj() * (1 + 1j)).abs().sum().backward()"
     )
@@ -109,7 +109,7 @@ def test_a_conjugate_is_told_by_its_own_numbers():
     assert f"{told.grad.item().real:.3g}" in said(variant, 3)
 
 
-def test_a_tensor_that_goes_to_other_memory_counts_in_cells_again():
+def test_a_tensor_that_moves_to_other_memory_has_plain_cells_again():
     variant, error = recorded(
         "x = torch.zeros(2, dtype=torch.float64)\ni = x.view(torch.int32)\ni.set_(torch.ones(3, dtype=torch.int32))"
     )
@@ -117,7 +117,7 @@ def test_a_tensor_that_goes_to_other_memory_counts_in_cells_again():
     assert [e["elements"] for e in events(variant, "retensor", 4) if "elements" in e] == [None]
 
 
-def test_nothing_is_left_of_it_afterwards():
+def test_the_recording_leaves_nothing_behind():
     recorded("x = torch.zeros(2, dtype=torch.float64)\ni = x.view(torch.int32)")
     assert cell_sizes == {}
 

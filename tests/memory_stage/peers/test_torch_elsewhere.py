@@ -1,4 +1,4 @@
-"""What PyTorch runs out of a recorder's hearing: it is named when it is met, and runs as it would unwatched."""
+"""Test code that PyTorch runs without the recorder: it is named once, and runs as without a recorder."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def lines(source: str, text: str, **names) -> list[int]:
 @pytest.mark.parametrize(
     ("source", "text", "line"), [(SCRIPTS, SCRIPTED, 7), (TRACES, TRACED, 7), (THREADS, ELSEWHERE, 10)]
 )
-def test_it_is_named_once_and_at_the_line_that_meets_it(source, text, line, capsys):
+def test_code_outside_of_the_recorder_is_named_once_at_its_line(source, text, line, capsys):
     assert [at - line in (0, 1) for at in lines(source, text)] == [True]  # a thread may begin late
 
 
@@ -107,14 +107,14 @@ def test_output_tracebacks_and_status_are_those_of_the_program_alone(source, tmp
     assert watched.stderr.startswith(alone.stderr) and "Error" in alone.stderr
 
 
-def test_a_pool_that_was_there_before_is_met_too():
+def test_an_existing_pool_of_threads_is_named_too():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(torch.ones, 1).result().item() == 1
         assert lines("x = pool.submit(torch.ones, 2).result()\ny = x + 1", ELSEWHERE, pool=pool) == [1]
         assert pool.submit(torch._C._len_torch_function_stack).result() == 0
 
 
-def test_a_layer_in_evaluation_takes_the_way_in_a_pool_that_it_would_take_alone():
+def test_a_layer_in_evaluation_uses_the_fast_path_in_a_pool():
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True).eval()
     x = torch.randn(1, 3, 8)
@@ -133,7 +133,7 @@ def test_a_thread_without_tensors_is_not_named():
     assert lines(source, "thread", threading=threading) == []
 
 
-def test_the_threads_of_a_data_loader_are_not_the_programs():
+def test_threads_of_a_data_loader_are_not_named():
     source = (
         "data = torch.utils.data.TensorDataset(torch.arange(4.0))\n"
         "n = [b.sum().item() for b, in torch.utils.data.DataLoader(data, batch_size=2, num_workers=1)]"
@@ -141,7 +141,7 @@ def test_the_threads_of_a_data_loader_are_not_the_programs():
     assert lines(source, "thread") == []
 
 
-def test_a_thread_that_goes_on_after_the_recording_has_nobody_on_its_stack():
+def test_a_thread_that_outlives_the_recording_has_no_frame_of_the_recorder():
     go, done, found = threading.Event(), threading.Event(), []
 
     def work():
@@ -160,7 +160,7 @@ def test_a_thread_that_goes_on_after_the_recording_has_nobody_on_its_stack():
     assert found[-1] == (0, None)
 
 
-def test_what_torch_calls_for_itself_is_again_what_it_was():
+def test_the_functions_that_torch_calls_internally_are_restored():
     real = [threading.Thread._bootstrap_inner, torch.jit.trace, vars(torch._C.ScriptFunction)["__call__"]]
     stage.record(SCRIPTS, {})
     assert [threading.Thread._bootstrap_inner, torch.jit.trace, vars(torch._C.ScriptFunction)["__call__"]] == real

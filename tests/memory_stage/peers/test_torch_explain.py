@@ -30,7 +30,7 @@ def reported(program: str):
 
 
 @pytest.mark.parametrize("name", CLASSICS)
-def test_the_line_that_spoils_it_is_named_with_the_reason_and_what_to_write(name):
+def test_the_report_names_the_line_at_fault_the_reason_and_the_repair(name):
     classic = CLASSICS[name]
     report, done = reported(classic.program)
     assert (done.error is not None) == classic.fails
@@ -45,7 +45,7 @@ def test_the_line_that_spoils_it_is_named_with_the_reason_and_what_to_write(name
 
 
 @pytest.mark.parametrize("name", CLASSICS)
-def test_the_fix_runs_and_nothing_is_reported_of_it(name):
+def test_the_repair_runs_without_a_report(name):
     report, done = reported(fixed(CLASSICS[name]))
     assert done.error is None
     assert [str(row.where) for row in report.rows if row.verdict in (*BAD, Verdict.RAISES)] == []
@@ -75,7 +75,7 @@ def test_a_function_is_explained_and_its_error_reaches_the_caller():
     assert str(raised.value.explained) == str(report)
 
 
-def test_the_packages_own_explain_leads_a_program_of_torch_to_the_one_that_hears_it():
+def test_minitensors_explain_refers_a_torch_program_to_the_stages_explain():
     import minitensor as mt
 
     def spoil(x):
@@ -125,7 +125,7 @@ def shell():
     interactive.clear_instance()
 
 
-def test_the_magics_take_cells_of_torch_without_an_option(shell, monkeypatch):
+def test_the_magics_record_cells_with_torch_without_an_option(shell, monkeypatch):
     shown = []
     monkeypatch.setattr("book_kit.magics.stage_magic.display", shown.append)
     monkeypatch.setattr("book_kit.magics.explain_magic.display", shown.append)
@@ -165,7 +165,7 @@ y.sum().backward()
 
 
 @pytest.mark.parametrize("kept", ["x", "[x, 1]", "{'a': x}", "x[1:]"])
-def test_a_tensor_in_an_attribute_of_a_function_written_by_hand_is_seen_to_be_overwritten(kept):
+def test_a_write_to_a_tensor_in_an_attribute_of_a_custom_function_is_noticed(kept):
     report, done = reported(ATTRIBUTE.format(kept, " / 2", "pass"))
     assert done.error is None
     told = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
@@ -173,20 +173,20 @@ def test_a_tensor_in_an_attribute_of_a_function_written_by_hand_is_seen_to_be_ov
 
 
 @pytest.mark.parametrize(("kept", "backward"), [("x.clone()", "pass"), ("x + 1", "ctx.kept.mul_(2)"), ("3", "pass")])
-def test_its_own_numbers_are_its_own(kept, backward):
+def test_a_custom_function_may_change_its_own_numbers(kept, backward):
     report, done = reported(ATTRIBUTE.format(kept, " / 2", backward))
     assert done.error is None
     assert [row for row in report.rows if row.verdict in BAD] == []
 
 
-def test_what_it_saves_and_keeps_as_an_attribute_is_compared():
+def test_a_tensor_that_is_saved_and_kept_as_an_attribute_is_compared():
     report, done = reported(ATTRIBUTE.format("x; ctx.save_for_backward(x)", " / 2", "ctx.saved_tensors"))
     assert "modified by an inplace operation" in str(done.error)
     assert [row.where.line for row in report.rows if row.verdict is Verdict.STALE] == [15]
     assert [row for row in report.rows if row.verdict is Verdict.UNNOTICED] == []
 
 
-def test_a_write_that_a_function_written_by_hand_does_not_tell_of():
+def test_a_write_that_a_custom_function_does_not_mark_is_noticed():
     report, _ = reported(ATTRIBUTE.format("None; x.div_(2)", "", "pass"))
     (row,) = [row for row in report.rows if Verdict.UNRECORDED in row.verdicts]
     assert row.where.line == 4

@@ -1,4 +1,4 @@
-"""Hooks of a program of PyTorch at gradients: each is told when it runs, and the program does not notice."""
+"""Test hooks on gradients in a PyTorch program: each run is a step, and the program is undisturbed."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ y.sum().backward()
         ),
     ],
 )
-def test_a_hook_of_a_tensor_is_told_with_what_it_answers(hook, told):
+def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
     sentences, error = said(HOOK.format(hook=hook))
     assert error is None
     assert any(told in each for each in sentences), "\n".join(sentences)
 
 
-def test_a_hook_that_writes_into_the_gradient_is_told_so():
+def test_a_hook_that_writes_into_the_gradient_is_reported():
     hook = "def double(g):\n    g.mul_(2)\nhandle = y.register_hook(double)"
     sentences, error = said(
         HOOK.format(hook=hook)
@@ -73,7 +73,7 @@ def test_a_hook_that_writes_into_the_gradient_is_told_so():
     assert any("A hook on `y` is given the gradient [1, 1] itself, writes [2, 2] into it" in each for each in sentences)
 
 
-def test_a_hook_of_a_layer_is_told_with_the_layer():
+def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
     sentences, error = said(
         "net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())\n"
         "handle = net[1].register_full_backward_hook(lambda layer, sent, came: (sent[0] * 0,))\n"
@@ -84,7 +84,7 @@ def test_a_hook_of_a_layer_is_told_with_the_layer():
     assert told and "answers [[0, 0]]" in told[0]
 
 
-def test_the_program_finds_its_hooks_as_they_were():
+def test_the_program_finds_its_hooks_unchanged():
     names = {**NAMES, "seen": []}
     source = """
 w = torch.ones(2, requires_grad=True)
@@ -103,7 +103,7 @@ handles = [w.register_hook(first), w.register_hook(second)]
     assert list(names["w"]._backward_hooks.values()) == [names["second"]]
 
 
-def test_what_a_hook_raises_and_what_torch_says_of_its_answer_is_as_it_is_alone():
+def test_errors_of_a_hook_and_of_its_result_read_as_without_a_recorder():
     for answer in ("torch.ones(3)", "'text'", "1 / 0"):
         source = (
             f"w = torch.ones(2, requires_grad=True)\ndef hook(g):\n    return {answer}\nh = w.register_hook(hook)\n"
@@ -125,7 +125,7 @@ def test_what_a_hook_raises_and_what_torch_says_of_its_answer_is_as_it_is_alone(
         "h = Mine.apply(h)",
     ],
 )
-def test_hooks_and_functions_written_by_hand_find_the_memory_that_they_find_unwatched(hook):
+def test_hooks_and_custom_functions_find_the_same_memory_as_without_a_recorder(hook):
     program = (
         "kept = []\nclass Mine(torch.autograd.Function):\n"
         "    @staticmethod\n    def forward(ctx, x):\n        ctx.kept = [x, x.exp()]\n        return x * 2\n"

@@ -1,4 +1,4 @@
-"""Programs that a hunt for faults has found: each ran into a mistake of the recorder's, or was told wrongly."""
+"""Test programs that revealed faults: each made the recorder fail, or was described wrongly."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_parameter_without_a_shape_is_named_and_shown_once_it_has_one():
     assert truncated is None and "`m.weight.grad`" in sentences[-1]
 
 
-def test_parametrizations_whose_storages_went_in_an_earlier_step_are_recorded():
+def test_parametrizations_whose_storages_were_freed_earlier_are_recorded():
     sentences, truncated = said(
         "m = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))\n"
         "o = nn.utils.parametrizations.orthogonal(nn.Linear(2, 2))\n"
@@ -50,7 +50,7 @@ def test_parametrizations_whose_storages_went_in_an_earlier_step_are_recorded():
     assert truncated is None and "m.parametrizations" in " ".join(sentences)
 
 
-def test_what_moves_a_tensor_unheard_has_no_name_and_neither_has_what_writes_unheard():
+def test_unobserved_moves_and_writes_have_no_operation_name():
     sentences, _ = said("d = torch.ones(2)\nd.set_(torch.zeros(3))")
     assert "then it moves `d` to storage" in sentences[1]
     other = said(
@@ -68,7 +68,7 @@ def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
     assert "z.real =" not in told and "`.clone()` what is read in line 4" in told
 
 
-def test_a_line_that_only_leads_to_a_refused_write_is_not_told_to_copy_its_result(tmp_path):
+def test_a_line_before_a_refused_write_is_not_advised_to_copy_its_result(tmp_path):
     told = explained(
         "exec('def hook(g): g.mul_(10)')\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
         "y.sum().backward()",
@@ -78,7 +78,7 @@ def test_a_line_that_only_leads_to_a_refused_write_is_not_told_to_copy_its_resul
     assert "`.clone()` what is written before it is." in told
 
 
-def test_a_write_that_a_hook_is_refused_is_told_at_its_line(tmp_path):
+def test_a_refused_write_in_a_hook_is_reported_at_its_line(tmp_path):
     told = explained(
         "def hook(g):\n    g.mul_(10)\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
         "y.sum().backward()",
@@ -87,7 +87,7 @@ def test_a_write_that_a_hook_is_refused_is_told_at_its_line(tmp_path):
     assert "g.mul_(10) refused" in told and "`g = g.clone()` before this line gives each its own." in told
 
 
-def test_a_statement_of_many_operations_ends_the_recording_and_leaves_nobody_on_the_stack(monkeypatch):
+def test_a_statement_of_many_operations_ends_the_recording_and_leaves_no_frame(monkeypatch):
     monkeypatch.setattr(steps, "MOST_IN_A_STEP", 60)
     names: dict = {}
     source = (
@@ -99,7 +99,7 @@ def test_a_statement_of_many_operations_ends_the_recording_and_leaves_nobody_on_
     assert shown.data["variants"][0]["truncated"].startswith("Line 4 alone makes more than 60 changes of memory")
 
 
-def test_a_recording_that_ends_in_a_hook_of_backward_leaves_nobody_on_the_stack():
+def test_a_recording_that_ends_in_a_hook_of_backward_leaves_no_frame():
     names: dict = {}
     source = (
         "import torch\nx = torch.ones(2, requires_grad=True)\ndef hook(g):\n    a = g + 1\n    b = a + 1\n"
@@ -127,7 +127,7 @@ h.pow(2).sum().backward()
 """
 
 
-def test_a_write_that_a_function_by_hand_tells_of_is_one_that_the_history_knows(tmp_path):
+def test_a_write_that_a_custom_function_marks_is_in_the_history(tmp_path):
     told = explained(IN_A_FUNCTION, tmp_path)
     assert "line 7: x.add_(1)" in told and "unrecorded" not in told
     stale = IN_A_FUNCTION.replace("h = AddOne.apply(w * 2)", "x = w * 2\ny = x * x\nh = AddOne.apply(x) + y")
@@ -153,13 +153,13 @@ y.sum().backward()
 """
 
 
-def test_what_a_function_by_hand_saved_is_told_by_its_name_and_its_error_leads_to_the_write(tmp_path):
+def test_a_custom_functions_saved_tensor_has_its_name_and_its_error_leads_to_the_write(tmp_path):
     told = explained(SWISH, tmp_path)
     assert "It overwrites `h`, which `Swish` in line 14 saved at version 0: a backward through it raises." in told
     assert "`Swish` in line 14 asks for `h` as it was at version 0" in told and "Row 1, in line 15, wrote it" in told
 
 
-def test_a_leaf_that_is_written_through_detach_has_no_history_to_miss_it(tmp_path):
+def test_a_leaf_written_through_detach_has_no_history_that_misses_the_write(tmp_path):
     assert "unrecorded" not in explained("p = nn.Parameter(torch.ones(2))\np.detach().mul_(2)", tmp_path)
     told = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
     assert "1 unrecorded" in told

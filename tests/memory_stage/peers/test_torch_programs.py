@@ -1,7 +1,6 @@
-"""Trainings as people write them, with a write in the wrong place: the line, who had saved what, and what to write.
+"""Test realistic trainings with a write in the wrong place: the report names the line, the savers and the repair.
 
-Each file of ``programs`` is one. What the report says of it is followed here by hand, and the program that comes of
-that ends, with nothing to report.
+Each file of ``programs`` is one. The tests follow the report's advice, and the repaired program ends without a report.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def reported(source: str):
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_the_report_leads_to_the_line_and_says_what_to_write(name):
+def test_the_report_names_the_line_and_its_repair(name):
     training, source = TRAININGS[name], (PROGRAMS / f"{name}.py").read_text()
     report, done = reported(source)
     print(report)
@@ -123,7 +122,7 @@ def test_the_report_leads_to_the_line_and_says_what_to_write(name):
 
 
 @pytest.mark.parametrize("name", TRAININGS)
-def test_what_the_report_says_to_write_runs_and_nothing_is_reported_of_it(name):
+def test_the_advised_repair_runs_without_a_report(name):
     lines = (PROGRAMS / f"{name}.py").read_text().splitlines()
     for number, text in TRAININGS[name].fix.items():
         lines[number - 1] = text
@@ -132,7 +131,7 @@ def test_what_the_report_says_to_write_runs_and_nothing_is_reported_of_it(name):
     assert report.dangerous() == [] and report.totals.unnoticed == report.totals.refused == 0
 
 
-def test_a_gradient_that_a_history_of_gradients_sends_into_the_middle_of_a_call_is_no_gradient_of_its_result():
+def test_a_second_order_gradient_inside_a_call_is_no_gradient_of_its_result():
     lines = (PROGRAMS / "gradient_penalty.py").read_text().splitlines()
     lines[11] = ""
     _, done = reported("\n".join(lines) + "\n")
@@ -141,14 +140,14 @@ def test_a_gradient_that_a_history_of_gradients_sends_into_the_middle_of_a_call_
     assert any("`softplus_backward`" in each for each in said)
 
 
-def test_what_layers_and_optimizers_write_by_themselves_is_one_row_for_a_line():
+def test_writes_of_layers_and_optimizers_are_one_row_per_line():
     report, _ = reported((PROGRAMS / "gan.py").read_text())
     told = [row for row, _, _ in report.folded()]
     assert [row.where.line for row in told].count(40) == 3  # two that made something stale, and the rest
     assert len(told) < 8
 
 
-def test_the_traceback_of_a_watched_program_is_that_of_the_program_alone(tmp_path):
+def test_the_traceback_of_a_recorded_program_is_unchanged(tmp_path):
     (tmp_path / "program.py").write_text((PROGRAMS / "residual.py").read_text())
     plain, watched = (
         subprocess.run([sys.executable, *way, "program.py"], capture_output=True, text=True, cwd=tmp_path,

@@ -1,6 +1,6 @@
-"""Random programs of PyTorch: watched as unwatched, what is stale, and the same program under both engines.
+"""Test random PyTorch programs: undisturbed by the recorder, right predictions, and equal traces of both engines.
 
-The counts are small here. `facts/torch_recording.py` runs many more, and its file has what came of that.
+The counts are small. `facts/torch_recording.py` runs many more programs and records the results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def one_thread():
 
 
 @pytest.mark.parametrize("first", range(2000, 2160, 40))
-def test_backward_raises_where_and_only_where_something_is_held_for_stale(first):
+def test_backward_raises_exactly_for_the_predicted_stale_tensors(first):
     counts, wrong = predicting.run(first, first + 40)
     assert wrong == [] and not counts["recordings that ended early"] and counts["roots"] > 50
     assert counts["roots right"] == counts["roots"]
@@ -34,19 +34,19 @@ def test_backward_raises_where_and_only_where_something_is_held_for_stale(first)
 
 
 @pytest.mark.parametrize("first", range(3000, 3060, 20))
-def test_numbers_versions_errors_and_gradients_are_those_of_the_unwatched_program(first):
+def test_numbers_versions_errors_and_gradients_equal_those_without_a_recorder(first):
     sources = [undisturbed.source_of(number) for number in range(first, first + 20)]
     assert {source: found for source in sources if (found := undisturbed.differences(source, False))} == {}
 
 
-def test_so_is_what_is_asked_of_torchs_allocator():
+def test_requests_to_torchs_allocator_equal_those_without_a_recorder():
     undisturbed.outcome(undisturbed.unwatched, "x = torch.ones(2)", True)  # the profiler's own first allocations
     sources = [undisturbed.source_of(number) for number in (8, 9, 18, 4010, 4020)]
     assert {source: found for source in sources if (found := undisturbed.differences(source))} == {}
 
 
 @pytest.mark.parametrize("first", range(1000, 1060, 20))
-def test_both_engines_see_the_same_but_for_differences_of_a_named_kind(first):
+def test_both_engines_agree_except_for_differences_of_a_named_kind(first):
     kinds = {number: both_engines.kind(program(number)) for number in range(first, first + 20)}
     assert {number: kind for number, kind in kinds.items() if kind == both_engines.UNKNOWN} == {}
     assert sum(kind == both_engines.SAME for kind in kinds.values()) > 10

@@ -1,4 +1,4 @@
-"""Programs of real PyTorch on the stage: what is recorded, what is named instead, and that nobody notices."""
+"""Test real PyTorch programs on the stage: recorded operations, named exceptions, and undisturbed programs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ y.sum().backward()
 """
 
 
-def test_a_stale_tensor_is_told_at_the_line_that_takes_it_and_at_the_node_that_asks_for_it():
+def test_a_stale_tensor_is_reported_at_the_write_and_at_the_node_that_needs_it():
     variant, error = run(CLASSIC)
     said = sentences(variant)
     assert "modified by an inplace operation" in str(error)
@@ -70,13 +70,13 @@ def test_a_stale_tensor_is_told_at_the_line_that_takes_it_and_at_the_node_that_a
     assert stale["lost"] and len(stale["ids"]) == 2
 
 
-def test_the_trace_is_one_that_the_schema_allows():
+def test_the_trace_follows_the_schema():
     shown = stage.record(CLASSIC, dict(NN))
     assert list(problems(shown.data)) == []
     assert shown._repr_mimebundle_()["text/html"]
 
 
-def test_only_the_version_moves_where_other_cells_are_written():
+def test_a_write_to_other_cells_changes_only_the_version():
     variant, error = run(
         "x = torch.ones(4, requires_grad=True)\nb = x * 1\ny = b[0:2].exp() * b[0:2]\nb[3] = 7\ny.sum().backward()"
     )
@@ -84,7 +84,7 @@ def test_only_the_version_moves_where_other_cells_are_written():
     assert [event["lost"] for event in events(variant, "stale", 4)] == [False]
 
 
-def test_backward_is_stepped_and_gradients_are_told():
+def test_backward_has_steps_and_gradients():
     variant, error = run("w = torch.tensor([1.0, 2.0], requires_grad=True)\ny = (w * w).sum()\ny.backward()")
     assert error is None
     said = sentences(variant)
@@ -101,7 +101,7 @@ def test_bytes_rise_and_fall_with_storages():
 # ---------- kinds of programs ----------
 
 
-def test_parameters_are_told_by_their_names_and_a_step_by_the_storages_it_writes():
+def test_parameters_have_their_names_and_a_step_names_the_written_storages():
     variant, error = run(
         """
 class Net(nn.Module):
@@ -126,7 +126,7 @@ opt.step()
     assert len(written) == 4
 
 
-def test_a_step_between_forward_and_backward_is_told_at_the_step():
+def test_a_step_between_forward_and_backward_is_reported_at_the_step():
     variant, error = run(
         "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.SGD([w], lr=0.1)\n(w * w).sum().backward()\n"
         "loss = (w * w).sum()\nopt.step()\nloss.backward()"
@@ -134,7 +134,7 @@ def test_a_step_between_forward_and_backward_is_told_at_the_step():
     assert error is not None and events(variant, "stale", 5)
 
 
-def test_a_fused_step_raises_no_version_and_is_found_by_comparing():
+def test_a_fused_step_increments_no_version_and_is_found_by_comparison():
     variant, error = run(
         "w = nn.Parameter(torch.ones(2))\nopt = torch.optim.Adam([w], lr=0.1, fused=True)\nloss = (w * w).sum()\n"
         "loss.backward(retain_graph=True)\nopt.step()\nloss.backward()"
@@ -157,7 +157,7 @@ def test_batch_norm_writes_its_averages_without_a_version():
     assert storages == {named["bn.running_mean"], named["bn.running_var"]}
 
 
-def test_a_function_of_ones_own_its_hooks_and_checkpoints_are_followed():
+def test_custom_functions_hooks_and_checkpoints_are_recorded():
     variant, error = run(
         """
 from torch.utils.checkpoint import checkpoint
@@ -186,7 +186,7 @@ for reentrant in (True, False):
     assert "seen[0]" in names_of(variant)
 
 
-def test_data_and_set_count_versions_of_their_own():
+def test_data_and_set_have_separate_versions():
     variant, error = run(
         "x = torch.ones(2, requires_grad=True)\ny = x * 1\nz = y * y\ny.data.mul_(5)\nz.sum().backward()"
     )
@@ -196,7 +196,7 @@ def test_data_and_set_count_versions_of_their_own():
     assert "not notice" in " ".join(sentences(variant))
 
 
-def test_numpy_and_dlpack_write_behind_the_versions():
+def test_numpy_and_dlpack_write_without_a_version():
     variant, error = run(
         "m = np.arange(4.0)\nt = torch.from_numpy(m)\nm[1] = 7\nu = torch.from_dlpack(m)\nu.mul_(2)\n"
         "x = torch.ones(2)\nn = x.numpy()\nn[0] = 5"
@@ -206,7 +206,7 @@ def test_numpy_and_dlpack_write_behind_the_versions():
     assert {"t", "m", "u", "n"} <= names_of(variant)
 
 
-def test_memory_that_comes_back_by_dlpack_is_one_storage_with_versions_of_its_own():
+def test_memory_that_returns_by_dlpack_is_one_storage_with_separate_versions():
     variant, error = run(
         "x = torch.arange(4.0)\nv = x[1:]\nd = torch.from_dlpack(v)\nd.mul_(10)\nd[1] = 7\ndel d\ny = x + 1\n"
         "e = torch.from_dlpack(x)\nx.add_(1)"
@@ -226,7 +226,7 @@ def test_memory_that_comes_back_by_dlpack_is_one_storage_with_versions_of_its_ow
     assert variant["steps"][-1]["allocated"] == 32
 
 
-def test_a_write_by_dlpack_to_what_was_saved_is_one_that_no_version_tells():
+def test_a_write_through_dlpack_to_a_saved_tensor_has_no_version():
     variant, error = run(
         "w = torch.ones(2, requires_grad=True)\nx = w * 1\nd = torch.from_dlpack(x.detach())\ny = x * x\n"
         "d.mul_(5)\ny.sum().backward()"
@@ -245,7 +245,7 @@ def test_bfloat16_and_complex_numbers_are_shown():
     assert {"0": "1.5", "1": "1.5"} in values and {"0": "0+2j"} in values
 
 
-def test_both_kinds_in_one_program():
+def test_one_program_may_use_torch_and_minitensor():
     variant, error = run(
         "a = torch.ones(2, requires_grad=True)\nb = mt.ones([2])\nb.add_(b)\n(a * a).sum().backward()", mt=mt
     )
@@ -267,13 +267,13 @@ def test_both_kinds_in_one_program():
         ("f = torch.ones(2).to(torch.float8_e4m3fn)", "dtype float8_e4m3fn"),
     ],
 )
-def test_what_cannot_be_shown_is_named_where_it_is_met_and_the_program_runs_on(source, named):
+def test_tensors_that_cannot_be_shown_are_named_and_the_program_continues(source, named):
     variant, error = run(f"{source}\nx = torch.ones(2)\nx.add_(1)")
     assert error is None and named in " ".join(sentences(variant))
     assert sentences(variant)[-1].startswith("`add_` writes all 2 cells")
 
 
-def test_what_is_compiled_runs_as_it_would_and_is_named():
+def test_a_compiled_function_is_named_and_runs_unchanged():
     source = "f = torch.compile(lambda x: x * 2 + 1, backend='eager')\nx = torch.ones(2)\ny = f(x)\nz = f(y)\nz.add_(1)"
     variant, error = run(source)
     assert error is None and "`torch.compile`" in " ".join(sentences(variant))
@@ -301,7 +301,7 @@ def stack_of_modes() -> int:
 
 
 @pytest.mark.parametrize("source", ["x = torch.ones(2)", "raise ValueError", "x = torch.ones(2)\n" * 30])
-def test_nothing_of_the_recording_is_left_in_torch(source):
+def test_the_recording_leaves_nothing_in_torch(source):
     real = [
         torch.autograd._engine_run_backward,
         torch.compile,
@@ -319,7 +319,7 @@ def test_nothing_of_the_recording_is_left_in_torch(source):
     assert after == real and stack_of_modes() == before == 0
 
 
-def test_a_mistake_of_the_recorders_own_ends_the_recording_and_never_the_program(monkeypatch):
+def test_a_fault_of_the_recorder_ends_the_recording_and_never_the_program(monkeypatch):
     monkeypatch.setattr(record, "STRICT", False)
 
     def broken(*arguments):
@@ -332,7 +332,7 @@ def test_a_mistake_of_the_recorders_own_ends_the_recording_and_never_the_program
     assert "a planted fault" in shown.data["variants"][0]["truncated"]
 
 
-def test_a_mistake_in_a_hook_of_backward_ends_the_recording_and_never_the_backward(monkeypatch):
+def test_a_fault_in_a_hook_of_backward_ends_the_recording_and_never_the_backward(monkeypatch):
     from memory_stage.engines.torch.backward import _Pass
 
     monkeypatch.setattr(record, "STRICT", False)
@@ -343,14 +343,14 @@ def test_a_mistake_in_a_hook_of_backward_ends_the_recording_and_never_the_backwa
     assert "ZeroDivisionError" in shown.data["variants"][0]["truncated"]
 
 
-def test_a_storage_can_still_be_resized_after_it_was_looked_at():
+def test_a_storage_can_be_resized_after_it_was_recorded():
     names = dict(NN)
     assert stage.record("x = torch.ones(2)\ny = x + 1", names).error is None
     names["x"].resize_(100)
     assert names["x"].untyped_storage().resizable()
 
 
-def test_a_view_that_is_out_of_date_is_not_brought_up_to_date():
+def test_the_recorder_does_not_update_an_outdated_view():
     source = """
 x = torch.ones(4, requires_grad=True)
 b = x * 1
@@ -366,7 +366,7 @@ text = w.grad_fn.next_functions[0][0].name()
     assert watched["text"] == plain["text"]
 
 
-def test_a_layer_in_evaluation_takes_the_way_it_would_take():
+def test_a_layer_in_evaluation_uses_the_fast_path():
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, batch_first=True).eval()
     x = torch.randn(1, 3, 8)
@@ -378,7 +378,7 @@ def test_a_layer_in_evaluation_takes_the_way_it_would_take():
     assert watched["y"].numpy().tobytes() == names["y"].numpy().tobytes()
 
 
-def test_another_thread_and_a_forked_process_run_as_if_nobody_listened():
+def test_another_thread_and_a_forked_process_run_without_the_recorder():
     variant, error = run(
         """
 import threading
@@ -397,7 +397,7 @@ batches = [b.sum().item() for b, in DataLoader(TensorDataset(torch.arange(4.0)),
     assert events(variant, "write")
 
 
-def test_modes_of_the_program_that_come_and_go_in_any_order_stay():
+def test_modes_that_the_program_enters_and_leaves_in_any_order_stay_active():
     source = """
 from torch.overrides import TorchFunctionMode
 class Mine(TorchFunctionMode):
@@ -428,7 +428,7 @@ def test_the_default_device_may_be_set_and_the_result_is_the_same():
     assert shown.error is None and stack_of_modes() == 0
 
 
-def test_tensors_go_when_the_program_lets_them_go():
+def test_tensors_are_freed_when_the_program_drops_them():
     import gc
     import weakref
 
@@ -442,7 +442,7 @@ def test_tensors_go_when_the_program_lets_them_go():
     assert names["n"] == 1
 
 
-def test_a_warning_is_that_of_the_programs_line():
+def test_a_warning_names_the_programs_line():
     source = "x = torch.ones(2, requires_grad=True)\ny = x * 1\ng = y.grad"
     with pytest.warns(UserWarning, match=r"\.grad attribute of a Tensor that is not a leaf") as warned:
         assert stage.record(source, dict(NN)).error is None
@@ -460,7 +460,7 @@ def test_nothing_imports_torch_unless_the_program_does():
     assert json.loads(done.stdout)[-1].startswith("`add_` writes all 2 cells of storage 1")
 
 
-def test_what_only_programs_of_torch_lead_to_is_said():
+def test_sentences_only_for_torch_programs_occur():
     several, _ = run("x = torch.ones(2, 2, requires_grad=True)\na, b = (x * 1).unbind()\na.add_(1)")
     assert "asks to write `a`, one of several views that one call gave, and is refused." in sentences(several)[-1]
     nothing, error = run(
@@ -500,7 +500,7 @@ def test_trace_compare_and_save(tmp_path):
         "h = Mine.apply(h)",
     ],
 )
-def test_a_gradient_that_the_program_gets_hold_of_was_not_there_before(kept):
+def test_a_gradient_that_the_program_obtains_did_not_exist_before(kept):
     program = (
         "kept = []\n"
         "class Mine(torch.autograd.Function):\n"

@@ -1,4 +1,6 @@
-"""What a report calls things, and what it does not say: names of the program, rows of a loop, fears for nothing."""
+"""Test the names in a report, and the warnings that it leaves out: the program's names, rows of a loop, no false
+alarms.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def reported(program: str):
     return explaining.report(done.variant), done
 
 
-def test_what_a_layer_made_is_told_by_the_name_that_the_program_gave_it_later():
+def test_the_result_of_a_layer_has_the_name_that_the_program_gives_it_later():
     report, done = reported(
         "net = nn.Linear(2, 3)\n"
         "out = net(torch.ones(4, 2))\n"
@@ -40,7 +42,7 @@ def test_what_a_layer_made_is_told_by_the_name_that_the_program_gave_it_later():
     assert row.instead.startswith("Have lines 3 and 4 read a copy")
 
 
-def test_a_program_that_ends_without_an_error_was_asked_for_nothing_stale_and_the_report_says_so():
+def test_the_report_on_a_program_without_an_error_says_that_backward_needed_no_stale_tensor():
     program = (
         "policy, value = nn.Linear(3, 2), nn.Linear(3, 1)\n"
         "opt = torch.optim.SGD(value.parameters(), lr=0.1)\n"
@@ -58,7 +60,7 @@ def test_a_program_that_ends_without_an_error_was_asked_for_nothing_stale_and_th
     assert isinstance(done.error, RuntimeError) and unasked not in str(report)
 
 
-def test_a_tensor_made_on_an_array_is_given_memory_of_its_own_and_a_loop_is_looked_at_once():
+def test_the_repair_copies_an_array_and_a_loop_is_one_row():
     program = (
         "a = np.ones((4, 3), np.float32)\n"
         "net = nn.Linear(3, 1)\n"
@@ -77,7 +79,7 @@ def test_a_tensor_made_on_an_array_is_given_memory_of_its_own_and_a_loop_is_look
     assert report.totals.unnoticed == 0
 
 
-def test_an_array_made_on_a_tensor_is_given_memory_of_its_own():
+def test_the_repair_copies_a_tensor_into_an_array():
     program = "w = torch.ones(3, requires_grad=True)\nx = torch.ones(3)\na = x.numpy()\nloss = (w * x).sum()\na += 1\n"
     report, _ = reported(program + "loss.backward()\n")
     (row,) = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]

@@ -57,7 +57,7 @@ def warned(folder: Path, *way: str) -> list[str]:
     return [line for line in done.stderr.splitlines() if "Warning: " in line]
 
 
-def test_each_names_the_line_that_it_names_in_the_program_alone(tmp_path):
+def test_each_warning_names_the_same_line_as_without_a_recorder(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     alone, watched = warned(tmp_path), warned(tmp_path, "-m", "memory_stage")
     assert len(alone) > 10

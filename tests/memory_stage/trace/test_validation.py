@@ -1,4 +1,4 @@
-"""A trace is what its schema says, and the check without packages agrees with the real validator."""
+"""Test that a trace follows its schema, and that the check without packages agrees with the real validator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def spoiled(change):
     return trace
 
 
-# Each is planted in a good trace: a name, and what it does to the trace and its first variant's steps.
+# Faults to plant in a valid trace: a name, and a function that changes the trace and its first variant's steps.
 OF_SHAPE = {
     "another schema": lambda t, s: t.update(schema="stage/2"),
     "no title": lambda t, s: t.pop("title"),
@@ -126,13 +126,13 @@ def test_a_wrong_shape_is_found_by_both_validators(fault):
 
 
 @pytest.mark.parametrize("fault", OF_SENSE)
-def test_what_the_schema_cannot_say_is_found_too(fault):
+def test_faults_that_the_schema_cannot_express_are_found_too(fault):
     trace = spoiled(OF_SENSE[fault])
     assert REAL.is_valid(trace), "planted one fault too many"
     assert list(problems(trace))
 
 
-def test_what_others_do_to_memory_may_be_told():
+def test_foreign_writes_may_be_recorded():
     def change(trace, steps):
         steps[0].update(passes=[[1, 1], [2, 7]])
         storage, tensor = steps[0]["events"][:2]
@@ -146,7 +146,7 @@ def test_what_others_do_to_memory_may_be_told():
 
 
 @pytest.mark.parametrize("value", [None, 7, "trace", [], {}, {"schema": "stage/1"}])
-def test_what_is_no_trace_at_all_is_refused(value):
+def test_a_value_that_is_no_trace_is_refused(value):
     assert not REAL.is_valid(value)
     with pytest.raises(TraceError):
         validate(value)

@@ -1,10 +1,10 @@
-"""The same random programs under both engines, real PyTorch's and this package's in PyTorch's vocabulary: the traces.
+"""Compare the traces of random programs in real PyTorch and in minitensor's PyTorch vocabulary.
 
     python -m tests.support.peers.both_engines 500      in an environment with torch
 
-Compared is, after each line: what each name stands for (numbers, shape, strides, offset, dtype, version, whether it
-wants a gradient, whether it is a leaf), which names share a storage, and what of the saved tensors is stale: by the
-line of the operation that saved it. What differs is of a named kind, told by what happened; anything else is
+After each line, the comparison covers the value of each name (numbers, shape, strides, offset, dtype, version, whether
+it requires a gradient, whether it is a leaf), the names that share a storage, and the stale saved tensors by the line
+of the operation that saved them. The kind of a difference follows from the difference; without a kind it is
 ``unknown``.
 """
 
@@ -40,7 +40,7 @@ _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
 
 def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
-    """After each line: its number, what is seen, and what is stale."""
+    """Return for each line its number, the values, and the stale tensors."""
     for line, memory in after_each_line(variant):
         yield line, _seen(memory), _stale(memory)
 
@@ -50,7 +50,7 @@ def _seen(memory: Memory) -> dict[str, Any]:
     numbers: dict[str, int] = {}
     for name, id_ in sorted(memory.names.items()):
         if " " in name:
-            continue  # what only the running line holds
+            continue  # held only by the running line
         tensor = memory.tensors[id_]
         storage = memory.storages[tensor["storage"]]
         place = numbers.setdefault(storage["id"], len(numbers))
@@ -85,7 +85,7 @@ def _stale(memory: Memory) -> dict[str, Any]:
 
 
 def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
-    """Line, what, and both answers: the first line at which something differs."""
+    """Return the first line with a difference, its subject, and both answers."""
     source = "\n".join(line.accepted or line.text for line in lines)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,7 +143,7 @@ def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> 
 
 
 def kind(lines: list[Line]) -> str:
-    """The kind of what differs first."""
+    """Return the kind of the first difference."""
     found = differences(lines)
     if not found:
         return SAME

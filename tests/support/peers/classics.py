@@ -1,7 +1,7 @@
-"""Programs of PyTorch that fail, or go wrong, as people's do; where, and what to write instead.
+"""PyTorch programs with common mistakes, the lines at fault, and the repairs.
 
-Each: the program, the number of the line that spoils it, words that the report says of it, and the fix: the lines that
-are others then. Where `written` is True, the report itself says the new line.
+Each has the program, the number of the line at fault, words of the report, and the repair: the changed lines. If
+`written` is True, the report itself contains the new line.
 """
 
 from __future__ import annotations

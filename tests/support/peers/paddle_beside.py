@@ -1,10 +1,10 @@
-"""The same random programs under both engines, Paddle itself and this package in Paddle's vocabulary: the traces.
+"""Compare the traces of random programs in Paddle and in minitensor's Paddle vocabulary.
 
     python -m tests.support.peers.paddle_beside 200      in an environment with Paddle 3
 
-Compared is, after each line: what each name stands for (numbers, shape, strides, offset, dtype, version, whether it
-wants a gradient, whether it is a leaf), which names share a storage, and which operations have saved what is stale. The
-first line at which something differs is of a named kind (``KINDS``); anything else is ``unknown``.
+After each line, the comparison covers the value of each name (numbers, shape, strides, offset, dtype, version, whether
+it requires a gradient, whether it is a leaf), the names that share a storage, and the operations that saved stale
+tensors. The first difference has a named kind (``KINDS``), or is ``unknown``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KINDS = {
 
 
 def states(variant: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[str]]]:
-    """After each line: its number, what each name stands for, and which operations have saved what is stale."""
+    """Return for each line its number, the value of each name, and the operations that saved stale tensors."""
     for here, memory in after_each_line(variant):
         nodes = memory.nodes
         stale = [save["node"] for save in memory.saved.values() if save["stale"]]
@@ -71,7 +71,7 @@ def _rounded(text: str) -> str:
 
 
 def first_difference(source: str) -> tuple[str, str, Any, Any] | None:
-    """The line at which the traces part, what differs there, and both answers."""
+    """Return the first line at which the traces differ, the difference, and both answers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         names = [{"paddle": module, "errors": []} for module in (paddle, own)]
@@ -104,7 +104,7 @@ def first_difference(source: str) -> tuple[str, str, Any, Any] | None:
 
 
 def kind(source: str) -> tuple[str, Any]:
-    """The kind of what differs first, and what that is."""
+    """Return the kind of the first difference, and its description."""
     found = first_difference(source)
     return (SAME, None) if found is None else (_kind(*found), found)
 

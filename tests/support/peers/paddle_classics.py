@@ -1,7 +1,7 @@
-"""Programs of Paddle that fail, or give a wrong gradient without a word, as people's do; where, and what to write.
+"""Paddle programs with common mistakes that raise or compute a wrong gradient silently, and the repairs.
 
-Each begins with the leaf ``w`` of the numbers ``START``, and has its result in ``loss``: what the gradient of the leaf
-has to be is found by running it again with other numbers.
+Each begins with the leaf ``w`` with the numbers ``START``, and has its result in ``loss``. The right gradient is
+determined by running it again with other numbers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether what is held for stale, by the learned table, is what Paddle's backward raises on, on random programs.
+"""Compare predictions of stale tensors from the learned table with Paddle's backward, on random programs.
 
     python -m tests.support.peers.paddle_predicting 500 [from]      in an environment with paddle
 
-At the end of each program backward is asked of every name that is no leaf.
+At the end of each program, backward runs from every name that is no leaf.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def judge(names: dict[str, Any], found: list[Any]) -> None:
 
 
 def judged(seed: int) -> Any:
-    """Of each root of a program: its name, the stale versions below it, and those that backward raised on, or None."""
+    """Return for each root of a program its name, the stale versions below it, and those in the error, or None."""
 
     def run() -> list[Any]:
         names: dict[str, Any] = {"paddle": paddle, "errors": [], "found": [], "judge": judge}

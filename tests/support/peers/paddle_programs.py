@@ -1,4 +1,4 @@
-"""Random programs of Paddle's: views, writes, gradients, in any order. What raises is noted; the program runs on."""
+"""Random Paddle programs: views, writes and gradients in any order. Errors are recorded, and the program continues."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ y = paddle.to_tensor([1.0, 0.5, 2.0, 1.25, 0.75, 3.0], stop_gradient={frozen})
 
 
 def program(seed: int, gradient: bool = True) -> str:
-    """A program of 15 to 40 lines. It notes in ``errors`` what was raised.
+    """Return a program of 15 to 40 lines. It records its errors in ``errors``.
 
     Args:
         gradient: whether backward runs in it.
@@ -64,11 +64,11 @@ def program(seed: int, gradient: bool = True) -> str:
 
 
 def in_a_child(function: Callable[[], Any]) -> Any:
-    """What ``function`` returns, as JSON; ``crashed`` where the process ends: some programs crash Paddle 2.6 itself."""
+    """Return the result of ``function`` as JSON, or ``crashed``: some programs crash Paddle 2.6."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        for output in (1, 2):  # where Paddle tells of its crash, at length
+        for output in (1, 2):  # Paddle prints a long report of its crash there
             os.dup2(os.open(os.devnull, os.O_WRONLY), output)
         try:
             answer = json.dumps(function(), default=str)

@@ -1,10 +1,10 @@
-"""Whether a watched program of Paddle does what it does unwatched: on random programs, byte for byte.
+"""Test that Paddle programs are undisturbed by the recorder, on random programs, byte for byte.
 
     python -m tests.support.peers.paddle_undisturbed 200 [from]      in an environment with paddle
 
-Compared are the texts of all errors, and of every name: its bytes, shape, strides, offset, version, flags and gradient.
-Each run has a process of its own, for some programs crash Paddle 2.6: such a mask as ``x[x > 1] = 0`` of a
-tensor without a dimension ends the process, watched or not.
+The comparison covers the texts of all errors, and for every name its bytes, shape, strides, offset, version, flags and
+gradient. Each run has a separate process, because some programs crash Paddle 2.6: a mask such as ``x[x > 1] = 0`` on a
+tensor without dimensions ends the process, with and without a recorder.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tests.support.peers.paddle_programs import NAMES, in_a_child, program
 
 CRASHED = "crashed"
 
-#: What Paddle 3.3 says of ``x[..., 0]`` where ``x`` has no dimension: it reads beyond the shape, and the error is one
-#: or the other, by what lies there.
+#: Paddle 3.3 reads beyond the shape for ``x[..., 0]`` if ``x`` has no dimensions. The error depends on the memory
+#: there.
 _BEYOND = re.compile(
     r"\(OutOfRange\) The starting index 0 of slice is out of bounds in tensor -1-th axis.*|"
     r"\(InvalidArgument\) Too many indices \(1\) for tensor of dimension 0\..*",
@@ -46,7 +46,7 @@ def state(names: dict[str, Any]) -> list[Any]:
 
 
 def both(seed: int) -> tuple[Any, Any]:
-    """What a random program leaves alone and watched."""
+    """Return the results of a random program without and with a recorder."""
 
     def alone() -> list[Any]:
         names: dict[str, Any] = {"paddle": paddle, "errors": []}

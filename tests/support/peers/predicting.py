@@ -1,8 +1,8 @@
-"""Whether what the recorder holds for stale is what torch's backward raises on, on random programs.
+"""Compare the recorder's stale tensors with torch's backward, on random programs.
 
     python -m tests.support.peers.predicting 2000      in an environment with torch
 
-Every line of a program may fail without ending it, and at its end backward is asked of every tensor that there is.
+Every line of a program may fail without ending it. At its end, backward runs from every tensor.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def source_of(number: int) -> str:
 
 
 class Watched(backward.Backward):
-    """Torch's backward, with what was predicted of each pass beside what came of it."""
+    """Torch's backward. It compares the prediction for each pass with the result."""
 
     counts: ClassVar[Counter[str]] = Counter()
 
@@ -80,7 +80,7 @@ class Watched(backward.Backward):
 
 
 def _stale(todo: list[Mark]) -> set[Mark]:
-    """The nodes from here on of which something saved is not as it was."""
+    """Return the nodes below these roots whose saved tensors have changed."""
     seen: set[Mark] = set()
     while todo:
         mark = todo.pop()

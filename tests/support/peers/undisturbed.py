@@ -1,9 +1,9 @@
-"""Whether a watched program of torch does what it does unwatched: on random programs, byte for byte.
+"""Test that PyTorch programs are undisturbed by the recorder, on random programs, byte for byte.
 
     python -m tests.support.peers.undisturbed 300      in an environment with torch
 
-Compared are, of every name: its numbers as bytes, shape, strides, offset, version, flags and gradient; the error that
-ended the program, in full; what it printed; and each allocation and release of torch's allocator, in order.
+The comparison covers for every name its numbers as bytes, shape, strides, offset, version, flags and gradient; the
+complete error that ended the program; its output; and each allocation and release of torch's allocator, in order.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def watched(source: str, names: dict[str, Any]) -> str:
 
 
 def outcome(run: Any, source: str, allocations: bool) -> dict[str, Any]:
-    """What a run leaves behind, and what it asked of torch's allocator."""
+    """Return the results of a run and its requests to torch's allocator."""
     names: dict[str, Any] = {"torch": torch, "__name__": "__main__"}
     printed = io.StringIO()
     torch.manual_seed(7)
     gc.collect()
-    torch.ones(1, requires_grad=True).sum().backward()  # torch lets go of what a failed backward held in the next one
+    torch.ones(1, requires_grad=True).sum().backward()  # torch frees the tensors of a failed backward in the next one
     time.sleep(0.002)
     gc.disable()
     asked: list[int] = []
@@ -105,7 +105,7 @@ def _look(x: torch.Tensor) -> list[Any]:
 
 
 def differences(source: str, allocations: bool = True) -> list[str]:
-    """What is other when the program is watched."""
+    """Return the differences between the runs with and without a recorder."""
     plain, seen = outcome(unwatched, source, allocations), outcome(watched, source, allocations)
     return [what for what in plain if repr(plain[what]) != repr(seen[what])]
 

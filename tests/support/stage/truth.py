@@ -1,8 +1,8 @@
-"""What is really there after each step of a recording, and whether the step's sentence is true of that.
+"""The real state after each step of a recording, and the truth of the step's sentence.
 
-The recorder is asked for one thing only: which storage it calls by which number. All else is seen by looking: at the
-engine's storages, tensors and nodes as the interpreter has them, at the variables of the program and of its running
-functions, at the meters of the devices.
+The recorder is asked for only one thing, the number of each storage. Everything else is read from the engine's
+storages, tensors and nodes in the interpreter, from the variables of the program and of its running functions, and from
+the meters of the devices.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from minitensor.engine.saved.saved import FREED, is_right
 
 @dataclass
 class Memory:
-    """A storage as it is."""
+    """The state of a storage."""
 
     version: int
     nbytes: int
@@ -50,7 +50,7 @@ class Memory:
 
 @dataclass
 class Look:
-    """A tensor as it is."""
+    """The state of a tensor."""
 
     storage: str
     cells: tuple[Any, ...]  # shape, strides and offset in bytes
@@ -62,7 +62,7 @@ class Look:
 
 @dataclass
 class Saved:
-    """What a node keeps."""
+    """A tensor that a node saved."""
 
     op: str
     line: int
@@ -78,7 +78,7 @@ class Moment:
 
     storages: dict[str, Memory] = field(default_factory=dict)
     tensors: dict[int, Look] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)  # of tensors, by what leads to them
+    names: dict[str, int] = field(default_factory=dict)  # tensors, by the path that leads to them
     saved: list[Saved] = field(default_factory=list)
     nodes: list[tuple[str, int, bool]] = field(default_factory=list)  # operation, line, whether it keeps something
     allocated: int = 0
@@ -216,7 +216,7 @@ _frozen = 0  # how many `only_what_comes` are open; asking gc takes long
 
 @contextmanager
 def only_what_comes() -> Iterator[None]:
-    """What was there before is not looked through. Around many recordings this makes each of them quick to begin."""
+    """Ignore objects from before the recording. With many recordings, this makes each of them start quickly."""
     global _frozen
     gc.collect()
     gc.freeze()
@@ -256,7 +256,7 @@ def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
 
 @dataclass
 class Said:
-    """A sentence, what was there before its step and after it."""
+    """A sentence, and the states before and after its step."""
 
     line: int
     text: str
@@ -270,7 +270,7 @@ class Said:
         return self.after.storages.get(number)
 
     def named(self, name: str) -> Look | None:
-        """The tensor of a name, now or, where the line that gave it goes on, after the next step."""
+        """Return the tensor of a name now or, if the line that bound it continues, after the next step."""
         key = self.after.names.get(name)
         return self.after.tensors.get(key) if key is not None else None
 
@@ -307,7 +307,9 @@ _PARTS = {
 
 
 def rule(*texts: str) -> Callable[[Rule], Rule]:
-    """What clauses a function judges: text in which ``<S>`` is a storage's number, ``<N>`` code, ``<B>`` bytes."""
+    """Register a function that judges clauses with this text: ``<S>`` is a storage's number, ``<N>`` code, ``<B>``
+    bytes.
+    """
 
     def add(judge: Rule) -> Rule:
         for text in texts:
@@ -340,7 +342,7 @@ def _holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
     try:
         return judge(said, match)
     except (AttributeError, KeyError, TypeError):
-        return False  # it speaks of what is not there
+        return False  # it names a missing object
 
 
 def judged(said: Said) -> Iterator[str]:
@@ -357,10 +359,10 @@ def judged(said: Said) -> Iterator[str]:
 
 
 def told(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> list[Said]:
-    """What a recording of ``program`` says, with what was there before and after each step.
+    """Return the sentences of a recording of ``program``, with the states before and after each step.
 
     Raises:
-        AssertionError: when the recording broke off.
+        AssertionError: if the recording ended early.
     """
     file = "<true?>"
     namespace = {"__name__": "__main__", "mt": mt} if namespace is None else namespace
@@ -369,7 +371,7 @@ def told(program: str, namespace: dict[str, Any] | None = None, **settings: Any)
     steps, moments = variant["steps"], witness.moments
     assert not variant["truncated"], variant["truncated"]
     if len(moments) == 1:
-        moments = moments * 2  # nothing ran, and one sentence says so
+        moments = moments * 2  # nothing ran, and one sentence reports this
     assert len(moments) == len(steps) + 1
     said = []
     for k, step in enumerate(steps):
@@ -380,6 +382,6 @@ def told(program: str, namespace: dict[str, Any] | None = None, **settings: Any)
 
 
 def false_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> tuple[int, list[str]]:
-    """How many steps a recording of ``program`` has, and what is false in its sentences, with the line."""
+    """Return the number of steps in a recording of ``program``, and its false sentences with their lines."""
     steps = told(program, namespace, **settings)
     return len(steps), [f"line {said.line}: {wrong} | {said.text}" for said in steps for wrong in judged(said)]
