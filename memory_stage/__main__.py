@@ -1,5 +1,6 @@
-"""Run a program and write its stage: one HTML file that any browser opens.
+"""Run a program and write its stage, one HTML file that any browser opens; or explain a whole run of it.
 
+    python -m memory_stage explain program.py [arguments ...]
     python -m memory_stage program.py [arguments ...]
     python -m memory_stage --explain --output why.html program.py --its-own 3
 
@@ -12,23 +13,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import sys
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from memory_stage import api
 from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
+from memory_stage.explanation.whole_run import command
 from memory_stage.recorder.record import LIMIT, Recording
+from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
 
 if has_minitensor():
     from memory_stage.explanation.minitensor import Listener
-
-#: Exit statuses: the program ended with an error; it was interrupted; this command could not run it or write the file.
-FAILED, INTERRUPTED, REFUSED = 1, 130, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,21 +38,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status of the program, or 2 if it could not be run or the file could not be written.
     """
-    options = _options().parse_args(arguments)
-    program = Path(os.path.abspath(options.program))  # Python's name for it in tracebacks
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["explain"]:
+        return command.main(given[1:])
+    options = _options().parse_args(given)
     try:
-        source = program.read_bytes().decode("utf-8")
-        compile(source, str(program), "exec", dont_inherit=True)
-    except (OSError, UnicodeDecodeError) as error:
-        return _say(f"{options.program} cannot be read: {error}", REFUSED)
-    except (SyntaxError, ValueError) as error:
-        return _say(f"{options.program} is no program: {error}", REFUSED)
+        program, source = read_script(options.program)
+    except ScriptError as error:
+        return _say(str(error), REFUSED)
     output = Path(options.output or f"{program.stem}.stage.html")
     listener = Listener() if options.explain and has_minitensor() else None
     reporter = StepReporter() if options.explain else None
-    with _as_main(program, [options.program, *options.arguments]) as names:
+    with as_main(program, [options.program, *options.arguments]) as names:
         done = _run(source, names, program, listener, reporter, policy=options.policy, limit=options.steps)
-        status = _status(done.error)
+        status = exit_status(done.error)
     if reporter is not None:
         report = None if listener is None else listener.report
         if report is None or (done.frameworks and not report.totals.operations):
@@ -98,21 +95,6 @@ def _say(text: str, status: int) -> int:
     return status
 
 
-@contextlib.contextmanager
-def _as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
-    """Set up a module ``__main__`` for ``program``, with its arguments and its folder on the path; give its names."""
-    module = types.ModuleType("__main__")
-    module.__file__ = str(program)
-    before = sys.argv, sys.path[:], sys.modules["__main__"]
-    sys.argv = argv
-    sys.path[0] = str(program.resolve().parent)  # if the program is a link, the folder of its target
-    sys.modules["__main__"] = module
-    try:
-        yield module.__dict__
-    finally:
-        sys.argv, sys.path[:], sys.modules["__main__"] = before
-
-
 def _run(
     source: str,
     names: dict[str, object],
@@ -129,18 +111,6 @@ def _run(
         if listener is not None and done.error is not None:
             listener.ended(done.error)
     return done
-
-
-def _status(error: BaseException | None) -> int:
-    """Print the error as Python does, and return the exit status that Python would return."""
-    if error is None:
-        return 0
-    if isinstance(error, SystemExit):
-        if error.code is None or isinstance(error.code, int):
-            return error.code or 0
-        return _say(str(error.code), FAILED)
-    sys.excepthook(type(error), error, error.__traceback__)
-    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
 
 
 if __name__ == "__main__":

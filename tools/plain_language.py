@@ -38,7 +38,9 @@ FOLDERS = (
     "minitensor", "memory_stage", "book_kit", "tools", "_ext", "benchmarks", "facts", "chapters", "book", "tests",
 )  # fmt: skip
 #: Programs that people typed, generated files and copies of other projects.
-SKIPPED = re.compile(r"(^|/)(programs/(torch|paddle)|peers/programs|node_modules|built|vendor|_build)/|\.min\.js$")
+SKIPPED = re.compile(
+    r"(^|/)(programs/(torch|paddle|reports)|peers/programs|node_modules|built|vendor|_build)/|\.min\.js$"
+)
 
 WORDS = {"what": r"\bwhat\b", "told": r"\b(?:told|tell|tells|telling)\b", "if": r"\bif\b"}
 #: Phrases that nobody says aloud, with the reason. Each has few false alarms; the guide has more rules than these.

@@ -1,0 +1,91 @@
+"""The command that explains a program: ``memory-stage explain program.py [arguments ...]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from memory_stage.explanation.whole_run.explanation import Explanation, watching
+from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
+
+#: Exit status of a program that ran to its end with wrong gradients.
+SILENTLY_WRONG = 3
+
+_DESCRIPTION = """\
+Run a program of PyTorch and explain, at the end, which line overwrote a tensor that a backward pass needed, and other
+faults of in-place operations. The program runs as "python program.py" would run it, with the same output; the
+explanation goes to standard error.
+"""
+_STATUS = "The exit status is the program's; if that is 0 and gradients were silently wrong, it is 3."
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command.
+
+    Args:
+        arguments: those after the word ``explain``.
+
+    Returns:
+        The exit status: the program's, 3 if it is 0 and gradients were silently wrong, or 2 if it could not be run.
+    """
+    options = _options().parse_args(arguments)
+    try:
+        program, source = read_script(options.program)
+        explanation = watching()
+    except ScriptError as error:
+        return _refuse(str(error))
+    except ImportError:
+        return _refuse("PyTorch is not installed in this environment; only its programs can be explained")
+    failure: BaseException | None = None
+    with as_main(program, [options.program, *options.arguments]) as names:
+        explanation.variables = names
+        try:
+            with explanation:
+                exec(compile(source, str(program), "exec", dont_inherit=True), names)
+        except BaseException as error:
+            failure = error.with_traceback(_of_program(error.__traceback__))
+        status = exit_status(failure)
+    print(f"\n{explanation}", file=sys.stderr)
+    if options.json:
+        _write(explanation, Path(options.json))
+    return SILENTLY_WRONG if failure is None and explanation.is_silently_wrong else status
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="memory-stage explain", description=_DESCRIPTION, epilog=_STATUS)
+    parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
+    parser.add_argument("program", help="a file of Python")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
+    return parser
+
+
+def _of_program(traceback: TracebackType | None) -> TracebackType | None:
+    """Remove the frames of this package from a traceback, so that it reads as it does without the command."""
+    while traceback is not None and _is_own(traceback):
+        traceback = traceback.tb_next
+    each = traceback
+    while each is not None:
+        while each.tb_next is not None and _is_own(each.tb_next):
+            each.tb_next = each.tb_next.tb_next
+        each = each.tb_next
+    return traceback
+
+
+def _is_own(traceback: TracebackType) -> bool:
+    return str(traceback.tb_frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _write(explanation: Explanation, file: Path) -> None:
+    try:
+        file.write_text(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        print(f"{file} cannot be written: {error}", file=sys.stderr)
+
+
+def _refuse(text: str) -> int:
+    print(text, file=sys.stderr)
+    return REFUSED

@@ -1,0 +1,70 @@
+"""Why the backward pass of an operation needs a saved tensor, in one line each."""
+
+from __future__ import annotations
+
+#: By the operation of a node and the name of the saved tensor ("out" is the result): a sentence.
+_REASONS: dict[tuple[str, str], str] = {
+    ("exp", "out"): "exp is its own derivative, so backward multiplies by the result.",
+    ("sigmoid", "out"): "The derivative of sigmoid is s * (1 - s), computed from the result s.",
+    ("tanh", "out"): "The derivative of tanh is 1 - t², computed from the result t.",
+    ("relu", "out"): "The gradient passes where the result is positive, so backward reads the result.",
+    ("sqrt", "out"): "The derivative of sqrt is 1 / (2 * r), computed from the result r.",
+    ("softmax", "out"): "The derivative of softmax is computed from the result.",
+    ("log_softmax", "out"): "The derivative of log_softmax is computed from the result.",
+    ("reciprocal", "out"): "The derivative of 1 / x is -r², computed from the result r.",
+    ("mul", "self"): "The gradient of the other factor is this factor times the gradient.",
+    ("mul", "other"): "The gradient of the first factor is this factor times the gradient.",
+    ("div", "self"): "The gradient of the divisor is computed from both operands.",
+    ("div", "other"): "The gradient of the dividend is divided by this divisor.",
+    ("pow", "self"): "The derivative of x ** n is n * x ** (n - 1), computed from x.",
+    ("mm", "self"): "The gradient of the second matrix is the first one, transposed, @ the gradient.",
+    ("mm", "mat2"): "The gradient of the first matrix is the gradient @ the second one, transposed.",
+    ("addmm", "mat1"): "The gradient of a layer's weight is computed from the layer's input.",
+    ("addmm", "mat2"): "The gradient of a layer's input is the gradient @ the weight.",
+    ("linear", "input"): "The gradient of a layer's weight is computed from the layer's input.",
+    ("linear", "weight"): "The gradient of a layer's input is the gradient @ the weight.",
+    ("bmm", "self"): "The gradient of the second factor is computed from the first.",
+    ("bmm", "mat2"): "The gradient of the first factor is computed from the second.",
+    ("convolution", "input"): "The gradient of a convolution's weight is computed from its input.",
+    ("convolution", "weight"): "The gradient of a convolution's input is computed from its weight.",
+    ("embedding", "indices"): "The gradient of an embedding goes to the rows that the indices name.",
+    ("index", "indices"): "The gradient goes back to the cells that the index named.",
+    ("where", "condition"): "The condition decides which operand gets the gradient.",
+    ("log", "self"): "The derivative of log is 1 / x, computed from x.",
+    ("sin", "self"): "The derivative of sin is cos(x), computed from x.",
+    ("cos", "self"): "The derivative of cos is -sin(x), computed from x.",
+    ("abs", "self"): "The derivative of abs is the sign of x.",
+    ("gelu", "self"): "The derivative of gelu is computed from its input.",
+    ("silu", "self"): "The derivative of silu is computed from its input.",
+    ("leaky_relu", "self"): "The slope depends on the sign of the input.",
+    ("leaky_relu", "out"): "The slope depends on the sign of the result.",
+    ("clamp", "self"): "The gradient passes where the input is between the limits.",
+    ("native_layer_norm", "input"): "The gradient of a normalization is computed from its input.",
+    ("native_batch_norm", "input"): "The gradient of a normalization is computed from its input.",
+}
+
+#: Names of nodes whose operation has another name in the table.
+_ALIASES = {"_softmax": "softmax", "_log_softmax": "log_softmax", "t_mm": "mm", "cudnn_convolution": "convolution"}
+
+
+def reason(operation: str, attribute: str) -> str:
+    """Return why an operation's backward needs a saved tensor.
+
+    Args:
+        operation: the name of the operation, such as ``mul``.
+        attribute: the name by which its node keeps the tensor; "out" for the result.
+    """
+    name = _ALIASES.get(operation, operation)
+    attribute = attribute.partition("[")[0]
+    known = _REASONS.get((name, attribute))
+    if known is not None:
+        return known
+    of = "its result" if attribute == "out" else f"its `{attribute}`"
+    return f"The derivative of `{operation}` is computed from {of}."
+
+
+def is_read(operation: str, attribute: str, node: object) -> bool:
+    """Return False for a saved tensor that backward does not read: the running statistics of a layer in training."""
+    if operation in ("native_batch_norm", "cudnn_batch_norm", "batch_norm") and attribute.startswith("running_"):
+        return not getattr(node, "_saved_training", True)
+    return True

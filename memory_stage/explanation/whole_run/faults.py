@@ -1,0 +1,112 @@
+"""A fault of a program, and the edits that mend it."""
+
+from __future__ import annotations
+
+import difflib
+import linecache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memory_stage.watch.lines import ProgramLine
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of the program's source.
+
+    Attributes:
+        first: the number of the first line to replace, from 1.
+        count: how many lines to replace; 0 inserts before ``first``.
+        lines: the new lines, with their indentation and without line ends.
+    """
+
+    first: int
+    count: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A way to mend a program.
+
+    Attributes:
+        sentence: the effect of the change, for a reader.
+        file: the file to edit; "" if the fix is a sentence only.
+        edits: the changes, in no overlapping lines.
+    """
+
+    sentence: str
+    file: str = ""
+    edits: tuple[Edit, ...] = ()
+
+    def apply(self, source: str) -> str:
+        """Return the source with the edits applied."""
+        lines = source.splitlines()
+        for edit in sorted(self.edits, key=lambda each: each.first, reverse=True):
+            lines[edit.first - 1 : edit.first - 1 + edit.count] = edit.lines
+        return "\n".join(lines) + "\n"
+
+    def diff(self) -> list[str]:
+        """Return the changed lines as a diff, each with its sign and its number; [] if there are no edits."""
+        if not self.edits:
+            return []
+        before = [line.rstrip("\n") for line in linecache.getlines(self.file)]
+        after = self.apply("\n".join(before)).splitlines()
+        shown = []
+        for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag != "equal":
+                shown += [f"- {number + 1:>4}  {before[number]}" for number in range(i, j)]
+                shown += [f"+ {number + 1:>4}  {after[number]}" for number in range(k, m)]
+        return shown
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A line of the program and its part in a fault."""
+
+    line: ProgramLine
+    role: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of a program.
+
+    Attributes:
+        kind: a word for tools: "overwritten", "overwritten silently", "graph freed" or "refused".
+        verdict: the fault in one sentence.
+        evidence: the lines that lead to it, in the order of the program's run.
+        reason: why the fault matters, such as the derivative that needs a tensor; "" if the verdict says it.
+        fixes: ways to mend the program, the best first.
+        is_silent: True if the program runs on with wrong numbers.
+    """
+
+    kind: str
+    verdict: str
+    evidence: tuple[Evidence, ...]
+    reason: str = ""
+    fixes: tuple[Fix, ...] = ()
+    is_silent: bool = False
+    #: How often the same fault was found.
+    count: int = field(default=1, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fault as texts, numbers and lists, for tools."""
+        return {
+            "kind": self.kind,
+            "is_silent": self.is_silent,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "count": self.count,
+            "lines": [
+                {"file": each.line.file, "line": each.line.number, "text": each.line.text, "role": each.role}
+                for each in self.evidence
+            ],
+            "fixes": [{"text": fix.sentence, "file": fix.file, "diff": fix.diff()} for fix in self.fixes],
+        }
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: ``a, b and c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

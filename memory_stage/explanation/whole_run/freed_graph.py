@@ -1,0 +1,118 @@
+"""Diagnose a backward pass through a graph that an earlier pass has freed."""
+
+from __future__ import annotations
+
+import ast
+from types import FrameType
+from typing import Any
+
+from memory_stage.engines.torch.node_names import is_leaf, short_name
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.program_names import ProgramNames
+from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back
+from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.backward_graph import nodes_behind
+from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
+
+MESSAGE = "Trying to backward through the graph a second time"
+
+
+def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> Fault | None:
+    """Return the fault behind an error of torch that a graph was freed, or None if it is another error.
+
+    The arguments are those of :func:`~memory_stage.explanation.whole_run.overwritten.diagnose_error`.
+    """
+    if MESSAGE not in str(error):
+        return None
+    asking = watch.line_of(frame)
+    frames = watch.program_frames(frame)
+    names = ProgramNames(frames)
+    nodes = list(nodes_behind(roots))
+    for passed in reversed(watch.passes):
+        old = [node for node in nodes if node._sequence_nr() < passed.next_node]
+        if not old:
+            continue
+        freed = watch.lines[passed.line]
+        new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
+        border = _border(new, passed)
+        if border is not None and is_fed_back(ProgramText(asking.file), names.with_node(border[1])):
+            return _carried(watch, names, border, freed, asking)
+        first = max(old, key=lambda node: node._sequence_nr())
+        made = watch.nodes.find(first._sequence_nr())
+        evidence = [] if made is None else [Evidence(watch.lines[made[0]], "made the graph")]
+        evidence += [Evidence(freed, "ran backward through it and freed it"), Evidence(asking, "needs it again")]
+        return Fault(
+            "graph freed",
+            f"Line {asking.number} runs backward through a graph that the backward pass in line {freed.number} has "
+            f"freed.",
+            tuple(evidence),
+            "A backward pass frees what the operations saved, unless it is told to keep it.",
+            _fixes_of_second_pass(evidence, freed, asking),
+        )
+    return None
+
+
+def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
+    """Return the first node made after a pass that reads the result of one made before it, and that one."""
+    pairs = [
+        (node, parent)
+        for node in new
+        for parent, _ in node.next_functions
+        if parent is not None and not is_leaf(parent) and parent._sequence_nr() < passed.next_node
+    ]
+    return min(pairs, key=lambda pair: pair[0]._sequence_nr(), default=None)
+
+
+def _fixes_of_second_pass(evidence: list[Evidence], freed: ProgramLine, asking: ProgramLine) -> tuple[Fix, ...]:
+    made = evidence[0].line
+    text = ProgramText(asking.file)
+    statement, repeated = text.statement_at(asking.number), text.statement_at(made.number)
+    sentence = (
+        f"Run the forward pass again before line {asking.number}: its gradients then belong to the parameters as they "
+        f"are now."
+    )
+    fix = Fix(sentence)
+    same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
+    if same and isinstance(repeated, ast.Assign) and statement is not None and repeated is not statement:
+        fix = Fix(sentence, text.file, (text.insert_before(statement, ast.unparse(repeated)),))
+    both = Fix(
+        f"Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
+        f"retain_graph=True in line {freed.number}, which keeps the graph in memory for line {asking.number}."
+    )
+    return fix, both
+
+
+def _carried(
+    watch: WatchedRun, names: ProgramNames, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
+) -> Fault:
+    """Return the fault of a value that carries the graph of an earlier iteration into this one."""
+    node, parent = border
+    name = names.with_node(parent)
+    reads, made = watch.nodes.find(node._sequence_nr()), watch.nodes.find(parent._sequence_nr())
+    value = f"`{name}`" if name else f"the result of `{short_name(parent.name())}`"
+    evidence = []
+    if made is not None:
+        evidence.append(Evidence(watch.lines[made[0]], f"made {value}, with its graph"))
+    evidence.append(Evidence(freed, "ran backward through that graph and freed it"))
+    if reads is not None:
+        evidence.append(Evidence(watch.lines[reads[0]], f"reads {value} and attaches the freed graph to the new one"))
+    evidence.append(Evidence(asking, "runs into the freed part"))
+    fixes = [
+        Fix(f"Detach {value} before the next iteration reads it: `.detach()` keeps its numbers and drops its graph.")
+    ]
+    if name.isidentifier():
+        text = ProgramText(asking.file)
+        statement = text.statement_at(asking.number)
+        function, own = text.function_at(asking.number), None if made is None else watch.lines[made[0]]
+        same = own is not None and own.file == asking.file and text.function_at(own.number) is function
+        if statement is not None and same and text.is_alone(statement):
+            edit = text.insert_after(statement, f"{name} = {name}.detach()")
+            fixes = [Fix(fixes[0].sentence, text.file, (edit,))]
+    return Fault(
+        "graph freed",
+        f"{value[0].upper()}{value[1:]} carries the graph of the backward pass in line {freed.number} into the one in "
+        f"line {asking.number}.",
+        tuple(evidence),
+        "A value that is computed from its own last value drags the graph of all its former values along.",
+        tuple(fixes),
+    )

@@ -1,0 +1,113 @@
+"""Diagnose memory that a program keeps alive by accident: the graphs of iterations that are over."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import Any
+
+import torch
+
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back
+from memory_stage.trace.amounts import bytes_text
+from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
+from memory_stage.watch.torch.watched_run import WatchedRun
+
+FEWEST_ITERATIONS = 3
+
+_REASON = "A tensor that was computed keeps its graph alive, and the graph keeps everything that the operations saved."
+
+
+def diagnose_end(watch: WatchedRun, variables: dict[str, Any], file: str) -> list[Fault]:
+    """Return a fault for each variable that still holds the graphs of several iterations when a program ends.
+
+    A graph whose backward pass has run holds nothing any more, and is no leak.
+
+    Args:
+        watch: the logs of the run.
+        variables: the global variables of the program.
+        file: the file of the program.
+    """
+    text = ProgramText(file)
+    found = []
+    for name, value in list(variables.items()):
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None:
+            fault = _of_sum(watch, text, name, value)
+        elif type(value) is list and len(value) >= FEWEST_ITERATIONS:
+            fault = _of_list(watch, text, name, value)
+        else:
+            continue
+        if fault is not None:
+            found.append(fault)
+    return found
+
+
+def _of_sum(watch: WatchedRun, text: ProgramText, name: str, value: torch.Tensor) -> Fault | None:
+    """Return a fault if a variable was added up from results of several iterations, with their graphs."""
+    if not is_fed_back(text, name):
+        return None
+    made = Counter(where[0] for node in nodes_behind(value) if (where := watch.nodes.find(node._sequence_nr())))
+    statement = next(
+        (
+            each
+            for each in text.statements()
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name) and each.target.id == name
+        ),
+        None,
+    )
+    count = max((made[line] for line in made if statement and watch.lines[line].number == statement.lineno), default=0)
+    nbytes = _held(value)
+    if statement is None or count < FEWEST_ITERATIONS or not nbytes:
+        return None
+    line = ProgramLine(text.file, statement.lineno, "")
+    verdict = (
+        f"`{name}` keeps the graphs of {count:,} iterations: {bytes_text(nbytes)} of saved tensors, and more with each "
+        f"iteration."
+    )
+    sentence = "Add the number only; its graph is then freed at the end of the iteration."
+    edits: tuple[Edit, ...] = ()
+    if text.is_alone(statement):
+        number = ".item()" if value.numel() == 1 else ".detach()"
+        addend = ast.unparse(statement.value)
+        addend = addend if isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call)) else f"({addend})"
+        source = f"{ast.unparse(statement).partition('=')[0]}= {addend}{number}"
+        edits = (text.replace(statement, source),)
+    evidence = (Evidence(line, f"adds to `{name}`, with its history"),)
+    return Fault("leak", verdict, evidence, _REASON, (Fix(sentence, text.file if edits else "", edits),))
+
+
+def _of_list(watch: WatchedRun, text: ProgramText, name: str, values: list[Any]) -> Fault | None:
+    """Return a fault if a list keeps results of several iterations, each with its graph."""
+    kept = [each for each in values if isinstance(each, torch.Tensor) and each.grad_fn is not None]
+    calls = [each for each in text.calls("append") if _owner(each) == name]
+    if len(kept) < FEWEST_ITERATIONS or len(calls) != 1:
+        return None
+    nbytes = sum(_held(each) for each in kept)
+    if not nbytes:
+        return None
+    call = calls[0]
+    edits = text.wrapped(call.args[0], "{}.detach()") if call.args and not isinstance(call.args[0], ast.BinOp) else ()
+    return Fault(
+        "leak",
+        f"`{name}` keeps {len(kept):,} results with their graphs: {bytes_text(nbytes)} of saved tensors.",
+        (Evidence(ProgramLine(text.file, call.lineno, ""), f"keeps a result in `{name}`, with its history"),),
+        _REASON,
+        (Fix("Keep the numbers only.", text.file if edits else "", edits),),
+    )
+
+
+def _owner(call: ast.Call) -> str:
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return owner.id if isinstance(owner, ast.Name) else ""
+
+
+def _held(value: torch.Tensor) -> int:
+    """Return the bytes that the graph of a tensor holds and that are no parameter's."""
+    storages: dict[int, int] = {}
+    for node in nodes_behind(value):
+        for saved in saved_by(node):
+            if not (saved.data.is_leaf and saved.data.requires_grad) and not isinstance(saved.data, torch.nn.Parameter):
+                storages[torch._C._storage_address(saved.data)] = saved.data.untyped_storage().nbytes()
+    return sum(storages.values())

@@ -1,0 +1,174 @@
+"""Diagnose a backward pass that needs a tensor which a line has overwritten since."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+from memory_stage.engines.torch.node_names import short_name
+from memory_stage.explanation.whole_run import derivatives
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, listed
+from memory_stage.explanation.whole_run.overwritten_fixes import OverwrittenValue, fixes
+from memory_stage.explanation.whole_run.program_names import ProgramNames
+from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.backward_graph import SavedValue, nodes_behind, saved_by
+from memory_stage.watch.torch.watched_run import WatchedRun
+from memory_stage.watch.write_log import LineWrites
+
+MESSAGE = "modified by an inplace operation"
+_VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+) instead")
+
+#: Lines of writers, and of operations that saved the tensor, that a fault names.
+MOST_WRITERS = MOST_SAVERS = 3
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """A saved tensor with the line that saved it and the time of its node."""
+
+    tensor: SavedValue
+    line: ProgramLine
+    time: int
+    sequence: int
+
+
+def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> Fault | None:
+    """Return the fault behind an error of torch that a tensor was modified in place, or None if it is another error.
+
+    Args:
+        watch: the logs of the run.
+        roots: the tensors from which the backward pass started.
+        error: the error that it raised.
+        frame: the frame that asked for the pass.
+    """
+    if MESSAGE not in str(error):
+        return None
+    found = _VERSIONS.search(str(error))
+    stale = all_stale = [each for each in _all_saved(watch, roots) if each.tensor.is_stale]
+    if found is not None:
+        shape = [int(n) for n in found[1].split(",") if n.strip()]
+        stale = [each for each in stale if _fits(each.tensor, shape, int(found[2]), int(found[3]))] or stale
+    if not stale:
+        return None if found is None else _out_of_sight(watch, found, frame)
+    saved = max(stale, key=lambda each: each.sequence)
+    others = [each for each in all_stale if each is not saved and _is_same_storage(each, saved)]
+    return _fault(watch, saved, frame, is_silent=False, others=others)
+
+
+def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType) -> list[Fault]:
+    """Return a fault for each saved tensor that a write without a version has changed before this backward pass."""
+    found = []
+    for saved in _all_saved(watch, roots):
+        if not saved.tensor.is_stale and _writers(watch, saved, is_silent=True):
+            found.append(_fault(watch, saved, frame, is_silent=True))
+    return found
+
+
+def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -> Fault | None:
+    """Return a fault about a tensor that a hook or a checkpoint keeps, found by the error's shape and version."""
+    shape, now = [int(n) for n in message[1].split(",") if n.strip()], int(message[2])
+    for name, x in ProgramNames(watch.program_frames(frame)).all_tensors():
+        if x._version != now or list(x.shape) != shape:
+            continue
+        writers = watch.writes.since(torch._C._storage_address(x), -1)
+        if not writers:
+            continue
+        lines = [watch.lines[each.line] for each in writers[-MOST_WRITERS:]]
+        evidence = [Evidence(line, f"overwrites `{name}`") for line in lines]
+        evidence.append(Evidence(watch.line_of(frame), "backward needs it as it was"))
+        where = listed([f"line {line.number}" for line in lines])
+        overwrite = OverwrittenValue(name, False, lines[-1], lines, watch.line_of(frame), -1, writers, False)
+        return Fault(
+            "overwritten",
+            f"{where[0].upper()}{where[1:]} overwrites `{name}`, which a checkpoint or a hook keeps for the backward "
+            f"pass in line {watch.line_of(frame).number}.",
+            tuple(evidence),
+            "A checkpoint runs its block again during backward, and needs the block's inputs as they were.",
+            tuple(fixes(watch, overwrite, [])),
+        )
+    return None
+
+
+def _all_saved(watch: WatchedRun, roots: Any) -> list[_Saved]:
+    found = []
+    for node in nodes_behind(roots):
+        sequence = node._sequence_nr()
+        where = watch.nodes.find(sequence)
+        if where is None:
+            continue
+        line, time = where
+        for each in saved_by(node):
+            if derivatives.is_read(short_name(node.name()), each.attribute, node):
+                found.append(_Saved(each, watch.lines[line], time, sequence))
+    return found
+
+
+def _is_same_storage(one: _Saved, other: _Saved) -> bool:
+    return torch._C._storage_address(one.tensor.data) == torch._C._storage_address(other.tensor.data)
+
+
+def _fits(saved: SavedValue, shape: Sequence[int], now: int, expected: int) -> bool:
+    return (saved.data._version, saved.version) == (now, expected) and list(saved.data.shape) in (shape, shape[::-1])
+
+
+def _writers(watch: WatchedRun, saved: _Saved, is_silent: bool) -> list[LineWrites]:
+    try:
+        storage = torch._C._storage_address(saved.tensor.data)
+    except RuntimeError:
+        return []
+    since = watch.writes.since(storage, saved.time)
+    if is_silent:
+        return [each for each in since if not each.is_counted]
+    return [each for each in since if each.is_counted and each.version > saved.tensor.version]
+
+
+def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, others: Sequence[_Saved] = ()) -> Fault:
+    writers = _writers(watch, saved, is_silent)
+    frames = watch.program_frames(frame)
+    names = ProgramNames(frames)
+    operation = short_name(saved.tensor.node.name())
+    attribute = saved.tensor.attribute
+    name = names.of(saved.tensor.data)
+    tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{operation}`"
+    asking = watch.line_of(frame)
+    lines = [watch.lines[each.line] for each in writers[:MOST_WRITERS]]
+    savers = {(each.line, short_name(each.tensor.node.name())): None for each in sorted([saved, *others], key=_age)}
+    evidence = [Evidence(line, f"`{each}` saves {tensor}") for line, each in list(savers)[:MOST_SAVERS]]
+    evidence += [
+        Evidence(line, f"`{each.operation}` overwrites it{_times(each.count)}")
+        for line, each in zip(lines, writers, strict=False)
+    ]
+    evidence.append(Evidence(asking, "backward needs it as it was when it was saved"))
+    culprits = listed([f"line {line.number}" for line in lines]) if lines else "a write that no call of torch made"
+    if is_silent:
+        verdict = (
+            f"Wrong gradients: {culprits} overwrites {tensor} without raising its version, and the backward pass in "
+            f"line {asking.number} uses the new numbers."
+        )
+    else:
+        verdict = f"{culprits[0].upper()}{culprits[1:]} overwrites {tensor}, which the backward pass in line "
+        verdict += f"{asking.number} still needs."
+    overwrite = OverwrittenValue(
+        name, attribute == "out", saved.line, lines, asking, saved.time, writers, is_silent, len(savers) == 1
+    )
+    return Fault(
+        "overwritten silently" if is_silent else "overwritten",
+        verdict,
+        tuple(evidence),
+        derivatives.reason(operation, attribute),
+        tuple(fixes(watch, overwrite, frames)),
+        is_silent,
+    )
+
+
+def _age(saved: _Saved) -> int:
+    return saved.sequence
+
+
+def _times(count: int) -> str:
+    return f" ({count:,} times in all)" if count > 1 else ""

@@ -1,0 +1,201 @@
+"""Fixes of a program that overwrites a tensor before backward has read it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.whole_run.faults import Edit, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back, names_in, target_of
+from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.watched_run import WatchedRun
+from memory_stage.watch.write_log import LineWrites
+
+
+@dataclass(frozen=True)
+class OverwrittenValue:
+    """The facts of an overwritten tensor.
+
+    Attributes:
+        name: the program's name for the tensor, or "".
+        is_result: True if the operation that saved it saved its own result.
+        saved_in: the line that saved it.
+        written_in: the lines that overwrote it since, the earliest first.
+        asked_in: the line of the backward pass.
+        time: the number of writes before it was saved.
+        writers: the writes, in the order of ``written_in``.
+        is_silent: True if no write raised the version.
+        is_saved_once: True if only one operation saved the tensor and needs it unchanged.
+    """
+
+    name: str
+    is_result: bool
+    saved_in: ProgramLine
+    written_in: list[ProgramLine]
+    asked_in: ProgramLine
+    time: int
+    writers: list[LineWrites]
+    is_silent: bool
+    is_saved_once: bool = True
+
+    @property
+    def is_optimizer_step(self) -> bool:
+        """Return True if the write belongs to the step of an optimizer."""
+        return bool(self.written_in) and re.search(r"\.step\(", self.written_in[0].text) is not None
+
+
+def fixes(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
+    """Yield the fixes that fit, the best first."""
+    if not of.written_in:
+        return
+    if of.is_optimizer_step:
+        yield from _around_a_step(watch, of, frames)
+        return
+    yield from _at_the_write(of)
+    yield from _at_the_reading(of)
+
+
+# ---------- a step between forward and backward ----------
+
+
+def _around_a_step(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
+    step = of.written_in[0]
+    text = ProgramText(step.file)
+    carried = _carried_state(watch, of, frames, text)
+    if carried is not None:
+        yield carried
+        return
+    yield Fix(
+        f"Run the forward pass of line {of.saved_in.number} again after line {step.number}: its loss then describes "
+        f"the parameters that the step has left."
+    )
+    yield Fix(
+        f"Or call this backward() before line {step.number}: its gradients are then those of the parameters before "
+        f"the step."
+    )
+
+
+def _carried_state(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType], text: ProgramText) -> Fix | None:
+    """Return a fix if the graph of an earlier iteration is still attached to this one through a name."""
+    step = text.statement_at(of.written_in[0].number)
+    if step is None or not text.is_alone(step):
+        return None
+    earlier = [each for each in watch.passes if each.line == watch.passes[-1].line] if watch.passes else []
+    if not earlier or watch.lines[earlier[-1].line] != of.asked_in or earlier[-1].time < of.time:
+        return None
+    name = _attached_name(earlier[-1].next_node, frames)
+    if not name:
+        return None
+    edits = [text.insert_after(step, f"{name} = {name}.detach()")]
+    edits += _without_retain_graph(text, of.asked_in.number)
+    return Fix(
+        f"Detach `{name}` once the step is done: each iteration then differentiates its own steps only, and the graph "
+        f"of the iterations before is freed.",
+        text.file,
+        tuple(edits),
+    )
+
+
+def _attached_name(next_node: int, frames: list[FrameType]) -> str:
+    """Return a local name assigned in a loop or a function from its own earlier value, made before ``next_node``."""
+    for frame in frames:
+        text = ProgramText(frame.f_code.co_filename)
+        for name, value in frame.f_locals.items():
+            node = getattr(value, "grad_fn", None)
+            if node is None or not name.isidentifier():
+                continue
+            if _reaches_before(node, next_node) and is_fed_back(text, name):
+                return name
+    return ""
+
+
+def _reaches_before(node: object, next_node: int) -> bool:
+    todo, seen = [node], {node}
+    while todo:
+        each = todo.pop()
+        number = each._sequence_nr()  # type: ignore[attr-defined]  # a node of torch
+        if number < next_node:
+            return True
+        for parent, _ in each.next_functions:  # type: ignore[attr-defined]
+            if parent is not None and parent not in seen and type(parent).__name__ != "AccumulateGrad":
+                seen.add(parent)
+                todo.append(parent)
+    return False
+
+
+def _without_retain_graph(text: ProgramText, line: int) -> list[Edit]:
+    statement = text.statement_at(line)
+    if statement is None or not text.is_alone(statement):
+        return []
+    removed = False
+    for call in [each for each in ast.walk(statement) if isinstance(each, ast.Call)]:
+        kept = [each for each in call.keywords if each.arg != "retain_graph"]
+        removed = removed or len(kept) < len(call.keywords)
+        call.keywords = kept
+    return [text.replace(statement, ast.unparse(statement))] if removed else []
+
+
+# ---------- any other write ----------
+
+
+def _at_the_write(of: OverwrittenValue) -> Iterator[Fix]:
+    line = of.written_in[0]
+    text = ProgramText(line.file)
+    statement = text.statement_at(line.number)
+    if statement is None or not text.is_alone(statement):
+        return
+    operation = of.writers[0].operation.strip("_")
+    layers = () if operation in line.text else text.without_keyword("inplace", operation)
+    if layers:
+        yield Fix("Let the layer write into new memory, and keep the old numbers for backward.", text.file, layers)
+        return
+    source = text.source_of(statement)
+    target = target_of(statement)
+    function = text.function_at(line.number)
+    returned = _must_be_returned(function, target) if function is not None and target else None
+    rewritten = out_of_place(source)
+    if rewritten and ".data" not in source:
+        edits = [text.replace(statement, rewritten)]
+        if returned is not None:
+            edits.append(text.insert_after(returned, f"return {target}"))
+        yield Fix("Write the result into new memory, and keep the old numbers for backward.", text.file, tuple(edits))
+    elif target:
+        edits = [text.insert_before(statement, f"{target} = {target}.clone()")]
+        if returned is not None:
+            edits.append(text.insert_after(returned, f"return {target}"))
+        yield Fix("Write into a copy, and keep the old numbers for backward.", text.file, tuple(edits))
+
+
+def _at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
+    """Yield the fix that gives the saving operation a copy, if it saved an input that its line names."""
+    if of.is_result or not of.is_saved_once or not of.name.isidentifier():
+        return
+    text = ProgramText(of.saved_in.file)
+    statement = text.statement_at(of.saved_in.number)
+    if statement is None or not text.is_alone(statement) or of.name not in names_in(statement):
+        return
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr):
+        return
+    before = ast.unparse(value)
+    after = re.sub(rf"(?<![\w.]){re.escape(of.name)}\b(?!\s*\()", f"{of.name}.clone()", before)
+    if after == before:
+        return
+    source = text.source_of(statement)
+    yield Fix(
+        f"Or let line {of.saved_in.number} read a copy, and write into `{of.name}` as before.",
+        text.file,
+        (text.replace(statement, source.replace(before, after)),),
+    )
+
+
+def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
+    """Return the last statement of a function that writes its argument and returns nothing; otherwise None."""
+    arguments = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    if name not in arguments or any(isinstance(each, ast.Return) for each in ast.walk(function)):
+        return None
+    return function.body[-1]

@@ -1,0 +1,143 @@
+"""The source of a program: its statements by line, and edits of them."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator
+
+from memory_stage.explanation.whole_run.faults import Edit
+
+
+class ProgramText:
+    """The source of one file.
+
+    Args:
+        file: the file's name, as Python knows it; a cell of a notebook has one, too.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.lines = [line.rstrip("\n") for line in linecache.getlines(file)]
+        try:
+            self._tree: ast.Module | None = ast.parse("\n".join(self.lines))
+        except SyntaxError:  # a cell with commands of the notebook
+            self._tree = None
+
+    def statement_at(self, line: int) -> ast.stmt | None:
+        """Return the innermost statement that contains a line."""
+        found: ast.stmt | None = None
+        for each in self.statements():
+            is_around = each.lineno <= line <= (each.end_lineno or 0)
+            if is_around and (found is None or each.lineno >= found.lineno):
+                found = each
+        return found
+
+    def function_at(self, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """Return the innermost function whose body contains a line."""
+        found = None
+        for node in self._nodes():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno < line <= (
+                node.end_lineno or 0
+            ):
+                found = node if found is None or node.lineno > found.lineno else found
+        return found
+
+    def source_of(self, node: ast.AST) -> str:
+        """Return the text of a node on one line, without comments."""
+        return ast.unparse(node)
+
+    def replace(self, statement: ast.stmt, *texts: str) -> Edit:
+        """Return the edit that replaces a statement by others."""
+        count = (statement.end_lineno or statement.lineno) - statement.lineno + 1
+        return Edit(statement.lineno, count, tuple(self._indent(statement.lineno) + text for text in texts))
+
+    def insert_before(self, statement: ast.stmt, *texts: str) -> Edit:
+        """Return the edit that inserts statements before another."""
+        return Edit(statement.lineno, 0, tuple(self._indent(statement.lineno) + text for text in texts))
+
+    def insert_after(self, statement: ast.stmt, *texts: str) -> Edit:
+        """Return the edit that inserts statements after another."""
+        last = statement.end_lineno or statement.lineno
+        return Edit(last + 1, 0, tuple(self._indent(statement.lineno) + text for text in texts))
+
+    def is_alone(self, statement: ast.stmt) -> bool:
+        """Return True if no other statement shares the lines of this one, so that its lines can be replaced."""
+        first, last = self.lines[statement.lineno - 1], self.lines[(statement.end_lineno or 0) - 1]
+        before = first.encode()[: statement.col_offset].decode().strip()
+        after = last.encode()[statement.end_col_offset or 0 :].decode().strip()
+        return not before and (not after or after.startswith("#"))
+
+    def loops_around(self, line: int) -> list[ast.For]:
+        """Return the loops around a line, the outermost first."""
+        loops = [each for each in self._nodes() if isinstance(each, ast.For)]
+        return [each for each in loops if each.lineno < line <= (each.end_lineno or 0)]
+
+    def statements(self) -> list[ast.stmt]:
+        """Return all statements of the file."""
+        return [each for each in self._nodes() if isinstance(each, ast.stmt)]
+
+    def calls(self, *names: str) -> list[ast.Call]:
+        """Return the calls of functions or methods with one of these names."""
+        calls = [each for each in self._nodes() if isinstance(each, ast.Call)]
+        return [each for each in calls if getattr(each.func, "attr", getattr(each.func, "id", "")) in names]
+
+    def wrapped(self, expression: ast.expr, pattern: str) -> tuple[Edit, ...]:
+        """Return the edit that puts a one-line expression into a pattern, such as ``{}.clone()``."""
+        if expression.lineno != expression.end_lineno:
+            return ()
+        line = self.lines[expression.lineno - 1].encode()
+        first, last = expression.col_offset, expression.end_col_offset or 0
+        new = line[:first] + pattern.format(line[first:last].decode()).encode() + line[last:]
+        return (Edit(expression.lineno, 1, (new.decode(),)),)
+
+    def without_keyword(self, keyword: str, *functions: str) -> tuple[Edit, ...]:
+        """Return the edits that set ``keyword=True`` to False in calls, of these functions if any are named."""
+        edits: dict[int, str] = {}
+        for call in [each for each in self._nodes() if isinstance(each, ast.Call)]:
+            name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            for given in call.keywords:
+                is_set = given.arg == keyword and getattr(given.value, "value", None) is True
+                if is_set and (not functions or name.lower() in functions):
+                    line = edits.get(given.value.lineno, self.lines[given.value.lineno - 1])
+                    edits[given.value.lineno] = re.sub(
+                        rf"(\b{re.escape(name)}\([^()]*{keyword}\s*=\s*)True", r"\1False", line
+                    )
+        return tuple(Edit(number, 1, (line,)) for number, line in edits.items() if line != self.lines[number - 1])
+
+    def _indent(self, line: int) -> str:
+        text = self.lines[line - 1]
+        return text[: len(text) - len(text.lstrip())]
+
+    def _nodes(self) -> Iterator[ast.AST]:
+        return iter(()) if self._tree is None else ast.walk(self._tree)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names that a piece of a program reads or assigns."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def target_of(statement: ast.stmt) -> str:
+    """Return the plain name of the tensor that a statement writes into, or ""."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        owner = function.value if isinstance(function, ast.Attribute) else None
+        while isinstance(owner, (ast.Call, ast.Subscript)):
+            owner = owner.value if isinstance(owner, ast.Subscript) else getattr(owner.func, "value", None)
+    elif isinstance(statement, (ast.Assign, ast.AugAssign)):
+        owner = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        while isinstance(owner, ast.Subscript):
+            owner = owner.value
+    else:
+        return ""
+    return owner.id if isinstance(owner, ast.Name) else ""
+
+
+def is_fed_back(text: ProgramText, name: str) -> bool:
+    """Return True if a line of the program computes the variable ``name`` from its own last value."""
+    if not name.isidentifier():
+        return False
+    pattern = re.compile(rf"\b{name}\b(?:\s*[-+*/@]=|[^=]*=[^=].*\b{name}\b)")
+    return any(pattern.search(line) for line in text.lines)

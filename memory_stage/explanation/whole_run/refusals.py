@@ -1,0 +1,323 @@
+"""Diagnose an error with which a framework refuses a statement: a leaf, a view, an overlap, a stride.
+
+Each rule knows a piece of the message and builds the fix from the statement that raised it, or from the one that made
+the tensor in question.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
+from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.watched_run import WatchedRun
+
+
+@dataclass(frozen=True)
+class RefusedStatement:
+    """A statement that raised an error.
+
+    Attributes:
+        watch: the logs of the run.
+        frame: the frame of the program in which the statement ran.
+        line: its line.
+        text: the source of its file.
+        statement: the statement; None if the source cannot be read.
+        message: the text of the error.
+    """
+
+    watch: WatchedRun
+    frame: FrameType
+    line: ProgramLine
+    text: ProgramText
+    statement: ast.stmt | None
+    message: str
+
+    def variable(self, name: str) -> Any:
+        """Return the value of a variable where the error was raised; None if there is none."""
+        return self.frame.f_locals.get(name, self.frame.f_globals.get(name))
+
+    def replaced(self, *texts: str) -> tuple[Edit, ...]:
+        """Return the edit that replaces the statement; () if its lines hold more than it."""
+        if self.statement is None or not self.text.is_alone(self.statement):
+            return ()
+        return (self.text.replace(self.statement, *texts),)
+
+    def fix(self, sentence: str, edits: tuple[Edit, ...]) -> Fix:
+        """Return a fix in the file of the statement."""
+        return Fix(sentence, self.text.file if edits else "", edits)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    message: str
+    verdict: str
+    reason: str
+    fixes: Callable[[RefusedStatement], list[Fix]]
+
+
+def diagnose_error(watch: WatchedRun, error: BaseException, traceback: TracebackType | None) -> Fault | None:
+    """Return the fault of an error that ended the program, or None if no rule knows its message.
+
+    Args:
+        watch: the logs of the run.
+        error: the error.
+        traceback: its traceback.
+    """
+    message = str(error)
+    rule = next((each for each in _RULES if each.message in message), None)
+    frames = []
+    while traceback is not None:
+        if watch.lines.is_program(traceback.tb_frame):
+            frames.append((traceback.tb_frame, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    if rule is None or not frames:
+        return None
+    frame, number = frames[-1]
+    line = ProgramLine(frame.f_code.co_filename, number, frame.f_code.co_name)
+    text = ProgramText(line.file)
+    refusal = RefusedStatement(watch, frame, line, text, text.statement_at(number), message)
+    verdict = f"Line {number} {rule.verdict}"
+    try:
+        fixes = tuple(rule.fixes(refusal))
+    finally:
+        del frame, frames
+    return Fault("refused", verdict, (Evidence(line, "refused"),), rule.reason, fixes)
+
+
+def _of_leaf(of: RefusedStatement) -> list[Fix]:
+    if of.statement is None:
+        return []
+    source = of.text.source_of(of.statement)
+    fixes = []
+    edits = of.replaced("with torch.no_grad():", *(f"    {part}" for part in source.splitlines()))
+    fixes.append(of.fix("To change the leaf itself, as at the initialization: do not record it.", edits))
+    rewritten = out_of_place(source)
+    if rewritten:
+        fixes.append(of.fix("Or make a new tensor that has a history, and keep the leaf.", of.replaced(rewritten)))
+    return fixes
+
+
+def _of_several_views(of: RefusedStatement) -> list[Fix]:
+    """Replace loops over a tensor, which take all its views in one call, by loops over its indices."""
+    import torch
+
+    edits = []
+    for loop in of.text.loops_around(of.line.number):
+        before = ast.unparse(loop.iter)
+        after = before
+        for name in {each.id for each in ast.walk(loop.iter) if isinstance(each, ast.Name)}:
+            if isinstance(of.variable(name), torch.Tensor) and not re.search(rf"\b{name}\b\s*[\[.(]", before):
+                after = re.sub(rf"\b{name}\b", f"({name}[i] for i in range(len({name})))", after)
+        header = of.text.lines[loop.lineno - 1]
+        if after != before and before in header:
+            edits.append(Edit(loop.lineno, 1, (header.replace(before, after),)))
+    sentence = (
+        "A loop over a tensor takes all its views in one call, and torch refuses writes into such views. Take each by "
+        "its index."
+    )
+    return [of.fix(sentence, tuple(edits))]
+
+
+def _of_expanded(of: RefusedStatement) -> list[Fix]:
+    calls = [each for each in of.text.calls("expand", "expand_as", "broadcast_to")]
+    sentence = "Copy the expanded tensor, so that each element has memory to be written."
+    if len(calls) == 1:
+        return [of.fix(sentence, of.text.wrapped(calls[0], "{}.clone()"))]
+    target = target_of(of.statement) if of.statement is not None else ""
+    edits = (
+        ()
+        if not target or of.statement is None
+        else (of.text.insert_before(of.statement, f"{target} = {target}.clone()"),)
+    )
+    return [of.fix(sentence, edits)]
+
+
+def _of_overlap(of: RefusedStatement) -> list[Fix]:
+    statement = of.statement
+    sentence = "Read a copy where the statement writes what it reads."
+    target = target_of(statement) if statement is not None else ""
+    if not target or not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return [Fix(sentence)]
+    written = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    if isinstance(written, ast.Subscript) and target in {
+        n.id for n in ast.walk(written.slice) if isinstance(n, ast.Name)
+    }:
+        index = re.sub(rf"\b{target}\b", f"{target}.clone()", ast.unparse(written.slice))
+        before, after = ast.unparse(written), f"{ast.unparse(written.value)}[{index}]"
+        return [of.fix(sentence, of.replaced(of.text.source_of(statement).replace(before, after, 1)))]
+    value = ast.unparse(statement.value)
+    copied = re.sub(rf"\b{target}\b", f"{target}.clone()", value)
+    return [of.fix(sentence, of.replaced(of.text.source_of(statement).replace(value, copied)))]
+
+
+def _of_hooked_layer(of: RefusedStatement) -> list[Fix]:
+    edits = of.text.without_keyword("inplace")
+    return [of.fix("Let the layer after the hooked one write into new memory.", edits)]
+
+
+def _of_optimized(of: RefusedStatement) -> list[Fix]:
+    import torch
+
+    names = [each.id for each in ast.walk(of.statement) if isinstance(each, ast.Name)] if of.statement else []
+    for name in names:
+        value = of.variable(name)
+        if isinstance(value, torch.Tensor) and value.grad_fn is not None and of.statement is not None:
+            made = of.watch.nodes.find(value.grad_fn._sequence_nr())
+            where = f"line {of.watch.lines[made[0]].number}" if made is not None else "an operation"
+            edit = of.text.insert_before(of.statement, f"{name} = {name}.detach().requires_grad_()")
+            sentence = (
+                f"`{name}` is the result of an operation ({where}), and backward leaves gradients at leaves only. Make "
+                f"a leaf of its numbers."
+            )
+            return [of.fix(sentence, (edit,) if of.text.is_alone(of.statement) else ())]
+    return [Fix("Give the optimizer tensors that no operation has made.")]
+
+
+def _of_inference(of: RefusedStatement) -> list[Fix]:
+    edits = tuple(
+        Edit(number, 1, (line.replace("inference_mode", "no_grad"),))
+        for number, line in enumerate(of.text.lines, 1)
+        if "inference_mode(" in line or line.strip().endswith("inference_mode")
+    )
+    return [of.fix("Make the tensor under torch.no_grad(), which leaves it usable in a later graph.", edits)]
+
+
+def _of_argument(method: str, sentence: str) -> Callable[[RefusedStatement], list[Fix]]:
+    def fixes(of: RefusedStatement) -> list[Fix]:
+        calls = (
+            [each for each in ast.walk(of.statement) if isinstance(each, ast.Call) and each.args]
+            if of.statement
+            else []
+        )
+        if not calls or of.statement is None:
+            return [Fix(sentence)]
+        call = calls[-1]
+        given = ast.unparse(call.args[0])
+        source = of.text.source_of(of.statement).replace(
+            ast.unparse(call), ast.unparse(call).replace(given, given + method, 1), 1
+        )
+        return [of.fix(sentence, of.replaced(source))]
+
+    return fixes
+
+
+def _of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
+    return [
+        Fix(
+            "Take the view where gradients are recorded, right before the write: index the tensor there. Or write "
+            "under torch.no_grad(), if no gradient is to pass through the write."
+        )
+    ]
+
+
+def _of_casting(of: RefusedStatement) -> list[Fix]:
+    target = target_of(of.statement) if of.statement is not None else ""
+    source = of.text.source_of(of.statement) if of.statement is not None else ""
+    rewritten = out_of_place(source)
+    name = f"`{target}`" if target else "the array"
+    sentence = (
+        f"An in-place operation keeps the dtype of {name}. Create {name} with a floating dtype, or make a new array."
+    )
+    return [of.fix(sentence, of.replaced(rewritten) if rewritten else ())]
+
+
+def _of_batched_write(of: RefusedStatement) -> list[Fix]:
+    """Inside vmap, let the target be made from an argument: it then has one part for each example."""
+    import torch
+
+    batched = [
+        name
+        for name, value in of.frame.f_locals.items()
+        if isinstance(value, torch.Tensor) and torch._C._functorch.is_batchedtensor(value)
+    ]
+    target = target_of(of.statement) if of.statement is not None else ""
+    if not batched:
+        return [Fix(f"Make a new tensor, or give `{target or 'the target'}` the larger shape before.")]
+    sentence = f"Inside vmap, create `{target}` from `{batched[0]}`: it then has one part for each example."
+    for each in of.text.statements():
+        if not isinstance(each, ast.Assign) or ast.unparse(each.targets[0]) != target:
+            continue
+        if isinstance(each.value, ast.Call) and of.text.is_alone(each):
+            function = ast.unparse(each.value.func)
+            if function in ("torch.zeros", "torch.ones", "torch.empty", "torch.full"):
+                source = ast.unparse(each).replace(function, f"{batched[0]}.new_{function.rpartition('.')[2]}", 1)
+                return [of.fix(sentence, (of.text.replace(each, source),))]
+    return [Fix(sentence)]
+
+
+_RULES = (
+    _Rule(
+        "a leaf Variable that requires grad is being used in an in-place operation",
+        "writes in place into a leaf that requires a gradient.",
+        "A leaf has no history, so backward could not tell its old numbers from the new ones.",
+        _of_leaf,
+    ),
+    _Rule(
+        "Such functions do not allow the output views to be modified inplace",
+        "writes into one of several views that one call has made.",
+        "Autograd tracks writes through a view that was taken alone, and not through one of several.",
+        _of_several_views,
+    ),
+    _Rule(
+        "more than one element of the written-to tensor refers to a single memory location",
+        "writes into a tensor whose elements share memory.",
+        "`expand` repeats elements without copying them, so one write would reach several elements.",
+        _of_expanded,
+    ),
+    _Rule(
+        "some elements of the input tensor and the written-to tensor refer to a single memory location",
+        "reads the same memory that it writes.",
+        "The result would depend on the order in which the elements are written.",
+        _of_overlap,
+    ),
+    _Rule(
+        "BackwardHookFunction is a view and is being modified inplace",
+        "runs a layer with inplace=True on the output of a layer that has a full backward hook.",
+        "The hook hands out a view of the output, to see the gradient that arrives there.",
+        _of_hooked_layer,
+    ),
+    _Rule(
+        "can't optimize a non-leaf Tensor",
+        "gives the optimizer a tensor that is no leaf.",
+        "",
+        _of_optimized,
+    ),
+    _Rule(
+        "Inference tensors cannot be saved for backward",
+        "uses a tensor that was made under torch.inference_mode() in a graph.",
+        "Inference tensors count no versions, so no operation may save them for backward.",
+        _of_inference,
+    ),
+    _Rule(
+        "At least one stride in the given numpy array is negative",
+        "shares a NumPy array that runs backwards.",
+        "A tensor has no negative strides.",
+        _of_argument(".copy()", "Copy the array, which lays out its numbers forwards."),
+    ),
+    _Rule(
+        "created in no_grad mode and is being modified inplace with grad mode enabled",
+        "writes through a view that was taken under torch.no_grad().",
+        "That view has no part in the history of its base, so the write could not be recorded.",
+        _of_unrecorded_view,
+    ),
+    _Rule(
+        "Cannot cast ufunc",
+        "writes a result into an array whose dtype cannot hold it.",
+        "",
+        _of_casting,
+    ),
+    _Rule(
+        "doesn't match the broadcast shape",
+        "writes a larger result into a smaller tensor.",
+        "An in-place operation cannot change the shape of its target.",
+        _of_batched_write,
+    ),
+)

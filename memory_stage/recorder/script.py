@@ -1,0 +1,62 @@
+"""Run a file as Python runs a script: the same module, arguments, path, traceback and exit status."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Exit statuses: the program ended with an error; it was interrupted; it could not be run.
+FAILED, INTERRUPTED, REFUSED = 1, 130, 2
+
+
+class ScriptError(Exception):
+    """A file that cannot be run; the message says why."""
+
+
+def read_script(name: str) -> tuple[Path, str]:
+    """Return the path of a program, as Python names it in tracebacks, and its source.
+
+    Raises:
+        ScriptError: if the file cannot be read or does not compile.
+    """
+    program = Path(os.path.abspath(name))
+    try:
+        source = program.read_bytes().decode("utf-8")
+        compile(source, str(program), "exec", dont_inherit=True)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScriptError(f"{name} cannot be read: {error}") from None
+    except (SyntaxError, ValueError) as error:
+        raise ScriptError(f"{name} is no program: {error}") from None
+    return program, source
+
+
+@contextlib.contextmanager
+def as_main(program: Path, argv: list[str]) -> Iterator[dict[str, object]]:
+    """Set up a module ``__main__`` for a program, with its arguments and its folder on the path; yield its names."""
+    module = types.ModuleType("__main__")
+    module.__file__ = str(program)
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    sys.argv = argv
+    sys.path[0] = str(program.resolve().parent)  # if the program is a link, the folder of its target
+    sys.modules["__main__"] = module
+    try:
+        yield module.__dict__
+    finally:
+        sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+def exit_status(error: BaseException | None) -> int:
+    """Print the error that ended a program as Python does, and return the exit status that Python would return."""
+    if error is None:
+        return 0
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return error.code or 0
+        print(error.code, file=sys.stderr)
+        return FAILED
+    sys.excepthook(type(error), error, error.__traceback__)
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED

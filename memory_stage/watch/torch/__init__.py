@@ -1,0 +1,1 @@
+"""Watch a program of PyTorch: calls, writes and backward passes."""

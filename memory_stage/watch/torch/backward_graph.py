@@ -1,0 +1,88 @@
+"""Read the graph of a backward pass: its nodes, and the tensors that they saved.
+
+Reading changes nothing: a saved tensor is read without torch's check of its version, and no node and no tensor is kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from memory_stage.engines.torch.node_names import is_leaf
+from memory_stage.engines.torch.saved import saved_in
+
+MOST_NODES = 200_000
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
+
+
+@dataclass(frozen=True, eq=False)
+class SavedValue:
+    """A tensor that a node saved.
+
+    Attributes:
+        node: the node.
+        attribute: the name by which the node keeps it; "out" for the result of the operation.
+        data: the tensor, on the memory that the node refers to.
+        version: the version that it had when it was saved.
+        is_stale: True if torch will refuse to use it, because its version has changed.
+    """
+
+    node: Any
+    attribute: str
+    data: torch.Tensor
+    version: int
+    is_stale: bool
+
+
+def nodes_behind(roots: Any) -> Iterator[Any]:
+    """Yield the nodes that a backward pass from ``roots`` may run, those made last first as far as the graph allows."""
+    roots = (roots,) if isinstance(roots, torch.Tensor) else roots
+    todo = [node for root in roots if isinstance(root, torch.Tensor) and (node := root.grad_fn) is not None]
+    seen = set(todo)
+    while todo and len(seen) < MOST_NODES:
+        node = todo.pop()
+        if is_leaf(node):
+            continue
+        yield node
+        for parent, _ in node.next_functions:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                todo.append(parent)
+
+
+def saved_by(node: Any) -> Iterator[SavedValue]:
+    """Yield what a node saved and still holds."""
+    for attribute, saved in saved_in(node):
+        try:
+            data = saved.data
+        except RuntimeError:  # freed by an earlier backward pass
+            continue
+        if not isinstance(data, torch.Tensor):
+            continue
+        version, is_stale = data._version, False
+        try:
+            if attribute == "out":  # only the node itself can check the version of its result
+                node._saved_result  # noqa: B018  # reading the attribute checks it
+            else:
+                saved.unpack()
+        except RuntimeError as error:
+            found = _VERSIONS.search(str(error))
+            if found is not None:
+                version, is_stale = int(found[2]), True
+        yield SavedValue(node, attribute, data, version, is_stale)
+
+
+def is_freed(node: Any) -> bool:
+    """Return True if an earlier backward pass has freed what a node saved."""
+    for name in dir(type(node)):
+        if name.startswith("_raw_saved_"):
+            try:
+                getattr(node, name)
+            except RuntimeError:
+                return True
+    return False

@@ -1,0 +1,77 @@
+"""Call back before each backward pass of a program, and when one fails."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from memory_stage.engines.torch.threads import taken_off
+from memory_stage.watch.torch.call_watcher import CallWatcher
+
+
+class BackwardPasses:
+    """A subscription to the one function that every backward pass of torch runs through.
+
+    Args:
+        watcher: the mode of the thread that is watched. It is put on the stack again for the hooks of the program.
+        before: called with the tensors that a pass starts from.
+        failed: called with them, the error, and the frame that asked for the pass. It runs while the program's frames
+            still exist, so that their variables can be searched.
+        after: called when a pass has succeeded, with the frame.
+    """
+
+    def __init__(
+        self,
+        watcher: CallWatcher,
+        before: Callable[[Any, FrameType], None],
+        failed: Callable[[Any, BaseException, FrameType], None],
+        after: Callable[[FrameType], None],
+    ) -> None:
+        self._watcher, self._before, self._failed, self._after = watcher, before, failed, after
+        self._thread = threading.get_ident()
+        self._real: Any = None
+        self._mine: Any = None
+
+    def subscribe(self) -> None:
+        """Route every backward pass through this object."""
+        self._real = torch.autograd._engine_run_backward
+        self._mine = self._run
+        torch.autograd._engine_run_backward = self._mine
+
+    def unsubscribe(self) -> None:
+        """Restore torch's function."""
+        if torch.autograd._engine_run_backward is self._mine:
+            torch.autograd._engine_run_backward = self._real
+        self._mine = None
+
+    def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        watcher = self._watcher
+        if not watcher.is_open or threading.get_ident() != self._thread:
+            return self._real(t_outputs, *args, **kwargs)
+        frame = sys._getframe(1)
+        is_inside = watcher.is_inside
+        with torch._C.DisableTorchFunction():
+            self._before(t_outputs, frame)
+        if is_inside:  # torch has taken the mode off its stack, but hooks of the program are to be logged
+            watcher.__enter__()
+            watcher.is_inside = False
+        try:
+            result = self._real(t_outputs, *args, **kwargs)
+        except BaseException as error:
+            with torch._C.DisableTorchFunction():
+                self._failed(t_outputs, error, frame)
+            t_outputs = args = kwargs = None  # type: ignore[assignment]  # the traceback refers to this frame
+            raise
+        finally:
+            if is_inside:
+                taken_off(watcher)
+                watcher.is_inside = True
+            del frame
+        with torch._C.DisableTorchFunction():
+            self._after(sys._getframe(1))
+        return result

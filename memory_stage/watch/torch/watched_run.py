@@ -1,0 +1,115 @@
+"""Watch a program of PyTorch from its first line to its last."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+from memory_stage.engines.torch.threads import taken_off
+from memory_stage.watch.lines import Lines, ProgramLine
+from memory_stage.watch.node_log import NodeLog
+from memory_stage.watch.torch.backward_passes import BackwardPasses
+from memory_stage.watch.torch.call_watcher import CallWatcher
+from memory_stage.watch.write_log import WriteLog
+
+MOST_PASSES = 1_000
+
+
+@dataclass(frozen=True)
+class BackwardPass:
+    """A backward pass that has succeeded.
+
+    Attributes:
+        line: the index of the line that asked for it.
+        time: the number of writes before it ended.
+        next_node: the sequence number of the next node that the program makes.
+    """
+
+    line: int
+    time: int
+    next_node: int
+
+
+class WatchedRun:
+    """A context manager: inside it, the logs of this thread's program are kept.
+
+    Args:
+        on_failure: called with this watch, the tensors that a backward pass started from, its error and the frame that
+            asked for it.
+        on_suspicion: called before a backward pass, with this watch, its tensors and the frame, if a write has raised
+            no version since the last pass.
+
+    Attributes:
+        passes: the last backward passes that succeeded.
+    """
+
+    def __init__(
+        self,
+        on_failure: Callable[[WatchedRun, Any, BaseException, FrameType], None],
+        on_suspicion: Callable[[WatchedRun, Any, FrameType], None],
+    ) -> None:
+        self._on_failure, self._on_suspicion = on_failure, on_suspicion
+        self._calls = CallWatcher()
+        self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
+        self._checked = -1
+        self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
+
+    @property
+    def lines(self) -> Lines:
+        """The lines that the logs refer to."""
+        return self._calls.lines
+
+    @property
+    def nodes(self) -> NodeLog:
+        """The line that made each node."""
+        return self._calls.nodes
+
+    @property
+    def writes(self) -> WriteLog:
+        """The lines that wrote each storage."""
+        return self._calls.writes
+
+    @property
+    def failure(self) -> Exception | None:
+        """The failure of this package that ended the watching, or None."""
+        return self._calls.failure
+
+    def __enter__(self) -> WatchedRun:
+        self._backward.subscribe()
+        self._calls.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._calls.is_open = False
+        taken_off(self._calls)
+        self._backward.unsubscribe()
+
+    def line_of(self, frame: FrameType) -> ProgramLine:
+        """Return the line of the program at or around a frame."""
+        return self.lines[self.lines.number_of(frame)]
+
+    def program_frames(self, frame: FrameType | None) -> list[FrameType]:
+        """Return the frames of the program at and around a frame, the innermost first."""
+        found = []
+        while frame is not None:
+            if self.lines.is_program(frame):
+                found.append(frame)
+            frame = frame.f_back
+        return found
+
+    def _before(self, roots: Any, frame: FrameType) -> None:
+        if self.writes.last_uncounted > self._checked:
+            self._checked = self._calls.time
+            self._on_suspicion(self, roots, frame)
+
+    def _failed(self, roots: Any, error: BaseException, frame: FrameType) -> None:
+        self._on_failure(self, roots, error, frame)
+
+    def _after(self, frame: FrameType) -> None:
+        next_node = torch._C._autograd._get_sequence_nr()
+        self.passes.append(BackwardPass(self.lines.number_of(frame), self._calls.time, next_node))

@@ -1,0 +1,302 @@
+"""Explain whole runs of PyTorch programs: public reports, long trainings, right programs, and their cost in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from memory_stage.explanation.whole_run.explanation import watching  # noqa: E402
+from memory_stage.recorder.script import as_main, read_script  # noqa: E402
+
+REPORTS = ROOT / "facts" / "programs" / "reports"
+PROGRAMS = Path(__file__).parent / "programs"
+
+#: By the number of a report: the kind of its fault, and the line that is to blame.
+FOUND = {
+    "n03": ("refused", 4),
+    "t01": ("overwritten", 25),
+    "t06": ("overwritten", 17),
+    "t11": ("refused", 7),
+    "t18": ("leak", 15),
+    "t21": ("refused", 22),
+    "t22": ("refused", 11),
+    "t23": ("refused", 8),
+    "t25": ("refused", 5),
+    "t28": ("reference", 14),
+    "t31": ("refused", 6),
+    "t32": ("overwritten", 10),
+    "t41": ("refused", 9),
+    "t43": ("overwritten", 10),
+    "t44": ("refused", 6),
+    "t46": ("overwritten", 6),
+    "t47": ("refused", 14),
+    "t48": ("graph freed", 22),
+}
+#: Reports whose fix is a sentence: the program's meaning decides between two, or the change spans several places.
+IN_WORDS = {"t01", "t47"}
+
+
+def explained(path: Path):
+    """Run a program in this process; return its explanation, its output and its error."""
+    program, source = read_script(str(path))
+    explanation, output = watching(), io.StringIO()
+    error = None
+    with as_main(program, [str(path)]) as names, contextlib.redirect_stdout(output), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        explanation.variables = names
+        try:
+            with explanation:
+                exec(compile(source, str(program), "exec", dont_inherit=True), names)
+        except Exception as raised:
+            error = raised.with_traceback(None)
+    return explanation, output.getvalue(), error
+
+
+def written(folder: Path, source: str) -> Path:
+    path = folder / f"program{len(list(folder.iterdir()))}.py"
+    path.write_text(source)
+    return path
+
+
+def report(number: str) -> Path:
+    (path,) = REPORTS.glob(f"{number}_*.py")
+    return path
+
+
+@pytest.mark.parametrize("number", FOUND)
+def test_a_public_report_gets_its_line_and_a_fix_with_the_right_output(number, tmp_path):
+    path = report(number)
+    kind, line = FOUND[number]
+    explanation, _, _ = explained(path)
+    assert [each.kind for each in explanation.faults] == [kind], str(explanation)
+    (fault,) = explanation.faults
+    assert line in [each.line.number for each in fault.evidence] and explanation.unseen == []
+    assert fault.fixes
+    _, right, _ = explained(REPORTS / "right" / path.name)
+    edited = [fix for fix in fault.fixes if fix.edits]
+    assert bool(edited) == (number not in IN_WORDS)
+    for fix in edited:
+        mended = written(tmp_path, fix.apply(path.read_text()))
+        again, output, error = explained(mended)
+        assert error is None and output == right, f"{fix.sentence}\n{mended.read_text()}"
+        assert again.faults == [], str(again)
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("right/[nt]*.py")), ids=lambda path: path.stem)
+def test_nothing_is_found_in_a_report_that_was_put_right(path):
+    explanation, _, error = explained(path)
+    assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
+
+
+RIGHT = {
+    "two forwards of batch normalization before one backward": """
+import torch
+from torch import nn
+net, critic = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()), nn.Linear(4, 1)
+loss = critic(net(torch.randn(8, 3))).mean() - critic(net(torch.randn(8, 3))).mean()
+loss.backward()
+""",
+    "a moving average of the parameters": """
+import copy, torch
+from torch import nn
+net = nn.Linear(3, 2)
+average = copy.deepcopy(net)
+opt = torch.optim.AdamW(net.parameters())
+for _ in range(4):
+    opt.zero_grad()
+    net(torch.randn(4, 3)).square().mean().backward()
+    opt.step()
+    with torch.no_grad():
+        for slow, fast in zip(average.parameters(), net.parameters()):
+            slow.mul_(0.9).add_(fast, alpha=0.1)
+        for slow, fast in zip(average.parameters(), net.parameters()):
+            slow.data.copy_(fast.data)
+""",
+    "weights clipped through .data after each step": """
+import torch
+from torch import nn
+critic = nn.Linear(3, 1)
+opt = torch.optim.RMSprop(critic.parameters())
+for _ in range(4):
+    opt.zero_grad()
+    critic(torch.randn(4, 3)).mean().backward()
+    opt.step()
+    for p in critic.parameters():
+        p.data.clamp_(-0.01, 0.01)
+""",
+    "gradients accumulated and clipped in place": """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+for _ in range(3):
+    for _ in range(2):
+        net(torch.randn(4, 3)).square().mean().backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+    opt.step()
+    opt.zero_grad()
+""",
+    "a state that is detached in each iteration": """
+import torch
+from torch import nn
+cell, hidden = nn.GRUCell(2, 3), torch.zeros(1, 3)
+opt = torch.optim.Adam(cell.parameters())
+for _ in range(4):
+    hidden = cell(torch.randn(1, 2), hidden.detach())
+    opt.zero_grad()
+    hidden.sum().backward()
+    opt.step()
+""",
+    "losses of several tasks added up before one backward": """
+import torch
+from torch import nn
+net = nn.Linear(3, 4)
+loss = 0
+for column in range(4):
+    loss += net(torch.randn(2, 3))[:, column].square().mean()
+loss.backward()
+""",
+    "a generator that learns through a fresh forward": """
+import torch
+from torch import nn
+gen, dis = nn.Linear(2, 3), nn.Linear(3, 1)
+og, od = torch.optim.Adam(gen.parameters()), torch.optim.Adam(dis.parameters())
+for _ in range(3):
+    fake = gen(torch.randn(4, 2))
+    od.zero_grad()
+    (dis(fake.detach()).mean() - dis(torch.randn(4, 3)).mean()).backward()
+    od.step()
+    og.zero_grad()
+    (-dis(fake).mean()).backward()
+    og.step()
+""",
+    "second derivatives": """
+import torch
+x = torch.ones(3, requires_grad=True)
+(g,) = torch.autograd.grad((x ** 3).sum(), x, create_graph=True)
+g.sum().backward()
+""",
+    "tied weights and mixed precision": """
+import torch
+from torch import nn
+emb, out = nn.Embedding(5, 4), nn.Linear(4, 5, bias=False)
+out.weight = emb.weight
+opt = torch.optim.SGD(emb.parameters(), lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = out(emb(torch.arange(5))).float().square().mean()
+    loss.backward()
+    opt.step()
+""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_found_in_a_right_program(name, tmp_path):
+    explanation, _, error = explained(written(tmp_path, RIGHT[name]))
+    assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
+
+
+LATE = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+net = nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for iteration in range(2000):
+    x = torch.randn(4, 2)
+    y = torch.tanh(net(x))
+    loss = y.square().mean()
+    if iteration == 1500:
+        y.mul_(2.0)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+def test_a_bug_in_iteration_1500_is_named(tmp_path):
+    explanation, _, error = explained(written(tmp_path, LATE))
+    assert "modified by an inplace operation" in str(error)
+    (fault,) = explanation.faults
+    assert [each.line.number for each in fault.evidence] == [9, 10, 12, 14]
+    assert "`y`" in fault.verdict and len(fault.fixes) == 1  # a copy for line 10 alone would not help line 9
+    again, _, error = explained(written(tmp_path, fault.fixes[0].apply(LATE)))
+    assert error is None and again.faults == []
+
+
+SILENT = """
+import torch
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([3.0, 4.0], requires_grad=True)
+y = (w * x).sum()
+w.data.clamp_(max=1.5)
+y.backward()
+print(x.grad)
+"""
+
+
+def test_a_write_without_a_version_is_found_although_nothing_raises(tmp_path):
+    explanation, output, error = explained(written(tmp_path, SILENT))
+    assert error is None and output == "tensor([1.0000, 1.5000])\n"  # 2 would be right
+    (fault,) = explanation.faults
+    assert fault.is_silent and explanation.is_silently_wrong
+    assert "line 6 overwrites `w` without raising its version" in fault.verdict
+
+
+def test_the_logs_stay_small_in_a_long_run():
+    explanation = watching()
+    with explanation:
+        watch = explanation._diagnosis._run
+        w = torch.zeros(2, requires_grad=True)
+        for _ in range(3000):
+            (w * 2).sum().backward()
+            with torch.no_grad():
+                w.sub_(w.grad)
+                w.grad.zero_()
+        assert len(watch.writes) < 50 and len(watch.nodes) <= 6001
+
+
+def test_what_is_watched_is_not_disturbed(tmp_path):
+    source = (
+        "import torch, warnings\n"
+        "def f(x):\n"
+        "    return x @ torch.ones(3)\n"
+        "with torch.inference_mode():\n"
+        "    guess = torch.ones(2).mul_(2)\n"
+        "print(guess, torch.func.vmap(lambda a: a.sum())(torch.ones(2, 3)))\n"
+        "f(torch.ones(2))\n"
+    )
+    path = written(tmp_path, source)
+    plain = command(tmp_path, str(path))
+    watched = command(tmp_path, "-m", "memory_stage", "explain", str(path))
+    assert watched.returncode == plain.returncode == 1 and watched.stdout == plain.stdout
+    assert watched.stderr.startswith(plain.stderr)
+    assert watched.stderr.removeprefix(plain.stderr).strip() == "memory-stage: nothing wrong was found."
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
+
+
+def test_the_command_writes_json_and_ends_with_3_if_gradients_were_silently_wrong(tmp_path):
+    path = written(tmp_path, SILENT)
+    done = command(tmp_path, "-m", "memory_stage", "explain", "--json", "why.json", str(path))
+    assert done.returncode == 3 and done.stdout == "tensor([1.0000, 1.5000])\n"
+    assert "Wrong gradients: line 6 overwrites `w`" in done.stderr
+    (fault,) = json.loads((tmp_path / "why.json").read_text())["faults"]
+    assert fault["kind"] == "overwritten silently" and [each["line"] for each in fault["lines"]] == [5, 6, 7]

@@ -1,0 +1,89 @@
+"""The logs of a watched program: lines, nodes and writes, without any framework."""
+
+from __future__ import annotations
+
+import sys
+
+from memory_stage.watch import node_log, write_log
+from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
+from memory_stage.watch.node_log import NodeLog
+from memory_stage.watch.write_log import WriteLog
+
+
+def test_a_line_is_found_around_frames_of_libraries():
+    lines = Lines()
+    frame = sys._getframe()
+    number = lines.number_of(frame)
+    found = lines[number]
+    assert (found.file, found.function) == (__file__, "test_a_line_is_found_around_frames_of_libraries")
+    assert "lines.number_of(frame)" in found.text
+    seen = []
+    sorted([2, 1], key=lambda n: seen.append(lines.number_of(sys._getframe())) or n)
+    assert lines[seen[0]].function == "<lambda>" and seen[0] == seen[1] != number
+    assert lines[lines.number_of(None)] == UNKNOWN_LINE and UNKNOWN_LINE.text == ""
+
+
+def test_installed_code_and_this_package_are_not_the_program():
+    lines = Lines()
+    names = {"__name__": "memory_stage.watch.example", "sys": sys, "lines": lines}
+    exec(compile("def ask():\n    return lines.number_of(sys._getframe())", __file__, "exec"), names)
+    assert lines[names["ask"]()].function == "test_installed_code_and_this_package_are_not_the_program"
+    names["__name__"] = "program"
+    exec(compile("def ask_again():\n    return lines.number_of(sys._getframe())", __file__, "exec"), names)
+    assert lines[names["ask_again"]()] == ProgramLine(__file__, 2, "ask_again")
+
+
+def test_a_node_belongs_to_the_line_that_made_the_last_node_up_to_it():
+    log = NodeLog()
+    assert log.find(3) is None
+    log.add(0, 5, 0)
+    log.add(3, 7, 2)
+    assert log.find(0) == log.find(2) == (5, 0)
+    assert log.find(3) == log.find(100) == (7, 2)
+
+
+def test_a_loop_of_one_line_takes_one_entry_until_something_is_written():
+    log = NodeLog()
+    for sequence in range(100):
+        log.add(sequence, 5, 0)
+    assert len(log) == 1
+    log.add(100, 5, 1)
+    assert len(log) == 2 and log.find(99) == (5, 0) and log.find(100) == (5, 1)
+
+
+def test_the_node_log_forgets_its_older_half(monkeypatch):
+    monkeypatch.setattr(node_log, "MOST_ENTRIES", 10)
+    log = NodeLog()
+    for sequence in range(11):
+        log.add(sequence, sequence, sequence)
+    assert len(log) == 6 and log.find(4) is None and log.find(5) == (5, 5) and log.find(10) == (10, 10)
+
+
+def test_writes_are_kept_by_line_with_their_first_and_last_time():
+    log = WriteLog()
+    for time in range(1, 1001):
+        log.add(1, time % 2, "add_", time, time)
+    odd, even = log.since(1, 0)
+    assert (odd.line, odd.count, odd.first, odd.last, odd.version) == (1, 500, 1, 999, 999)
+    assert (even.line, even.count, even.first, even.last, even.version) == (0, 500, 2, 1000, 1000)
+    assert log.since(1, 999) == [even] and log.since(1, 1000) == [] and log.since(2, 0) == []
+
+
+def test_only_writes_without_a_version_raise_suspicion():
+    log = WriteLog()
+    log.add(1, 4, "add_", 1, 1)
+    assert log.last_uncounted == -1
+    log.add(1, 4, "add_", 2, 1, is_counted=False)
+    assert log.last_uncounted == 2 and [each.is_counted for each in log.since(1, 0)] == [True, False]
+
+
+def test_the_write_log_forgets_the_storage_and_the_line_written_longest_ago(monkeypatch):
+    monkeypatch.setattr(write_log, "MOST_STORAGES", 3)
+    monkeypatch.setattr(write_log, "MOST_LINES", 2)
+    log = WriteLog()
+    for time, storage in enumerate((1, 2, 3, 1, 4), 1):
+        log.add(storage, 0, "add_", time, time)
+    assert sorted(log) == [1, 3, 4]
+    for time, line in enumerate((0, 1, 0, 2), 10):
+        log.add(4, line, "mul_", time, time)
+    assert [each.line for each in log.since(4, 9)] == [0, 2]
