@@ -26,11 +26,18 @@ def wide(given: Any) -> Any:
 
 
 def narrow(array: Array, dtype: np.dtype) -> Array:
-    """Return ``array`` rounded to ``dtype`` if that has 16 bits and ``array`` holds float32; else ``array``."""
+    """Return ``array`` rounded to ``dtype`` if that has 16 bits and ``array`` holds float32; else ``array``.
+
+    A repeated element stays one element: the gradient of a sum needs 2 bytes, whatever the number of summands.
+    """
     if dtype not in HALVES or array.dtype != np.float32:
         return array
+    shape = array.shape
+    if 0 in getattr(array, "strides", ()) and array.size > 1:
+        array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
     with np.errstate(all="ignore"):
-        return as_array(array.astype(dtype))
+        array = as_array(array.astype(dtype))
+    return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:

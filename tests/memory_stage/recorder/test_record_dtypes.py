@@ -1,0 +1,90 @@
+"""A recording of a program with small dtypes has their labels, their numbers and their bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor as mt
+from memory_stage.recorder import record
+from memory_stage.trace.validation import problems
+from minitensor import torch
+from minitensor.engine.device.counters import cpu_meter
+
+#: The bytes of one number.
+SIZES = {"float16": 2, "bfloat16": 2, "uint8": 1, "int8": 1, "int16": 2, "float32": 4}
+
+
+def traced(source: str) -> dict[str, Any]:
+    done = record.run(source, {"__name__": "__main__", "mt": mt, "torch": torch}, file="<program>")
+    whole = {"schema": "stage/1", "title": "A test", "ask": None, "device": "cpu", "compare": None}
+    assert list(problems({**whole, "variants": [done.variant]})) == []
+    assert done.error is None
+    return done.variant
+
+
+def events(variant: dict[str, Any], do: str) -> list[dict[str, Any]]:
+    return [event for step in variant["steps"] for event in step["events"] if event["do"] == do]
+
+
+@pytest.mark.parametrize("dtype", SIZES)
+def test_a_storage_has_the_bytes_and_the_numbers_of_its_dtype(dtype: str):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    variant = traced(f"x = mt.to_tensor([1, 2, 100], '{dtype}')\ny = x[1:]\ny.add_(x[:2])")
+    size = SIZES[dtype]
+    (storage,) = events(variant, "storage")
+    assert (storage["itemsize"], storage["bytes"], storage["dtype"]) == (size, 3 * size, dtype)
+    assert storage["values"] == {"0": "1", "1": "2", "2": "100"}
+    x, y = events(variant, "tensor")[:2]
+    assert x["dtype"] == y["dtype"] == dtype and (y["offset"], y["strides"]) == (1, [1])
+    assert events(variant, "write")[0]["cells"] == {"1": "3", "2": "102"}
+    assert [step["allocated"] for step in variant["steps"]] == [3 * size] * 3
+
+
+@pytest.mark.parametrize(("dtype", "tenth", "large"), [("float16", "0.1", "inf"), ("bfloat16", "0.1", "70144")])
+def test_a_program_of_16_bits_with_backward(dtype: str, tenth: str, large: str):
+    pytest.importorskip("ml_dtypes")
+    before = cpu_meter.allocated
+    variant = traced(
+        f"x = mt.to_tensor([0.1, 70000.0], '{dtype}')\nw = mt.ones([2], '{dtype}')\nw.stop_gradient = False\n"
+        f"y = w * x\ny.sum().backward()\nz = x.astype('float32')"
+    )
+    assert cpu_meter.allocated == before
+    values = [storage["values"] for storage in events(variant, "storage")]
+    assert values[0] == {"0": tenth, "1": large}
+    # x, w and y; then the sum (freed at the end of the line) and the gradient; then 8 bytes in float32.
+    assert [storage["bytes"] for storage in events(variant, "storage")] == [4, 4, 4, 2, 4, 8]
+    ends = {step["line"]: step["allocated"] for step in variant["steps"]}
+    assert ends == {1: 4, 2: 8, 3: 8, 4: 12, 5: 16, 6: 24}
+    assert {event["dtype"] for event in events(variant, "tensor")} == {dtype, "float32"}
+
+
+def test_a_context_of_casts_shows_the_copy_of_a_parameter_once():
+    pytest.importorskip("ml_dtypes")
+    variant = traced(
+        "x, w = torch.ones(2, 2), torch.ones(2, 2, requires_grad=True)\n"
+        "with torch.autocast('cpu'):\n    a = x @ w\n    b = x @ w\na.sum().backward()"
+    )
+    halves = [each for each in events(variant, "storage") if each["dtype"] == "bfloat16"]
+    shapes = sorted(each["bytes"] for each in halves)
+    # Two copies of x, one of w, two results, the sum; the gradient of w is float32.
+    assert shapes == [2, 8, 8, 8, 8, 8]
+
+
+def test_the_gradient_of_a_sum_needs_one_element():
+    """The meter's peak in backward: the gradient that is spread over 1,000 numbers has 2 bytes, as float32 has 4."""
+    peaks = {}
+    for dtype in ("float16", "float32"):
+        x = mt.ones([1000], dtype)
+        x.stop_gradient = False
+        total = x.sum()
+        cpu_meter.peak = cpu_meter.allocated
+        before = cpu_meter.allocated
+        total.backward()
+        peaks[dtype] = cpu_meter.peak - before
+        assert np.array_equal(x.grad.astype("float32").numpy(), np.ones(1000))
+        del x, total
+    assert peaks["float16"] * 2 == peaks["float32"]
