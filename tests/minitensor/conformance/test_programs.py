@@ -16,7 +16,12 @@ from tests.support.conformance.programs.batch import Report, run_batch, run_one
 from tests.support.conformance.programs.calculus import BINARY, REDUCTIONS, UNARY, OutsideDomain
 from tests.support.conformance.programs.compare import Disagreement, Duel
 from tests.support.conformance.programs.differences import largest_error, smooth_program
-from tests.support.conformance.programs.faults import FAULTS
+from tests.support.conformance.programs.faults import (
+    FAULTS,
+    DtypesFollowTheOperand,
+    SavedValuesAreNotChecked,
+    WrongSlope,
+)
 from tests.support.conformance.programs.moves_memory import VIEWS
 from tests.support.conformance.programs.moves_wrong import WRONG
 from tests.support.conformance.programs.second_order import Rough, disagreement, smooth_enough
@@ -59,6 +64,22 @@ def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, sha
     if policy == "copy_on_write":  # refused for a saved value's sake: never
         assert not {r: n for r, n in report.reasons.items() if r.startswith(("stale", "own input"))}
     assert report.verdicts["right"] / report.programs >= share
+    assert judged(report) >= 0.9
+
+
+#: Sets of dtypes from which a program's tensors are drawn, and how many programs each policy gets.
+DTYPES = [("float16",), ("bfloat16",), ("float16", "bfloat16", "float32", "float64")]
+SMALL = 100
+
+
+@pytest.mark.parametrize("policy", ["2.6", "2.5", "copy_on_write", "mixed"])
+@pytest.mark.parametrize("dtypes", DTYPES, ids="-".join)
+def test_programs_of_small_floats_are_right_or_refused_with_a_reason(dtypes, policy):
+    if "bfloat16" in dtypes:
+        pytest.importorskip("ml_dtypes")
+    report = run_batch(minitensor, SEED, range(SMALL), policy, (2, 12), dtypes)
+    assert not report.wrong, "\n\n".join(report.wrong)
+    assert report.verdicts["right"] / report.programs >= 0.5
     assert judged(report) >= 0.9
 
 
@@ -211,11 +232,14 @@ def test_the_programs_reach_every_operation_and_every_kind_of_statement():
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f.__name__)
-def test_the_comparison_notices_a_planted_fault(fault):
+@pytest.mark.parametrize("dtypes", [(), ("float16",)], ids=["float64", "float16"])
+def test_the_comparison_notices_a_planted_fault(fault, dtypes):
+    if dtypes and fault in (SavedValuesAreNotChecked, WrongSlope, DtypesFollowTheOperand):
+        pytest.skip("it changes less than a rounding to 16 bits, or needs two dtypes")
     policy = getattr(fault, "under", "2.6")
     for number in range(4000):
         engine = fault("2.6" if policy == "mixed" else policy, strict=True)
-        outcome = run_one(engine, "faults", number, policy, (3, 14))
+        outcome = run_one(engine, "faults", number, policy, (3, 14), dtypes)
         assert outcome.verdict != "invalid", outcome.message
         if outcome.verdict == "wrong" and outcome.kind == fault.noticed_by:
             return

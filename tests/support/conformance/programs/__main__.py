@@ -22,16 +22,18 @@ def main() -> int:
     parser.add_argument("--seed", default="1", help="any text; another seed gives other programs")
     parser.add_argument("--policy", default="2.6", choices=POLICIES, help="the in-place policy")
     parser.add_argument("--length", default="2-9", help="statements after those that make the first tensors")
+    parser.add_argument("--dtypes", default="", help="dtypes to draw from, as in float16,float32")
     parser.add_argument("--only", type=int, help="run the program of this number alone")
     parser.add_argument("--tags", action="store_true", help="also tell how often each kind of statement ran")
     chosen = parser.parse_args()
     least, _, most = chosen.length.partition("-")
     lengths = int(least), int(most or least)
+    dtypes = tuple(filter(None, chosen.dtypes.split(",")))
     numbers = range(chosen.programs) if chosen.only is None else [chosen.only]
 
     report, began = Report(), time.monotonic()
     for first in range(0, len(numbers), STRIDE):
-        part = run_batch(minitensor, chosen.seed, numbers[first : first + STRIDE], chosen.policy, lengths)
+        part = run_batch(minitensor, chosen.seed, numbers[first : first + STRIDE], chosen.policy, lengths, dtypes)
         for text in part.wrong:
             print(text, end="\n\n", flush=True)
         report.merge(part)

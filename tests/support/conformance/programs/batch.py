@@ -53,30 +53,37 @@ class Report:
         return "\n".join(lines)
 
 
-def run_one(engine, seed: str, number: int, policy: str, lengths: tuple[int, int]) -> Outcome:
+def run_one(
+    engine, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...] = ()
+) -> Outcome:
     """Program ``number`` of a seed: always the same program, whichever others run."""
     rng = Random(f"{seed}/{policy}/{lengths[0]}-{lengths[1]}/{number}")
-    return run_program(engine, rng, policy, rng.randint(*lengths))
+    return run_program(engine, rng, policy, rng.randint(*lengths), dtypes)
 
 
-def run_batch(engine, seed: str, numbers: Iterable[int], policy: str, lengths: tuple[int, int]) -> Report:
+def run_batch(
+    engine, seed: str, numbers: Iterable[int], policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...] = ()
+) -> Report:
     report = Report()
     for number in numbers:
-        outcome = run_one(engine, seed, number, policy, lengths)
+        outcome = run_one(engine, seed, number, policy, lengths, dtypes)
         report.add(outcome)
         if outcome.verdict not in ("wrong", "invalid"):
             continue
         report.kinds[outcome.kind] += 1
         if len(report.wrong) < MOST_SHOWN:
-            report.wrong.append(described(engine, outcome, seed, number, policy, lengths))
+            report.wrong.append(described(engine, outcome, seed, number, policy, lengths, dtypes))
     return report
 
 
-def described(engine, outcome: Outcome, seed: str, number: int, policy: str, lengths: tuple[int, int]) -> str:
+def described(
+    engine, outcome: Outcome, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...]
+) -> str:
     """The shortest program that fails in the same way, and how to run the original again."""
     if outcome.verdict == "invalid":
         short = outcome
     else:
         short = shrink(engine, outcome, policy)
     again = f"--seed {seed} --only {number} --policy {policy} --length {lengths[0]}-{lengths[1]}"
+    again += f" --dtypes {','.join(dtypes)}" if dtypes else ""
     return f"# python -m tests.support.conformance.programs {again}\n{runnable(short, policy)}"

@@ -43,7 +43,7 @@ def require(condition) -> None:
 def moderate(x: Dual) -> Dual:
     """``x`` itself, as arrays, if its numbers are of moderate size."""
     x = Dual(np.asarray(x.v), np.asarray(x.t))
-    if x.v.size and x.v.dtype.kind == "f":
+    if x.v.size and x.v.dtype.kind in "fV":
         small = np.abs(x.v).max() <= LARGEST_VALUE and np.abs(x.t).max() <= LARGEST_TANGENT  # NaN is not
         if not small:
             raise OutsideDomain

@@ -21,6 +21,7 @@ import numpy as np
 
 from . import cells as c
 from .calculus import OutsideDomain
+from .dtypes import NAMES
 from .generator import Generator
 from .tensor import CellTensor
 from .vocabulary import World
@@ -207,6 +208,7 @@ class Duel:
             )
         if expected.size == 0 or expected.tobytes() == actual.tobytes():
             return
+        expected, actual = expected.astype(np.float64), actual.astype(np.float64)
         allowed = self.tolerance * (1 + np.abs(expected).max() + np.max(noise))
         if not np.abs(expected - actual).max() <= allowed:  # also where it is NaN
             raise Disagreement(kind, f"{name} is {actual.tolist()}, expected {expected.tolist()}")
@@ -214,7 +216,6 @@ class Duel:
 
 LOOKED_AT = ("shape", "stop_gradient", "is_leaf", "inplace_version")
 looked_at = attrgetter(*LOOKED_AT)
-NAMES = {np.dtype(name): name for name in ("bool", "int64", "float32", "float64")}
 SEVERITY = (c.ARGUMENT, c.LEAF, c.SHAPE, c.MISFIT, c.DTYPE, c.INDEX, c.OVERLAP, c.OWN_INPUT)
 SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED, c.OTHER_SHAPE)
 
@@ -242,10 +243,10 @@ def allocated(engine) -> int | None:
     return None if cpu is None else cpu.memory_allocated()
 
 
-def run_program(engine, rng: Random, policy: str, statements: int) -> Outcome:
+def run_program(engine, rng: Random, policy: str, statements: int, dtypes: tuple[str, ...] = ()) -> Outcome:
     """Write a program and run it on the way."""
     duel = Duel(engine, policy, 1e-9)
-    writer = Generator(rng, duel.world, duel.ours, policy=policy)
+    writer = Generator(rng, duel.world, duel.ours, policy=policy, dtypes=dtypes)
     duel.tolerance = writer.tolerance
     outcome = Outcome([], tolerance=writer.tolerance)
 

@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 
 from .calculus import OutsideDomain
+from .dtypes import is_float
 from .generator import Generator
 from .tensor import CellTensor
 from .vocabulary import World
@@ -41,7 +42,7 @@ def outputs(program: list[str], nudges: dict) -> dict[str, CellTensor]:
     world = World(nudges=nudges)
     env = {"mt": world, "np": np}
     exec("\n".join(program), env)
-    return {n: t for n, t in env.items() if isinstance(t, CellTensor) and t.dtype.kind == "f"}
+    return {n: t for n, t in env.items() if isinstance(t, CellTensor) and is_float(t.dtype)}
 
 
 def largest_error(program: list[str]) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import cells as c
 from .calculus import Dual, spread
+from .dtypes import DTYPES
 
 
 def is_tensor(part) -> bool:
@@ -29,7 +30,7 @@ class Elements:
 
     def cast(self, dtype) -> Elements:
         out = self.world.clone(self)
-        out.storage.values = out.storage.values.astype(dtype)
+        out.storage.values = out.storage.values.astype(DTYPES[dtype])
         return out
 
     def chunk(self, chunks, axis=0) -> list[Elements]:

@@ -12,6 +12,7 @@ from random import Random
 
 from . import indices as ix
 from .calculus import OutsideDomain
+from .dtypes import SPACING, is_float
 from .moves_history import Histories
 from .moves_math import Mathematics
 from .moves_memory import Memory
@@ -53,6 +54,8 @@ MOVES = {
     "change_policy": 5,
     "wrong": 5,
 }
+#: The distances of two numbers of 16 bits by which a gradient may differ, relative to the largest number behind it.
+ROUNDINGS = 8
 # Left out where the derivative has to be the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
 ROUGH |= {"wrong", "cast", "gradient_write"}
@@ -64,15 +67,25 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
     """Generate statements for ``world``, whose names are in ``env``.
 
     ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of
-    differences. A ``mixed`` program has tensors of float32 and float64.
+    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64.
     """
 
-    def __init__(self, rng: Random, world: World, env: dict, smooth: bool = False, policy: str = "2.6"):
+    def __init__(
+        self,
+        rng: Random,
+        world: World,
+        env: dict,
+        smooth: bool = False,
+        policy: str = "2.6",
+        dtypes: tuple[str, ...] = (),
+    ):
         self.rng, self.world, self.env, self.smooth = rng, world, env, smooth
         #: The policies that the program may set.
         self.policies = {"copy_on_write": (), "mixed": ("2.5", "2.6", "copy_on_write")}.get(policy, ("2.5", "2.6"))
         self.changes = policy == "mixed"
         self.mixed = not smooth and rng.random() < 0.1
+        self.dtypes = dtypes or (("float32", "float64") if self.mixed else ("float64",))
+        self.mixed = self.mixed or len(self.dtypes) > 1
         self.made = 0
         self.tags: set[str] = set()
         moves = {move: weight for move, weight in MOVES.items() if not (smooth and move in ROUGH)}
@@ -82,7 +95,8 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
 
     @property
     def tolerance(self) -> float:
-        return 2e-4 if self.mixed else 1e-9
+        spacing = max(SPACING.get(dtype, 0.0) for dtype in self.dtypes)
+        return ROUNDINGS * spacing if spacing else 2e-4 if self.mixed else 1e-9
 
     # ---- the program -------------------------------------------------------------------------------------------------
 
@@ -103,7 +117,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return lines
 
     def dtype(self) -> str:
-        return self.rng.choice(("float32", "float64")) if self.mixed else "float64"
+        return self.rng.choice(self.dtypes) if len(self.dtypes) > 1 else self.dtypes[0]
 
     def constant(self, shape) -> str:
         kind, dtype = self.rng.random(), self.dtype()
@@ -161,7 +175,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return [n for n, t in self.env.items() if isinstance(t, CellTensor) and condition(t)]
 
     def floats(self, condition=lambda t: True) -> list[str]:
-        return self.tensors(lambda t: t.dtype.kind == "f" and condition(t))
+        return self.tensors(lambda t: is_float(t.dtype) and condition(t))
 
     def pick(self, names: list[str]) -> str | None:
         """Return one of the names; recent ones are more likely."""

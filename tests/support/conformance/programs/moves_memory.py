@@ -225,4 +225,6 @@ class Memory:
 
     def set_value(self, x: str) -> str:
         t = self.at(x)
+        if t.dtype.name == "bfloat16":  # numpy has no name for it
+            return None
         return f"{x}.set_value(np.array({ix.numbers(self.rng, t.cells.shape)}, dtype='{t.dtype.name}'))"

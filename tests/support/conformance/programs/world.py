@@ -13,11 +13,11 @@ import numpy as np
 
 from . import cells as c
 from .calculus import BINARY, REDUCTIONS, RULES, Dual, OutsideDomain, constant, moderate, require
+from .dtypes import DTYPES, computed, is_float, promoted
 from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
 OPERAND = (CellTensor, int, float, np.ndarray)
-WIDER = {np.dtype(name): width for width, name in enumerate(("bool", "int64", "float32", "float64"))}
 KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "scale", "clip", "fill", "zero", "clone", "expand", "where"}
 KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "matmul", "concat", "stack"} - {"divide", "mean"}
 
@@ -48,7 +48,7 @@ class World:
 
     def to_tensor(self, data, dtype=None, stop_gradient=True):
         values = np.array(data)
-        values = values.astype(dtype or {"f": "float32", "i": "int64", "b": "bool"}[values.dtype.kind])
+        values = values.astype(DTYPES[dtype or {"f": "float32", "i": "int64", "b": "bool"}[values.dtype.kind]])
         if not stop_gradient:
             for element in range(values.size):
                 values.flat[element] += self.nudges.get((self.leaves, element), 0.0)
@@ -65,7 +65,7 @@ class World:
         return self.full(shape, 1, dtype)
 
     def full(self, shape, fill_value, dtype="float32"):
-        return self.fresh(constant(np.full(shape, fill_value, dtype)))
+        return self.fresh(constant(np.full(shape, fill_value, DTYPES[dtype])))
 
     def fresh(self, result: Dual, wants: bool = False) -> CellTensor:
         """Return a tensor on a new storage, in a new group."""
@@ -174,16 +174,17 @@ class World:
     def result_dtype(self, name: str, operands: list, params: dict) -> np.dtype:
         kinds = [o.dtype for o in operands if isinstance(o, (CellTensor, np.ndarray))]
         kinds = kinds[1:] if name == "where" else kinds
-        dtype = max(kinds, key=WIDER.__getitem__)
+        dtype = promoted(kinds)
         numbers = [n for n in (*operands, *params.values()) if isinstance(n, float)]
         integers_stay = name in KEEPS_INTEGERS and (not numbers or name in ("fill", "zero"))
-        return dtype if dtype.kind == "f" or integers_stay else np.dtype("float32")
+        return dtype if is_float(dtype) or integers_stay else np.dtype("float32")
 
     def evaluate(self, name: str, operands: list, params: dict) -> Dual:
         if name == "pow" and self.wants(operands[1]):
             require(self.dual(operands[0]).v > 0)  # elsewhere the derivative by the exponent is nan
         dtype = self.result_dtype(name, operands, params)
-        duals = [self.dual(o, None if name == "where" and i == 0 else dtype) for i, o in enumerate(operands)]
+        wide = computed(dtype)
+        duals = [self.dual(o, None if name == "where" and i == 0 else wide) for i, o in enumerate(operands)]
         result = moderate(RULES[name](*duals, **params))
         return Dual(result.v.astype(dtype), result.t)
 
@@ -222,8 +223,8 @@ class World:
             must += [c.SHAPE] if shape != target.cells.shape else []
         except ValueError:
             must.append(c.MISFIT)
-        stores = name in ("fill", "zero") or target.dtype.kind == "f"
-        if not stores and (target.dtype.kind == "b" or self.result_dtype(name, operands, params).kind == "f"):
+        stores = name in ("fill", "zero") or is_float(target.dtype)
+        if not stores and (target.dtype.kind == "b" or is_float(self.result_dtype(name, operands, params))):
             must.append(c.DTYPE)
         wants = [self.wants(o) for o in operands]
         if self.policy == "2.5":
