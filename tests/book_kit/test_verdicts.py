@@ -1,4 +1,4 @@
-"""Bars of verdicts: their widths, their numbers, and what they refuse."""
+"""Test bars of verdicts: their widths, their numbers and their refusals."""
 
 from __future__ import annotations
 

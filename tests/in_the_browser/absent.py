@@ -1,4 +1,4 @@
-"""Tests that cannot pass under Python in a page: errors that say so, and tests that are not run, with the reasons."""
+"""Tests that cannot pass under Python in a page: their errors, and the tests that are left out with the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Python in a worker: unpacks what it is given, then answers each call of `inside.run`.
+// Python in a worker: unpacks the received archives, then answers each call of `inside.run`.
 
 import { loadPyodide } from './pyodide.mjs';
 

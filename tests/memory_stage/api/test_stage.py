@@ -243,7 +243,7 @@ def test_a_running_tracer_keeps_running():
     assert seen
 
 
-# ---------- what leaves the cell ----------
+# ---------- the output of the cell ----------
 
 
 def test_the_script_is_sent_once_per_kernel_and_never_in_the_book(monkeypatch):

@@ -254,7 +254,7 @@ def test_one_program_may_use_torch_and_minitensor():
     assert "`a.grad` is [2, 2]" in sentences(variant)[-1]
 
 
-# ---------- what is named instead ----------
+# ---------- code that is only named ----------
 
 
 @pytest.mark.parametrize(

@@ -286,7 +286,7 @@ def test_random_programs(seed):
         assert len(step["say"].split()) <= 35, step["say"]
 
 
-# ---------- what is saved for backward ----------
+# ---------- saved for backward ----------
 
 
 def kept_in(namespace: dict) -> list[tuple]:

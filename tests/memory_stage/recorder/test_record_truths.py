@@ -1,14 +1,14 @@
-"""The recorder against truths written by hand: what is in memory after each line of forty short programs.
+"""Compare the recorder with the contents of memory after each line of forty short programs, worked out by hand.
 
-Behind each line stands what there is when it is done, worked out with paper and pencil:
+The comment after each line describes the memory when the line is done:
 
     names storage[shape]+offset(strides) dtype, ... | storage v version numbers, ... | operation storage v version, ...
     | allocated/peak
 
 ``x=y`` are two names of one tensor, ``-`` is a tensor without a name. ``*`` marks a leaf that wants a gradient, ``'``
 a tensor with a history, ``np`` a numpy array, ``b`` borrowed memory. Dense strides, float32 and offset 0 are left out.
-The third part says what is saved for backward, of which storage at which version, and whether that is ``lost`` or
-``moved``; a copy is one of a storage of its own, at version 0. It is left out where nothing is saved.
+The third part lists the tensors saved for backward with their storage and version, and whether they are ``lost`` or
+``moved``. A copy has a separate storage, at version 0. If nothing is saved, the third part is left out.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def test_a_finger_steps_asks_and_jumps(browser):
     context.close()
 
 
-# ---------- who is to blame ----------
+# ---------- the line at fault ----------
 
 
 def test_the_lines_that_saved_and_overwrote_are_named_while_a_tensor_is_stale(show):

@@ -203,7 +203,7 @@ def test_a_storage_has_the_cells_of_its_variant():
     assert "14" in words and "·" not in words
 
 
-# ---------- what a script can ask of it ----------
+# ---------- arguments of a script ----------
 
 
 def groups(svg: str, key: str) -> set[str]:

@@ -1,7 +1,7 @@
 """Test a stage's output in other front ends: inserted into a page later, alone in a frame, under a strict content
 policy.
 
-The front ends themselves are not installed. A browser does with the HTML what their sources do.
+The front ends themselves are not installed. A browser treats the HTML as their sources do.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def test_the_still_form_is_accessible(open_page, width):
     assert violations(page) == []
 
 
-# ---------- a file of its own ----------
+# ---------- a saved file ----------
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ def answer(name, step, variant=0, **asked):
     return picture._v8().call("answer", trace, {"variant": variant, "step": step, **asked})
 
 
-# ---------- what happens where ----------
+# ---------- events and their steps ----------
 
 
 def test_each_kind_of_event_is_found_at_its_steps():
@@ -122,7 +122,7 @@ def test_the_passes_of_a_recorded_program_are_found():
             assert 2 in lines and 7 in lines and 8 not in lines, number  # the function's line, and its call's
 
 
-# ---------- who holds, who sees ----------
+# ---------- holders and readers ----------
 
 
 def test_a_storage_that_one_name_holds():

@@ -173,7 +173,7 @@ def test_synchronised_shares_may_differ_in_size(said):
         assert max(differences) < 1e-12
 
 
-# ---- who differs -----------------------------------------------------------------------------------------------------
+# ---- the rank that differs -------------------------------------------------------------------------------------------
 
 
 def test_the_rank_with_an_extra_write_is_named_by_all(said):

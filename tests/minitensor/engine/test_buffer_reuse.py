@@ -94,7 +94,7 @@ def test_a_view_alone_keeps_the_buffer_from_being_used_again():
     del others
 
 
-# ---------- who may still look ----------
+# ---------- holders that may still read ----------
 
 HOLDERS: dict[str, Callable[[mt.Tensor], Any]] = {
     "exported": lambda x: x.numpy(share=True),

@@ -47,7 +47,7 @@ def expect_twice(result: mt.Tensor, w: mt.Tensor, saved: np.ndarray) -> None:
     np.testing.assert_array_equal(gradient.numpy(), 2 * saved)
 
 
-# ---------- what is written ----------
+# ---------- written cells ----------
 
 MASK = np.zeros(SHAPE, bool)
 MASK[3, 4] = MASK[9, 1] = MASK[9, 2] = True
@@ -154,7 +154,7 @@ def test_elements_written_one_by_one_in_any_order_need_short_notes():
     expect_twice(result, w, w.numpy())
 
 
-# ---------- who saved ----------
+# ---------- savers ----------
 
 SAVERS: dict[str, tuple[Callable[[mt.Tensor], mt.Tensor], int]] = {
     "a row": (lambda x: x[3], N),

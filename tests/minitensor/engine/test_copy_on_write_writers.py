@@ -70,7 +70,7 @@ def test_a_leaf_written_under_no_grad_is_preserved_correctly(writer: str, way: s
     assert gradient(result, w) == [2, 4, 6, 8]
 
 
-# ---------- what an operation keeps for itself ----------
+# ---------- copies that an operation keeps ----------
 
 
 def test_an_operation_and_other_savers_share_one_copy(no_collector: None):
@@ -161,7 +161,7 @@ def test_a_refused_leaf_leaves_no_trace(no_collector: None):
     assert gradient(result, w) == [2, 4, 6, 8]
 
 
-# ---------- what reads it ----------
+# ---------- readers of preserved values ----------
 
 
 def test_second_derivatives_pass_through_preserved_bytes():

@@ -320,7 +320,7 @@ def test_a_new_simulated_gpu_does_not_take_the_tensors_of_the_old_one():
     assert gpu.allocator.allocated == 0
 
 
-# ---------- who counts ----------
+# ---------- counters ----------
 
 
 def test_tensors_on_a_gpu_are_not_counted_on_the_host(no_collector: None):

@@ -689,7 +689,7 @@ def test_a_mistake_in_the_report_does_not_reach_the_program(monkeypatch):
     assert done == [1] and "LookupError: broken" in report.cut_short and report.cut_short in str(report)
 
 
-# ---------- what the report says is what the meter counts ----------
+# ---------- the report equals the meter ----------
 
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])

@@ -28,7 +28,7 @@ def words(report: Report) -> str:
     return " ".join(str(report).split())
 
 
-# ---------- writes that no version tells ----------
+# ---------- writes without a version ----------
 
 
 def squared(write, power=2):

@@ -21,7 +21,7 @@ def shared() -> tuple[np.ndarray, mt.Tensor]:
     return array, mt.from_numpy(array)
 
 
-# ---------- what is found ----------
+# ---------- foreign writes that are found ----------
 
 
 def test_without_the_check_a_write_from_outside_is_unnoticed():
@@ -245,7 +245,7 @@ def test_a_write_by_torch_is_found():
             y.sum().backward()
 
 
-# ---------- what is not in the way ----------
+# ---------- harmless foreign writes ----------
 
 
 def test_values_that_backward_does_not_need_may_be_written():

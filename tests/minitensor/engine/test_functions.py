@@ -33,7 +33,7 @@ def gradient(function, values, incoming=1.0, recorded=False) -> list[float]:
     return found.tolist()
 
 
-# ---------- kinks, and what is masked ----------
+# ---------- kinks and masks ----------
 
 #: function, inputs, documented slopes
 KINKS = [
@@ -287,7 +287,7 @@ def test_alpha_multiplies_a_second_operand_of_any_type():
     assert x.tolist() == [4, 8] and y.grad.tolist() == [3, 3]
 
 
-# ---------- what scipy computes ----------
+# ---------- functions of scipy ----------
 
 
 def test_scipy_is_imported_by_the_first_function_that_needs_it():

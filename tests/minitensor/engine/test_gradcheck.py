@@ -177,7 +177,7 @@ def test_a_mistake_of_the_second_order_is_caught(function, match):
     assert match in shown(function, leaf(X), order=2)
 
 
-# ---------- what cannot be checked ----------
+# ---------- functions that cannot be checked ----------
 
 
 def test_randomness_is_an_error_that_says_so():

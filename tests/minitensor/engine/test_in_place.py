@@ -175,7 +175,7 @@ def test_float32_stays_float32_also_with_a_float64_operand(given: Sample):
     np.testing.assert_allclose(x.numpy(), value_of(given), rtol=1e-5)
 
 
-# ---------- what the operation needs for its own backward ----------
+# ---------- values for the operation's own backward ----------
 
 #: These are refused under "2.5". By their derivatives, neither the result nor the other operands suffice for backward.
 NEED_THEIR_INPUT = {

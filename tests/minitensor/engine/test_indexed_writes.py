@@ -226,7 +226,7 @@ def test_under_raising_numpy_settings_inf_and_nan_are_values():
         assert mt.to_tensor(np.full([2, 2], 1e308)).renorm_(2.0, 0, 1.0).numpy()[0, 0] == pytest.approx(0.5**0.5)
 
 
-# ---------- what shares memory ----------
+# ---------- shared memory ----------
 
 OVERLAPPING = {
     "index_add": lambda op, x: op(x, whole([2, 1, 0]), 0, x),

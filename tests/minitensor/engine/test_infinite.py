@@ -185,7 +185,7 @@ def test_a_power_of_0_is_flat_along_its_base_but_not_along_its_exponent():
     assert mt.grad(along_x, [y])[0].tolist() == mt.grad(along_y, [x])[0].tolist() == [0.5]  # 1 / x
 
 
-# ---------- what only overwrites ----------
+# ---------- operations that only overwrite ----------
 
 FILLS = [
     name

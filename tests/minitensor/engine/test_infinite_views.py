@@ -268,7 +268,7 @@ def test_inf_and_nan_do_not_pass_a_write_that_copies_the_old_values(given: Progr
         check(given)
 
 
-# ---------- what was saved, and hooks ----------
+# ---------- saved values and hooks ----------
 
 
 @pytest.mark.parametrize("poison", NOT_FINITE)

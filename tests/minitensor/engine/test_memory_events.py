@@ -154,7 +154,7 @@ def test_running_out_of_memory_is_an_event():
     mt.set_device("gpu:sim", capacity="8 GiB")
 
 
-# ---------- the sum of the events is what the counters say ----------
+# ---------- the sums of the events equal the counters ----------
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)

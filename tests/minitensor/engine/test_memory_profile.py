@@ -215,7 +215,7 @@ def test_a_profile_does_not_keep_the_result_alive():
     assert link() is None
 
 
-# ---------- errors, and what is no function ----------
+# ---------- errors and wrong arguments ----------
 
 
 def test_an_error_passes_on_and_the_table_is_kept(device, capsys):

@@ -430,7 +430,7 @@ def test_none_is_a_gradient_of_0():
     assert [g.tolist() for g in mt.grad(y, [w, v], create_graph=True)] == [[1], [0]]
 
 
-# ---------- outputs have memory of their own ----------
+# ---------- memory of outputs ----------
 
 
 @pytest.mark.parametrize(

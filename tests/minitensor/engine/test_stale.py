@@ -357,7 +357,7 @@ def test_a_second_backward_through_advanced_indexing_raises():
 
 @pytest.mark.parametrize("policy", ["2.6", "copy_on_write"])
 def test_an_interrupted_write_is_a_write(policy, monkeypatch):
-    """Nobody knows which cells were written, so backward refuses all values saved before."""
+    """The written cells are unknown, so backward refuses all values saved before."""
     _w, a = three()
     y = a * a
     a.exp_()  # compiled

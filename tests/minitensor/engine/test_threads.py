@@ -225,7 +225,7 @@ def test_inf_and_nan_are_values_under_any_setting_of_numpy(how: str):
         assert np.geterr()["divide"] == how
 
 
-# ---------- what is left to numpy ----------
+# ---------- operations left to numpy ----------
 
 
 def test_with_one_thread_and_no_reuse_numpy_computes_in_one_call(monkeypatch: pytest.MonkeyPatch):

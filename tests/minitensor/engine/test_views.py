@@ -161,7 +161,7 @@ def test_views_of_views_of_views_compose():
     expect_gradients(written, [w], x)
 
 
-# ---------- what copies ----------
+# ---------- copies ----------
 
 #: Recorded from Paddle 2.6.2: these create new storages.
 COPIES = {

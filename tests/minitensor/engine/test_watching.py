@@ -33,7 +33,7 @@ from tests.support.engine.memory import allocated, peak, reset_peak
 Report = Callable[..., None]
 
 
-# ---------- programs that report what they see ----------
+# ---------- programs that report their state ----------
 
 
 def training(report: Report) -> None:

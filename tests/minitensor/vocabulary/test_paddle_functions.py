@@ -153,7 +153,7 @@ def test_views_and_strided_inputs_are_right():
     np.testing.assert_allclose(F.conv2d(images, w).numpy(), F.conv2d(paddle.to_tensor(images.numpy()), w).numpy())
 
 
-# ---------- what they hold ----------
+# ---------- kept bytes ----------
 
 
 def held_by(make) -> int:
@@ -265,7 +265,7 @@ def test_large_scores_do_not_overflow():
     assert loss.tolist() == [0.0, 2e4] and x.grad.tolist() == [[0.0, 0.0], [-1.0, 1.0]]
 
 
-# ---------- what they refuse ----------
+# ---------- refusals ----------
 
 
 @pytest.mark.parametrize(

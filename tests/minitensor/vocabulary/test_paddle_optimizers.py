@@ -190,7 +190,7 @@ def test_a_parameter_whose_elements_share_memory_is_refused_before_any_write():
 
 
 def test_an_interrupted_step_counts_as_a_write(monkeypatch):
-    """Nobody knows which part was written, so backward refuses the values saved before."""
+    """The written elements are unknown, so backward refuses the values saved before."""
     w = leaf([1.0, -2.0])
     optimizer = paddle.optimizer.SGD(0.1, [w])
     w.grad = paddle.ones([2])

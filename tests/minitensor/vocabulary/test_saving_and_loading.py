@@ -34,7 +34,7 @@ def tensor(library, numbers, dtype=None):
     return make(numbers) if dtype is None else make(numbers, dtype=dtype)
 
 
-# ---------- what comes back ----------
+# ---------- restored values ----------
 
 
 def plain_value(numbers: random.Random, depth: int = 0):
@@ -273,7 +273,7 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path):
     assert (tmp_path / "real.pt").stat().st_mode & 0o777 == 0o640
 
 
-# ---------- what is refused ----------
+# ---------- refusals ----------
 
 
 RAN: list[str] = []

@@ -1,4 +1,4 @@
-"""Compare what `minitensor.torch` prints, draws and raises with the record of PyTorch in facts/."""
+"""Compare the output, the random numbers and the errors of `minitensor.torch` with PyTorch's record in facts/."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def shares_of_several_sizes(comm):
     return [float(np.abs(a - b).max()) for a, b in pairs]
 
 
-# ---------- who differs ----------
+# ---------- the rank that differs ----------
 
 
 def extra_write(rank: int) -> Callable[[int, Any], None]:

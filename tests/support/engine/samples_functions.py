@@ -139,7 +139,7 @@ for _name, _argument in {"cumsum": "axis", "cumsum_reversed": "axis", "cumprod":
     sample(_name, lambda x: x, np.array(1.5), **{_argument: 0})
 sample("softmax", np.ones_like, np.array(1.5))
 
-# ---------- what scipy computes ----------
+# ---------- functions of scipy ----------
 
 #: The gradient for these operands is refused: see test_functions.py.
 REFUSED = {"gammainc": ("x",), "gammaincc": ("x",)}

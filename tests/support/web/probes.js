@@ -118,7 +118,7 @@ function tooWide() {
   return found;
 }
 
-/** Where every element of the stage stands and how it looks. */
+/** Return the place and the look of every element of the stage. */
 const looksInside = () =>
   everything().map(el => {
     const b = el.getBoundingClientRect();
@@ -151,7 +151,7 @@ function placeOf(selector) {
   return [b.x + b.width / 2, b.y + Math.min(6, b.height / 2)];
 }
 
-/** What the picture rings: the captions and names inside of it, and the ids of its groups. */
+/** Return the captions and names that the picture marks, and the ids of its groups. */
 const ringed = () =>
   [
     ...host().shadowRoot.querySelectorAll(
@@ -167,7 +167,7 @@ const ringed = () =>
     )
     .map(el => el.dataset.storage ?? el.dataset.tensor ?? el.dataset.saved ?? el.dataset.node);
 
-/** What the legend shows, row by row, and whether each row has something drawn. */
+/** Return the rows of the legend, and whether each row has something drawn. */
 const legend = () =>
   [...host().shadowRoot.querySelectorAll('.legend li')].map(li => [
     li.textContent,
@@ -194,7 +194,7 @@ const colours = () => [
   getComputedStyle(inside('.pic svg text')).fill,
 ];
 
-/** What an anywidget's model is to its front end. */
+/** A fake of anywidget's model for the front end. */
 function modelOf(first) {
   let now = first;
   const listeners = {};

@@ -75,7 +75,7 @@ def test_the_benchmark_refuses_without_a_device() -> None:
     assert "there is no CUDA device (CuPy is not installed), so nothing is measured or written" in done.stderr
 
 
-# ---------- what differs between arrays ----------
+# ---------- differences between arrays ----------
 
 
 def test_memory_is_compared_by_address_on_a_device() -> None:

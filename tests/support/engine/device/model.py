@@ -188,7 +188,7 @@ class Model:
         ]
 
 
-# ---------- what must hold of the real one at any time, by itself ----------
+# ---------- rules that the real allocator must always follow ----------
 
 
 def expect_sound(allocator: CachingAllocator) -> None:
