@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from minitensor.distributed.mpi import ranks_text
 from minitensor.distributed.world import link_for
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array
 
@@ -27,6 +28,7 @@ class RanksDifferError(RuntimeError):
 
 def checksum(tensor: Tensor) -> str:
     """Return 16 hexadecimal digits that depend on every bit of the data, on the shape and on the dtype (BLAKE2b)."""
+    checks.instance("checksum", "tensor", tensor, Tensor, "a Tensor")
     digest = hashlib.blake2b(f"{tensor.dtype.name} {list(tensor.shape)}".encode(), digest_size=8)
     digest.update(host_array(tensor._array).tobytes())
     return digest.hexdigest()

@@ -10,6 +10,7 @@ import numpy as np
 
 from minitensor.distributed.mpi import ranks_text
 from minitensor.distributed.world import Link, link_for
+from minitensor.engine import checks
 from minitensor.engine.autograd.py_layer import PyLayer
 from minitensor.engine.core.errors import not_writeable
 from minitensor.engine.core.regions import writeable
@@ -74,7 +75,8 @@ def average_gradients(parameters: Iterable[Tensor]) -> None:
     If each rank has run backward on its share of a batch, all shares have the same size, and the loss is a mean, then
     all ranks have the gradient of the whole batch afterwards. Raises as :func:`all_reduce`.
     """
-    gradients = [each.grad for each in parameters if each.grad is not None]
+    tensors = checks.elements("average_gradients", "parameters", parameters, "tensors", Tensor)
+    gradients = [each.grad for each in tensors if each.grad is not None]
     link = _checked("average_gradients", gradients)
     for gradient in gradients:
         _reduce(link, gradient, ReduceOp.AVG, "average_gradients")
@@ -121,6 +123,7 @@ def sum_over_ranks(x: Tensor) -> Tensor:
     Raises:
         RuntimeError, ValueError, TypeError: as in :func:`all_reduce`, except that ``x`` may want a gradient.
     """
+    checks.instance("sum_over_ranks", "x", x, Tensor, "a Tensor")
     summed: Tensor = _SumOverRanks.apply(x)
     return summed
 

@@ -25,12 +25,23 @@ class DType:
 
     __slots__ = ("name", "_numpy")
 
+    name: str
+    _numpy: np.dtype | None
+
     def __init__(self, name: str) -> None:
-        self.name = name
         if name == "bfloat16":
-            self._numpy = None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
+            made = None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
         else:
-            self._numpy = np.dtype(name)
+            try:
+                made = np.dtype(name if isinstance(name, str) else "none")
+            except TypeError:
+                known = ", ".join(DTYPES)
+                raise TypeError(f"{type(self).__name__}: name must be one of {known}, not {name!r}") from None
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "_numpy", made)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{self!r} is a dtype, which never changes: its {name!r} cannot be set")
 
     @property
     def numpy(self) -> np.dtype:

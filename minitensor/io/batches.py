@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.data import datasets, samplers
@@ -28,15 +29,27 @@ class TensorDataset(datasets.Rows):
         super().__init__(tensors, share)
 
 
-SequenceSampler = samplers.InOrder
+@checks.with_own_methods
+class SequenceSampler(samplers.InOrder):
+    """The indices of a data set in order: 0, 1, 2, ...
+
+    Raises:
+        TypeError: if the data set has no length.
+    """
 
 
+@checks.with_own_methods
 class RandomSampler(samplers.Shuffled):
     """Every index once, in random order; with ``replacement`` independent random indices.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
     """
+
+    def _checked_generator(self, generator: Any) -> Any:
+        if generator is not None:
+            checks.instance("RandomSampler", "generator", generator, np.random.Generator, "a numpy.random.Generator")
+        return generator
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         generator = source.generator if self.generator is None else self.generator
@@ -64,6 +77,7 @@ class BatchSampler(samplers.Batches):
         batch_size: int = 1,
         drop_last: bool = False,
     ) -> None:
+        shuffle = checks.flag("BatchSampler", "shuffle", shuffle)
         if (dataset is None) == (sampler is None) or (sampler is not None and shuffle):
             raise ValueError(
                 "BatchSampler: give either dataset, which may be shuffled, or sampler, which has its own order"
@@ -79,6 +93,9 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     Raises:
         ValueError: if ``lengths`` do not sum to the length of the data set, or to 1.
     """
+    datasets.need_samples("random_split", dataset)
+    if generator is not None:
+        checks.instance("random_split", "generator", generator, np.random.Generator, "a numpy.random.Generator or None")
     counts = datasets.lengths_of(len(dataset), lengths)
     order = (source.generator if generator is None else generator).permutation(len(dataset))
     return datasets.split(dataset, counts, order.tolist())
@@ -131,12 +148,17 @@ class DataLoader(Loader):
         share: bool | None = None,
     ) -> None:
         self.dataset, self.share, self.batch_size, self.drop_last = dataset, share, batch_size, drop_last
+        shuffle = checks.flag("DataLoader", "shuffle", shuffle)
+        if collate_fn is not None:
+            checks.function("DataLoader", "collate_fn", collate_fn)
         self._own_collate = collate_fn is not None
         self.collate = collate_fn or (lambda samples: collated(samples, _joined, "DataLoader"))
         self._check(num_workers)
         self.shuffle = shuffle
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or drop_last:
+            if isinstance(batch_sampler, type) or not isinstance(batch_sampler, Iterable):
+                raise checks.refused("DataLoader", "batch_sampler", "an iterable of lists of indices", batch_sampler)
+            if type(batch_size) is not int or batch_size != 1 or shuffle or drop_last:
                 raise ValueError("batch_size/shuffle/drop_last should not be set when batch_sampler is given")
             self.batches, self.batch_size = batch_sampler, None
             return

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from minitensor.device import cpu
+from minitensor.engine import checks
 from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
@@ -68,9 +69,11 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
         device: by default the device for new tensors.
 
     Raises:
+        TypeError: if ``path`` is no path; a number would be a file descriptor.
         ValueError: if there is no such device.
         OSError: if the file cannot be written.
     """
+    checks.path("dump_snapshot", "path", path)
     name = name_of("dump_snapshot", device)
     recording = running()
     there = _LiveObjects(sys._getframe(1), recording)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers import attention
 from minitensor.engine.layers.custom_operation import floats_of
+from minitensor.engine.operations.arguments import need_tensor
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
-from minitensor.nn.layers import Linear, count
+from minitensor.nn.layers import Linear, count, need_attrs
 
 
 def scaled_dot_product_attention(
@@ -67,6 +69,12 @@ class Embedding(Layer):
             count("Embedding", "num_embeddings", num_embeddings),
             count("Embedding", "embedding_dim", embedding_dim),
         ]
+        need_attrs(weight_attr)
+        if (
+            padding_idx is not None
+            and not -shape[0] <= checks.integer("Embedding", "padding_idx", padding_idx) < shape[0]
+        ):
+            raise IndexError(f"Embedding: padding_idx {padding_idx} is no row; there are {shape[0]}")
         self.padding_idx = padding_idx
         self.weight = self.create_parameter(shape, weight_attr, default_initializer=Normal(0.0, 1.0))
         if padding_idx is not None and self.weight is not None:
@@ -101,14 +109,22 @@ class MultiHeadAttention(Layer):
         bias_attr: Any = None,
     ) -> None:
         super().__init__()
-        if need_weights:
+        need_attrs(weight_attr, bias_attr)
+        embed_dim = count("MultiHeadAttention", "embed_dim", embed_dim)
+        if not 0 <= checks.real("MultiHeadAttention", "dropout", dropout) <= 1:
+            raise ValueError(f"MultiHeadAttention: dropout is a probability from 0 to 1, not {dropout!r}")
+        inner = [
+            embed_dim if given is None else count("MultiHeadAttention", name, given)
+            for name, given in (("kdim", kdim), ("vdim", vdim))
+        ]
+        if checks.flag("MultiHeadAttention", "need_weights", need_weights):
             raise ValueError("MultiHeadAttention: need_weights must be False; the weights are not kept")
         if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
             raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
-        self.k_proj = Linear(kdim or embed_dim, embed_dim, weight_attr, bias_attr)
-        self.v_proj = Linear(vdim or embed_dim, embed_dim, weight_attr, bias_attr)
+        self.k_proj = Linear(inner[0], embed_dim, weight_attr, bias_attr)
+        self.v_proj = Linear(inner[1], embed_dim, weight_attr, bias_attr)
         self.out_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
 
     def forward(
@@ -116,6 +132,10 @@ class MultiHeadAttention(Layer):
     ) -> Tensor:
         key = query if key is None else key
         value = key if value is None else value
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            need_tensor("MultiHeadAttention", x, name)
+            if x.ndim != 3:
+                raise ValueError(f"MultiHeadAttention: {name} is [batch, time, length]; its shape is {x.shape}")
         q, k, v = (
             layer(x).reshape([*x.shape[:2], self.num_heads, -1])
             for layer, x in ((self.q_proj, query), (self.k_proj, key), (self.v_proj, value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.operations.arguments import whole
 from minitensor.nn.layer import Layer
 
@@ -54,7 +55,8 @@ class Sequential(_Listed):
     def __init__(self, *layers: Any) -> None:
         super().__init__()
         for position, layer in enumerate(layers):
-            name, layer = layer if isinstance(layer, (tuple, list)) else (str(position), layer)
+            is_pair = isinstance(layer, (tuple, list)) and len(layer) == 2
+            name, layer = layer if is_pair else (str(position), layer)
             self.add_sublayer(name, layer)
 
     @classmethod
@@ -78,8 +80,8 @@ class LayerList(_Listed):
 
     def __init__(self, sublayers: Iterable[Layer] | None = None) -> None:
         super().__init__()
-        for layer in sublayers or ():
-            self.append(layer)
+        if sublayers is not None:
+            self.extend(sublayers)
 
     @classmethod
     def _of(cls, layers: Any) -> Any:
@@ -87,6 +89,6 @@ class LayerList(_Listed):
 
     def extend(self, sublayers: Iterable[Layer]) -> LayerList:
         """Append several layers."""
-        for layer in sublayers:
+        for layer in checks.elements(type(self).__name__, "sublayers", sublayers, "layers", Layer):
             self.append(layer)
         return self

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.from_data import array_of
+from minitensor.engine.creation.making import as_shape, float_dtype
 from minitensor.engine.kernels import random
 from minitensor.engine.operations.arguments import need_tensor
 
@@ -29,7 +32,7 @@ class Initializer:
 
     def __call__(self, param: Tensor) -> Tensor:
         need_tensor(type(self).__name__, param)
-        param.set_value(self.drawn(param._array.shape, param._array.dtype))
+        Tensor.set_value(param, self.drawn(param._array.shape, param._array.dtype))
         return param
 
 
@@ -37,9 +40,10 @@ class Constant(Initializer):
     """``value`` everywhere, in the shape and dtype of the parameter."""
 
     def __init__(self, value: float = 0.0) -> None:
-        self.value = value
+        self.value = checks.real("Constant", "value", value)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        shape, dtype = _drawable("Constant", shape, dtype)
         return np.full(shape, self.value, dtype)
 
 
@@ -51,9 +55,10 @@ class Assign(Initializer):
     """
 
     def __init__(self, value: Any) -> None:
-        self.value = np.asarray(value)
+        self.value = array_of(value, None, "Assign")
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        shape, dtype = _drawable("Assign", shape, dtype)
         if self.value.shape != shape:
             raise ValueError(f"Assign: the value has shape {list(self.value.shape)}; the parameter has {list(shape)}")
         return self.value.astype(dtype)
@@ -71,7 +76,7 @@ class Uniform(Initializer):
         self.low, self.high, _ = random.uniform_arguments(low, high, 0)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        out = np.empty(shape, dtype)
+        out = np.empty(*_drawable("Uniform", shape, dtype))
         return random.uniform(out, self.low, self.high, 0, out)
 
 
@@ -87,16 +92,30 @@ class Normal(Initializer):
         self.mean, self.std = random.normal_arguments(mean, std)
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        out = np.empty(shape, dtype)
+        out = np.empty(*_drawable("Normal", shape, dtype))
         return random.normal(out, self.mean, self.std, out)
+
+
+def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and the dtype of floats of an array to draw; raise TypeError or ValueError if there are none."""
+    return as_shape(op, shape), float_dtype(op, dtype)
+
+
+def _fan(op: str, name: str, given: Any) -> Any:
+    """Return the number of inputs or outputs, or None; raise TypeError or ValueError for anything else."""
+    return None if given is None else checks.real(op, name, given, above=0)
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the number of inputs of an output, and of outputs of an input, of a weight [in, out] or kernels [out, in,
     ...].
 
-    For a shape of one dimension [n] both are n; for [] they are 1. Nothing is refused.
+    For a shape of one dimension [n] both are n; for [] they are 1.
+
+    Raises:
+        TypeError, ValueError: if ``shape`` is no shape.
     """
+    shape = as_shape("fans", shape)
     if len(shape) < 2:
         return (shape or (1,)) * 2  # type: ignore[return-value]  # a pair
     if len(shape) == 2:
@@ -117,7 +136,9 @@ class XavierUniform(Initializer):
     """
 
     def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
-        self.fan_in, self.fan_out, self.gain = fan_in, fan_out, gain
+        op = type(self).__name__
+        self.fan_in, self.fan_out = _fan(op, "fan_in", fan_in), _fan(op, "fan_out", fan_out)
+        self.gain = checks.real(op, "gain", gain, least=0)
 
     def _both(self, shape: tuple[int, ...]) -> float:
         fan_in, fan_out = fans(shape)
@@ -129,6 +150,7 @@ class XavierUniform(Initializer):
         return Uniform(-limit, limit).drawn(shape, dtype)
 
 
+@checks.with_own_methods
 class XavierNormal(XavierUniform):
     """Numbers from the normal distribution of standard deviation ``gain * sqrt(2 / (fan_in + fan_out))`` (Glorot and
     Bengio, 2010).
@@ -158,7 +180,9 @@ class KaimingUniform(Initializer):
     """
 
     def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0) -> None:
-        self.fan_in, self.gain = fan_in, math.sqrt(2 / (1 + negative_slope**2))
+        op = type(self).__name__
+        slope = checks.real(op, "negative_slope", negative_slope)
+        self.fan_in, self.gain = _fan(op, "fan_in", fan_in), math.sqrt(2) / math.hypot(1, slope)
 
     def _one(self, shape: tuple[int, ...]) -> float:
         return max(fans(shape)[0] if self.fan_in is None else self.fan_in, 1)
@@ -168,6 +192,7 @@ class KaimingUniform(Initializer):
         return Uniform(-limit, limit).drawn(shape, dtype)
 
 
+@checks.with_own_methods
 class KaimingNormal(KaimingUniform):
     """Numbers from the normal distribution of standard deviation ``gain / sqrt(fan_in)`` (He and others, 2015).
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Hook, Tensor
 from minitensor.engine.layers.traversal import members, walk
 from minitensor.nn.initializer import Initializer
@@ -33,6 +34,8 @@ class Layer:
     _sub_layers: dict[str, Layer | None]
 
     def __init__(self, name_scope: str | None = None, dtype: Any = "float32") -> None:
+        if name_scope is not None:
+            checks.text(type(self).__name__, "name_scope", name_scope)
         kind = name_scope or re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", type(self).__name__).lower()
         registered: dict[str, dict[str, Any]] = {"_parameters": {}, "_buffers": {}, "_sub_layers": {}}
         self.__dict__.update(registered)
@@ -61,12 +64,12 @@ class Layer:
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> Hook:
         """Call ``hook(layer, inputs)`` before forward; a result other than None replaces the inputs."""
-        self._pre_hooks.append(Hook(hook))
+        self._pre_hooks.append(Hook(checks.function("register_forward_pre_hook", "hook", hook)))
         return self._pre_hooks[-1]
 
     def register_forward_post_hook(self, hook: Callable[..., Any]) -> Hook:
         """Call ``hook(layer, inputs, output)`` after forward; a result other than None replaces the output."""
-        self._post_hooks.append(Hook(hook))
+        self._post_hooks.append(Hook(checks.function("register_forward_post_hook", "hook", hook)))
         return self._post_hooks[-1]
 
     # ---------- registered attributes ----------
@@ -128,7 +131,9 @@ class Layer:
         """Return a parameter for this layer; None for ``attr=False``. It is registered when it becomes an attribute."""
         if attr is False:
             return None
-        made = create_parameter(shape, dtype or self._dtype, None, attr, is_bias, default_initializer)
+        made = create_parameter(
+            shape, self._dtype if dtype is None else dtype, None, attr, is_bias, default_initializer
+        )
         if as_attr(attr).name is None:
             letter = "b" if is_bias else "w"
             number = sum(1 for each in self.parameters(False) if f".{letter}_" in each.name)
@@ -137,6 +142,7 @@ class Layer:
 
     def add_parameter(self, name: str, parameter: Parameter | None) -> Parameter | None:
         """Register ``parameter`` under a name; None registers that there is none."""
+        checks.text("add_parameter", "name", name)
         if parameter is not None and not isinstance(parameter, Parameter):
             raise TypeError(
                 f"add_parameter: {name!r} must be a Parameter, as create_parameter makes it, not "
@@ -147,6 +153,7 @@ class Layer:
 
     def add_sublayer(self, name: str, sublayer: Layer) -> Layer:
         """Register a layer under a name."""
+        checks.text("add_sublayer", "name", name)
         if not isinstance(sublayer, Layer):
             raise TypeError(f"add_sublayer: {name!r} must be a Layer, not {type(sublayer).__name__}")
         self._sub_layers[name] = sublayer
@@ -154,16 +161,24 @@ class Layer:
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
         """Register a tensor that is no parameter; saved in ``state_dict`` unless ``persistable`` is False."""
+        checks.text("register_buffer", "name", name)
+        keep = (
+            self._not_saved.discard
+            if checks.flag("register_buffer", "persistable", persistable)
+            else self._not_saved.add
+        )
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"register_buffer: {name!r} must be a Tensor, not {type(tensor).__name__}")
         self._buffers[name] = tensor
-        (self._not_saved.discard if persistable else self._not_saved.add)(name)
+        keep(name)
 
     # ---------- layers and tensors inside ----------
 
     def named_sublayers(self, prefix: str = "", include_self: bool = False) -> Iterator[tuple[str, Layer]]:
         """Yield every layer inside, once, with its path: ``("block.fc", layer)``."""
-        return (found for found in walk(self, prefix) if include_self or found[1] is not self)
+        include_self = checks.flag("named_sublayers", "include_self", include_self)
+        layers = walk(self, checks.text("named_sublayers", "prefix", prefix))
+        return (found for found in layers if include_self or found[1] is not self)
 
     def named_children(self) -> Iterator[tuple[str, Layer]]:
         """Yield the layers that are attributes of this one, with their names."""
@@ -178,7 +193,10 @@ class Layer:
         return [each for _, each in self.named_sublayers(include_self=include_self)]
 
     def _named(self, place: str, prefix: str, include_sublayers: bool) -> Iterator[tuple[str, Any]]:
-        return members(walk(self, prefix) if include_sublayers else [(prefix, self)], place)
+        op = f"named{place}"
+        checks.text(op, "prefix", prefix)
+        inside = checks.flag(op, "include_sublayers", include_sublayers)
+        return members(walk(self, prefix) if inside else [(prefix, self)], place)
 
     def named_parameters(self, prefix: str = "", include_sublayers: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Yield every parameter, once, with its path: ``("fc.weight", parameter)``."""
@@ -211,6 +229,7 @@ class Layer:
 
     def apply(self, function: Callable[[Layer], Any]) -> Layer:
         """Call ``function`` with every layer inside, then with this one."""
+        checks.function("apply", "function", function)
         for layer in self.children():
             layer.apply(function)
         function(self)
@@ -233,7 +252,8 @@ class Layer:
 
         A tensor with two paths is listed twice.
         """
-        return state_of(self, include_sublayers, structured_name_prefix)
+        inside = checks.flag("state_dict", "include_sublayers", include_sublayers)
+        return state_of(self, inside, checks.text("state_dict", "structured_name_prefix", structured_name_prefix))
 
     def set_state_dict(
         self, state_dict: Mapping[str, Any], use_structured_name: bool = True
@@ -249,7 +269,7 @@ class Layer:
             ValueError, TypeError: if a shape or a dtype differs. The error lists all that differ, are missing or are
                 unknown.
         """
-        return load_into(self, state_dict, use_structured_name)
+        return load_into(self, state_dict, checks.flag("set_state_dict", "use_structured_name", use_structured_name))
 
     load_dict = set_dict = set_state_dict
 

@@ -10,14 +10,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import conv2d, pair
 from minitensor.engine.layers.declared import PADDLE, classes
 from minitensor.engine.layers.linear import linear
-from minitensor.engine.operations.arguments import whole
+from minitensor.engine.operations.arguments import need_tensor, whole
 from minitensor.nn import functional as F
 from minitensor.nn.initializer import Normal
 from minitensor.nn.layer import Layer
+from minitensor.nn.parameter import as_attr
+
+
+def need_attrs(*attributes: Any) -> None:
+    """Check what a layer is given for its parameters, before it draws any numbers.
+
+    Raises:
+        TypeError: if one is no ParamAttr, initializer, name, bool or None.
+    """
+    for each in attributes:
+        if each is not False:
+            as_attr(each)
 
 
 def count(op: str, name: str, number: Any) -> int:
@@ -49,8 +62,9 @@ class Linear(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self.in_features = count("Linear", "in_features", in_features)
-        self.out_features = count("Linear", "out_features", out_features)
+        need_attrs(weight_attr, bias_attr)
+        self.in_features = in_features = count("Linear", "in_features", in_features)
+        self.out_features = out_features = count("Linear", "out_features", out_features)
         self.weight = self.create_parameter([in_features, out_features], weight_attr)
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
 
@@ -86,11 +100,15 @@ class Conv2D(Layer):
         bias_attr: Any = None,
     ) -> None:
         super().__init__()
-        self.in_channels = count("Conv2D", "in_channels", in_channels)
-        self.out_channels = count("Conv2D", "out_channels", out_channels)
+        need_attrs(weight_attr, bias_attr)
+        self.in_channels = in_channels = count("Conv2D", "in_channels", in_channels)
+        self.out_channels = out_channels = count("Conv2D", "out_channels", out_channels)
         self.kernel_size = pair("Conv2D", "kernel_size", kernel_size, 1)
+        groups = count("Conv2D", "groups", groups)
+        for name, given, least in (("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1)):
+            pair("Conv2D", name, given, least)
         self.settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
-        if in_channels % count("Conv2D", "groups", groups) or out_channels % groups:
+        if in_channels % groups or out_channels % groups:
             raise ValueError(f"Conv2D: {in_channels} channels and {out_channels} kernels do not make {groups} groups")
         # Paddle's default assumes that a ReLU follows.
         drawn = Normal(0.0, math.sqrt(2 / (in_channels * math.prod(self.kernel_size))))
@@ -118,9 +136,11 @@ class Flatten(Layer):
 
     def __init__(self, start_axis: int = 1, stop_axis: int = -1) -> None:
         super().__init__()
-        self.start_axis, self.stop_axis = start_axis, stop_axis
+        self.start_axis = checks.integer("Flatten", "start_axis", start_axis)
+        self.stop_axis = checks.integer("Flatten", "stop_axis", stop_axis)
 
     def forward(self, x: Tensor) -> Tensor:
+        need_tensor("Flatten", x)
         return x.flatten(self.start_axis, self.stop_axis)
 
 
@@ -139,7 +159,7 @@ class Dropout(Layer):
         super().__init__()
         if not isinstance(p, (int, float)) or not 0 <= p <= 1:
             raise ValueError(f"Dropout: p is a probability from 0 to 1, not {p!r}")
-        self.p, self.inplace = p, bool(inplace)
+        self.p, self.inplace = p, checks.flag("Dropout", "inplace", inplace)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.p, self.training, self.inplace)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
 from minitensor.engine.layers.normalization import batch_norm, group_norm, instance_norm, layer_norm
 from minitensor.nn.initializer import Constant
 from minitensor.nn.layer import Layer
-from minitensor.nn.layers import count
+from minitensor.nn.layers import count, need_attrs
 
 
 class _BatchNorm(Layer):
@@ -27,8 +29,10 @@ class _BatchNorm(Layer):
         bias_attr: Any = None,
     ) -> None:
         super().__init__()
-        self.num_features, self.momentum, self.epsilon = num_features, momentum, epsilon
-        count(type(self).__name__, "num_features", num_features)
+        need_attrs(weight_attr, bias_attr)
+        op = type(self).__name__
+        self.num_features = num_features = count(op, "num_features", num_features)
+        self.momentum, self.epsilon = checks.real(op, "momentum", momentum), checks.real(op, "epsilon", epsilon)
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
         # As in Paddle, the running values are parameters without a gradient.
@@ -55,6 +59,7 @@ class _BatchNorm(Layer):
         return f"num_features={self.num_features}, momentum={self.momentum}, epsilon={self.epsilon}"
 
 
+@checks.with_own_methods
 class BatchNorm1D(_BatchNorm):
     """Batch normalization of [rows, num_features]: see :func:`~minitensor.nn.functional.batch_norm`.
 
@@ -66,6 +71,7 @@ class BatchNorm1D(_BatchNorm):
     dimensions = 2
 
 
+@checks.with_own_methods
 class BatchNorm2D(_BatchNorm):
     """Batch normalization of [images, num_features, height, width]: see :func:`~minitensor.nn.functional.batch_norm`.
 
@@ -93,8 +99,9 @@ class LayerNorm(Layer):
         self, normalized_shape: Any, epsilon: float = 1e-5, weight_attr: Any = None, bias_attr: Any = None
     ) -> None:
         super().__init__()
-        self.shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
-        self.epsilon = epsilon
+        need_attrs(weight_attr, bias_attr)
+        self.shape = list(as_shape("LayerNorm", normalized_shape))
+        self.epsilon = checks.real("LayerNorm", "epsilon", epsilon)
         self.weight = self.create_parameter(self.shape, weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter(self.shape, bias_attr, is_bias=True)
 
@@ -123,9 +130,13 @@ class GroupNorm(Layer):
         bias_attr: Any = None,
     ) -> None:
         super().__init__()
-        if count("GroupNorm", "num_channels", num_channels) % count("GroupNorm", "num_groups", num_groups):
+        need_attrs(weight_attr, bias_attr)
+        num_channels = count("GroupNorm", "num_channels", num_channels)
+        num_groups = count("GroupNorm", "num_groups", num_groups)
+        if num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_channels} channels do not make {num_groups} groups")
-        self.num_groups, self.num_channels, self.epsilon = num_groups, num_channels, epsilon
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.epsilon = checks.real("GroupNorm", "epsilon", epsilon)
         self.weight = self.create_parameter([num_channels], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_channels], bias_attr, is_bias=True)
 
@@ -154,7 +165,9 @@ class InstanceNorm2D(Layer):
         bias_attr: Any = None,
     ) -> None:
         super().__init__()
-        self.num_features, self.epsilon = count("InstanceNorm2D", "num_features", num_features), epsilon
+        need_attrs(weight_attr, bias_attr)
+        self.num_features = num_features = count("InstanceNorm2D", "num_features", num_features)
+        self.epsilon = checks.real("InstanceNorm2D", "epsilon", epsilon)
         self.scale = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape, float_dtype
 from minitensor.engine.device.arrays import host_array
@@ -34,7 +35,7 @@ class Parameter(Tensor):
 
     @trainable.setter
     def trainable(self, wanted: bool) -> None:
-        self.stop_gradient = not wanted
+        self.stop_gradient = not checks.flag("trainable", "the new value", wanted)
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
@@ -70,6 +71,13 @@ class ParamAttr:
     initializer: Initializer | None = None
     trainable: bool = True
 
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            checks.text("ParamAttr", "name", self.name)
+        if self.initializer is not None:
+            checks.instance("ParamAttr", "initializer", self.initializer, Initializer, "an initializer")
+        checks.flag("ParamAttr", "trainable", self.trainable)
+
 
 def create_parameter(
     shape: Any,
@@ -94,10 +102,15 @@ def create_parameter(
         ValueError: if a length is negative.
     """
     settings = as_attr(attr)
+    own_name = settings.name or name
+    if own_name is not None:
+        checks.text("create_parameter", "name", own_name)
+    if default_initializer is not None:
+        checks.instance("create_parameter", "default_initializer", default_initializer, Initializer, "an initializer")
+    is_bias = checks.flag("create_parameter", "is_bias", is_bias)
     initializer = settings.initializer or default_initializer or (Constant() if is_bias else XavierUniform())
     array = initializer.drawn(as_shape("create_parameter", shape), float_dtype("create_parameter", dtype))
     made = _made_of(array if current.gpu is None else current.gpu.put(array), not settings.trainable)
-    own_name = settings.name or name
     if own_name:
         made.name = own_name
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from minitensor.nn.layer import Layer
@@ -20,6 +21,7 @@ class _Pool2D(Layer):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+@checks.with_own_methods
 class MaxPool2D(_Pool2D):
     """The maximum of each window of [images, channels, height, width]: see
     :func:`~minitensor.nn.functional.max_pool2d`.

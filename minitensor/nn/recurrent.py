@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import zeros
 from minitensor.engine.layers import recurrent
+from minitensor.engine.operations.arguments import need_tensor
 from minitensor.nn.initializer import Uniform
 from minitensor.nn.layer import Layer
 from minitensor.nn.layers import count
@@ -22,8 +24,8 @@ class _Cell(Layer):
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.input_size = count(type(self).__name__, "input_size", input_size)
-        self.hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
+        self.input_size = input_size = count(type(self).__name__, "input_size", input_size)
+        self.hidden_size = hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
         bound = 1 / math.sqrt(hidden_size)
         rows = self.gates * hidden_size
         for name, shape in (
@@ -45,8 +47,36 @@ class _Cell(Layer):
             self._parameter("bias_hh"),
         )
 
-    def _zero_state(self, x: Tensor) -> Tensor:
-        return zeros([x.shape[0], self.hidden_size])
+    def _start(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
+        """Return the states at the beginning, zeros by default, after checking the shapes of the inputs and of them.
+
+        Args:
+            op: the layer that runs the cell over a sequence; by default the cell.
+            time: 1 if the inputs have a dimension of time.
+            states: how many states there are; a tuple is returned if there are two.
+        """
+        op = op or type(self).__name__
+        need_tensor(op, x, "inputs")
+        if x.ndim != 2 + time or x.shape[-1] != self.input_size or (time and not x.shape[1]):
+            shape = (
+                f"[batch, time, {self.input_size}] with a time of at least 1" if time else f"[batch, {self.input_size}]"
+            )
+            raise ValueError(f"{op}: inputs is a tensor of shape {shape}, not {x.shape}")
+        size = [x.shape[0], self.hidden_size]
+        if given is None:
+            return zeros(size) if states == 1 else (zeros(size), zeros(size))
+        name = "initial_states" if time else "states"
+        each_of = [given] if states == 1 else checks.elements(op, name, given, "two tensors", Tensor)
+        wanted = [1, *size] if time else size
+        for each in each_of:
+            need_tensor(op, each, name)
+        if len(each_of) != states or any(each.shape != wanted for each in each_of):
+            raise ValueError(
+                f"{op}: {name} is {'a tensor' if states == 1 else 'two tensors'} of shape {wanted}, not "
+                f"{' and '.join(str(each.shape) for each in each_of)}"
+            )
+        found = [each.squeeze(0) if time else each for each in each_of]
+        return found[0] if states == 1 else tuple(found)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}"
@@ -66,17 +96,16 @@ class SimpleRNNCell(_Cell):
     """
 
     def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
-        if activation not in ("tanh", "relu"):
-            raise ValueError(f"SimpleRNNCell: activation is 'tanh' or 'relu', not {activation!r}")
+        checks.choice("SimpleRNNCell", "activation", activation, ("tanh", "relu"))
         super().__init__(input_size, hidden_size)
         self.activation = activation
 
     def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        state = self._zero_state(inputs) if states is None else states
-        state = recurrent.rnn_step(inputs, state, self._weights(), self.activation)
+        state = recurrent.rnn_step(inputs, self._start(inputs, states), self._weights(), self.activation)
         return state, state
 
 
+@checks.with_own_methods
 class LSTMCell(_Cell):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the output, and (output, cell) as states.
@@ -94,11 +123,11 @@ class LSTMCell(_Cell):
     def forward(
         self, inputs: Tensor, states: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        state = (self._zero_state(inputs), self._zero_state(inputs)) if states is None else states
-        output, cell = recurrent.lstm_step(inputs, state, self._weights())
+        output, cell = recurrent.lstm_step(inputs, self._start(inputs, states, states=2), self._weights())
         return output, (output, cell)
 
 
+@checks.with_own_methods
 class GRUCell(_Cell):
     """One step of a gated recurrent unit (Cho and others 2014): the new state, as output and as state.
 
@@ -113,7 +142,7 @@ class GRUCell(_Cell):
     gates = 3
 
     def forward(self, inputs: Tensor, states: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        state = recurrent.gru_step(inputs, self._zero_state(inputs) if states is None else states, self._weights())
+        state = recurrent.gru_step(inputs, self._start(inputs, states), self._weights())
         return state, state
 
 
@@ -123,14 +152,14 @@ class _OneState(Layer):
     cell: Any
 
     def _run(self, step: Any, inputs: Tensor, initial_states: Tensor | None) -> tuple[Tensor, Tensor]:
-        start = self.cell._zero_state(inputs) if initial_states is None else initial_states.squeeze(0)
+        start = self.cell._start(inputs, initial_states, type(self).__name__, time=1)
         weights = self.cell._weights()
         outputs, last = recurrent.run(lambda x, state: step(x, state, weights), inputs, start)
         return outputs, last.unsqueeze(0)
 
 
 def _one_layer(name: str, num_layers: int, direction: str) -> None:
-    if (num_layers, direction) != (1, "forward"):
+    if type(num_layers) is not int or num_layers != 1 or not isinstance(direction, str) or direction != "forward":
         raise ValueError(f"{name}: num_layers is 1 and direction 'forward'; call several layers in turn for more")
 
 
@@ -201,9 +230,7 @@ class LSTM(Layer):
     def forward(
         self, inputs: Tensor, initial_states: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        start: Any = (self.cell._zero_state(inputs), self.cell._zero_state(inputs))
-        if initial_states is not None:
-            start = tuple(state.squeeze(0) for state in initial_states)
+        start = self.cell._start(inputs, initial_states, "LSTM", time=1, states=2)
         weights = self.cell._weights()
         outputs, last = recurrent.run(lambda x, state: recurrent.lstm_step(x, state, weights), inputs, start)
         return outputs, tuple(state.unsqueeze(0) for state in last)

@@ -6,14 +6,17 @@ import math
 from typing import Any
 
 from minitensor.distributed.collectives import all_reduce, sum_over_ranks
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import full
 from minitensor.engine.modes import no_grad
 from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.arguments import need_tensor
 from minitensor.nn.layer import Layer
 from minitensor.nn.normalizing import _BatchNorm
 
 
+@checks.with_own_methods
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization of [rows, channels] or [images, channels, height, width] over the batches of all ranks.
 
@@ -26,6 +29,7 @@ class SyncBatchNorm(_BatchNorm):
     """
 
     def forward(self, x: Tensor) -> Tensor:
+        need_tensor("SyncBatchNorm", x)
         if not self.training:
             self.dimensions = x.ndim
             return super().forward(x)
@@ -52,6 +56,7 @@ class SyncBatchNorm(_BatchNorm):
         """Return ``layer`` with every batch normalization in it synchronized; a new layer gets the parameters
         and values.
         """
+        checks.instance("convert_sync_batchnorm", "layer", layer, Layer, "a Layer")
         if isinstance(layer, _BatchNorm):
             left_out = (False if each is None else None for each in (layer.weight, layer.bias))
             converted = cls(layer.num_features, layer.momentum, layer.epsilon, *left_out)

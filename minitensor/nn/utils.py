@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.modes import no_grad
@@ -16,8 +17,10 @@ __all__ = ["clip_grad_norm_", "clip_grad_value_"]
 NORMS = (math.inf, 0, 1, 2)
 
 
-def _gradients(parameters: Any) -> list[Tensor]:
-    given: Iterable[Tensor] = [parameters] if isinstance(parameters, Tensor) else parameters
+def _gradients(op: str, parameters: Any) -> list[Tensor]:
+    given: Iterable[Tensor] = [parameters]
+    if not isinstance(parameters, Tensor):
+        given = checks.elements(op, "parameters", parameters, "tensors", Tensor)
     return [gradient for each in given if (gradient := each.grad) is not None]
 
 
@@ -38,9 +41,11 @@ def clip_grad_norm_(
         ValueError: for another ``norm_type``.
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
     """
-    if norm_type not in NORMS:
+    if checks.real("clip_grad_norm_", "norm_type", norm_type) not in NORMS:
         raise ValueError(f"norm_type only support {list(NORMS)}, not {norm_type!r}")
-    gradients = _gradients(parameters)
+    max_norm = checks.real("clip_grad_norm_", "max_norm", max_norm)
+    error_if_nonfinite = checks.flag("clip_grad_norm_", "error_if_nonfinite", error_if_nonfinite)
+    gradients = _gradients("clip_grad_norm_", parameters)
     if not gradients:
         return to_tensor(0.0)
     with no_grad():
@@ -64,11 +69,12 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         parameters: a tensor or several, of any shapes; those without a gradient are skipped.
 
     Raises:
-        ValueError: if ``clip_value`` is no number.
+        TypeError: if ``clip_value`` is no number.
     """
-    bound = float(clip_value)
+    bound = float(checks.real("clip_grad_value_", "clip_value", clip_value))
+    gradients = _gradients("clip_grad_value_", parameters)
     with no_grad():
-        for each in _gradients(parameters):
+        for each in gradients:
             each.clip_(-bound, bound)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
+from minitensor.engine.dtypes import FLOATS
+
 Array = Any
 
 
@@ -28,12 +31,14 @@ class ClipGradByValue(Clip):
     """
 
     def __init__(self, max: float, min: float | None = None) -> None:
-        self.max, self.min = float(max), -float(max) if min is None else float(min)
+        self.max = float(checks.real("ClipGradByValue", "max", max))
+        self.min = -self.max if min is None else float(checks.real("ClipGradByValue", "min", min))
         if not self.min <= self.max:
             raise ValueError(f"ClipGradByValue: min {self.min} is above max {self.max}")
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """Return the limited gradients."""
+        gradients = _arrays("ClipGradByValue", gradients)
         return [np.minimum(np.maximum(each, self.min), self.max) for each in gradients]
 
 
@@ -51,6 +56,7 @@ class ClipGradByNorm(Clip):
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """Return the limited gradients."""
+        gradients = _arrays("ClipGradByNorm", gradients)
         return [
             _scaled(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also for nan
             for each in gradients
@@ -72,14 +78,23 @@ class ClipGradByGlobalNorm(Clip):
 
     def __call__(self, gradients: list[Array]) -> list[Array]:
         """Return the gradients, scaled together."""
+        gradients = _arrays("ClipGradByGlobalNorm", gradients)
         norm = _norm(gradients)
         return [_scaled(each, self.clip_norm / norm if norm > self.clip_norm else 1.0) for each in gradients]
 
 
 def _norm_of(given: Any, name: str) -> float:
-    if not float(given) > 0:
-        raise ValueError(f"{name}: clip_norm is a number above 0, not {given!r}")
-    return float(given)
+    return float(checks.real(name, "clip_norm", given, above=0))
+
+
+def _arrays(op: str, gradients: Any) -> list[Array]:
+    """Return the gradients, which an optimizer passes as arrays; raise TypeError for anything else."""
+    for each in checks.elements(op, "gradients", gradients, "arrays of floats"):
+        if isinstance(each, np.generic) or getattr(each, "dtype", None) not in FLOATS or not hasattr(each, "astype"):
+            raise TypeError(
+                f"{op}: gradients must be arrays of floats, as an optimizer has them, not {checks.shown(each)}"
+            )
+    return list(gradients)
 
 
 def _norm(gradients: list[Array]) -> float:

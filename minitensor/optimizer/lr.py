@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
+
 
 class LRScheduler:
     """A learning rate for each step.
@@ -24,7 +26,8 @@ class LRScheduler:
         if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float)) or not learning_rate >= 0:
             raise ValueError(f"{type(self).__name__}: learning_rate is a number from 0 on, not {learning_rate!r}")
         self.base_lr = float(learning_rate)
-        self.last_epoch, self.last_lr = last_epoch, self.base_lr
+        self.last_epoch = checks.integer(type(self).__name__, "last_epoch", last_epoch)
+        self.last_lr = self.base_lr
         self.step()
 
     def get_lr(self) -> float:
@@ -33,8 +36,13 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Advance by one step, or to step ``epoch``."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else int(epoch)
-        self.last_lr = float(self.get_lr())
+        before, op = self.last_epoch, f"{type(self).__name__}.step"
+        self.last_epoch = before + 1 if epoch is None else checks.integer(op, "epoch", epoch)
+        try:
+            self.last_lr = float(self.get_lr())
+        except OverflowError:
+            step, self.last_epoch = self.last_epoch, before
+            raise ValueError(f"{op}: the rate of step {step} is larger than any float") from None
 
     def __call__(self) -> float:
         """Return the current rate."""
@@ -50,12 +58,15 @@ class LRScheduler:
         Raises:
             RuntimeError: if one of them is missing.
         """
+        op = f"{type(self).__name__}.set_state_dict"
+        checks.instance(op, "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
         for name in ("last_epoch", "last_lr"):
             if name not in state_dict:
                 raise RuntimeError(
                     f"Please check whether state_dict is correct for optimizer. Can't find [ {name} ] in state_dict"
                 )
-        self.last_epoch, self.last_lr = int(state_dict["last_epoch"]), float(state_dict["last_lr"])
+        step = checks.integer(op, "last_epoch", state_dict["last_epoch"])
+        self.last_epoch, self.last_lr = step, float(checks.real(op, "last_lr", state_dict["last_lr"]))
 
 
 class StepDecay(LRScheduler):
@@ -66,9 +77,8 @@ class StepDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        if int(step_size) < 1:
-            raise ValueError(f"StepDecay: step_size is at least 1, not {step_size!r}")
-        self.step_size, self.gamma = int(step_size), float(gamma)
+        self.step_size = checks.integer("StepDecay", "step_size", step_size, least=1)
+        self.gamma = float(checks.real("StepDecay", "gamma", gamma))
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
@@ -84,9 +94,8 @@ class CosineAnnealingDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate: float, T_max: float, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803  # Paddle's name
-        if not T_max > 0:
-            raise ValueError(f"CosineAnnealingDecay: T_max is a number above 0, not {T_max!r}")
-        self.T_max, self.eta_min = T_max, float(eta_min)
+        self.T_max = checks.real("CosineAnnealingDecay", "T_max", T_max, above=0)
+        self.eta_min = float(checks.real("CosineAnnealingDecay", "eta_min", eta_min))
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
@@ -112,12 +121,17 @@ class LinearWarmup(LRScheduler):
         end_lr: float,
         last_epoch: int = -1,
     ) -> None:
-        if int(warmup_steps) < 1 or not end_lr > start_lr:
+        warmup_steps = checks.integer("LinearWarmup", "warmup_steps", warmup_steps)
+        start_lr = checks.real("LinearWarmup", "start_lr", start_lr)
+        end_lr = checks.real("LinearWarmup", "end_lr", end_lr)
+        if not isinstance(learning_rate, LRScheduler):
+            checks.real("LinearWarmup", "learning_rate", learning_rate, least=0)
+        if warmup_steps < 1 or not end_lr > start_lr:
             raise ValueError(
                 f"LinearWarmup: warmup_steps is at least 1 and end_lr above start_lr; they are {warmup_steps!r}, "
                 f"{end_lr!r} and {start_lr!r}"
             )
-        self.then, self.warmup_steps = learning_rate, int(warmup_steps)
+        self.then, self.warmup_steps = learning_rate, warmup_steps
         self.start_lr, self.end_lr = float(start_lr), float(end_lr)
         super().__init__(start_lr, last_epoch)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.errors import not_writeable
 from minitensor.engine.core.history import Leaf
 from minitensor.engine.core.regions import writeable
@@ -194,6 +195,8 @@ class Optimizer:
         """
         if not isinstance(loss, Tensor):
             raise TypeError(f"{self._name}.minimize: the loss is a Tensor, not {type(loss).__name__}")
+        if parameters is not None:
+            parameters = checks.elements(f"{self._name}.minimize", "parameters", parameters, "tensors", Tensor)
         chosen = None if parameters is None else {id(each) for each in parameters}
         self._step(chosen)
         wanted = (each for each in self._parameters if chosen is None or id(each) in chosen)
@@ -201,6 +204,7 @@ class Optimizer:
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Fill the gradient of every parameter with zeros, or drop it (``set_to_zero=False``) to free its memory."""
+        set_to_zero = checks.flag(f"{self._name}.clear_grad", "set_to_zero", set_to_zero)
         for parameter in self._parameters:
             parameter.clear_gradient(set_to_zero)
 
@@ -244,11 +248,17 @@ class Optimizer:
             ValueError: if a parameter has only some of its averages, if one has another shape than its parameter, or if
                 the scheduler's state is missing. The message lists them all, and nothing is loaded.
         """
+        op = f"{self._name}.set_state_dict"
+        checks.instance(op, "state_dict", state_dict, Mapping, "a dict, as state_dict() returns it")
         wrong, known = [], {"LR_Scheduler"}
         for parameter in self._parameters:
             names = [f"{parameter.name}_{slot}_0" for slot in self.slots]
             known |= {*names, f"{parameter.name}_steps"}
             given = [name for name in names if name in state_dict]
+            for name in given:
+                checks.instance(
+                    op, f"state_dict[{name!r}]", state_dict[name], (Tensor, np.ndarray), "a tensor or an array"
+                )
             wrong += [f"{name!r} is missing" for name in names if given and name not in given]
             wrong += [
                 f"{name!r} has shape {list(state_dict[name].shape)}, its parameter {parameter.shape}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import INDICES, INTEGERS, dtype_of
@@ -63,6 +64,7 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
         ValueError: if an element is not a class.
     """
     need_tensor("one_hot", x)
+    num_classes = checks.integer("one_hot", "num_classes", num_classes, least=1)
     array = host_array(x._array)
     if array.dtype not in INTEGERS:
         raise TypeError(f"one_hot: classes are int32 or int64, not {x.dtype.name}")

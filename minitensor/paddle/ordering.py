@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
@@ -73,12 +74,13 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     """
     need_tensor("norm", x)
     axis = _axes("norm", axis, x.ndim)
-    if p in ("fro", 2):
+    p = 2 if isinstance(p, str) and p == "fro" else p
+    if not isinstance(p, (int, float)):
+        raise ValueError(f"norm: p is a number or 'fro', not {checks.shown(p)}")
+    if p == 2:
         total = TABLE["sum"](x * x, axis, keepdim=keepdim)
         none = total == 0.0
         return TABLE["where"](none, total, TABLE["sqrt"](TABLE["where"](none, total + 1.0, total)))
-    if not isinstance(p, (int, float)):
-        raise ValueError(f"norm: p is a number or 'fro', not {p!r}")
     size = TABLE["abs"](x)
     if p in (math.inf, -math.inf):
         return TABLE["max" if p > 0 else "min"](size, axis, keepdim)
@@ -103,6 +105,7 @@ def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = 
 
 def _order(op: str, x: Tensor, axis: Any, descending: bool) -> Tensor:
     need_tensor(op, x)
+    descending = checks.flag(op, "descending", descending)
     array = host_array(x._array)
     axis = as_axis(op, axis, max(array.ndim, 1))
     if array.ndim == 0:

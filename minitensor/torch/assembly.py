@@ -8,11 +8,14 @@ Python makes the same call for ``p < t`` and for ``t > p``.
 from __future__ import annotations
 
 import functools
+import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import LARGEST
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.operations import Method
@@ -32,6 +35,7 @@ from minitensor.torch import (
     sorting,
     views,
 )
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import gradients
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.compiling import reflected
@@ -67,6 +71,24 @@ def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is None:
             return function(*given, **named)
         return into_out(function.__name__, lambda _, *same, **too: function(*same, **too), out, *given, **named)
+
+    return called
+
+
+def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` as a function of the module, whose first argument need not be a tensor; as a method it always
+    is.
+
+    Raises:
+        TypeError: if the first argument is no tensor.
+    """
+    name, first = function.__name__.rstrip("_"), next(iter(inspect.signature(function).parameters))
+
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        if given or first in named:
+            need_tensor(name, given[0] if given else named[first], name=first)
+        return function(*given, **named)
 
     return called
 
@@ -133,13 +155,16 @@ _created = (
     *(creation.arange, creation.empty, creation.eye, creation.full, creation.linspace, creation.logspace),
     *(creation.ones, creation.zeros, random.normal, random.rand, random.randint, random.randn, random.randperm),
 )
+#: The modules of functions that do not check their first argument.
+_UNCHECKED = {module.__name__ for module in (views, slicing_joining, sorting, reductions, indexing, pointwise, random)}
+
 #: Everything of ``torch`` that is no row of the derivative table and is not imported by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **_BOTH,
+    **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},
     **{function.__name__: with_out(function) for function in _created},
     **_by_name(conversion.is_tensor, conversion.numel, conversion.is_floating_point),
-    "detach": Tensor.detach,
+    "detach": with_tensor(Tensor.detach),
     **conversion.TENSOR_TYPES,
 }
 FUNCTIONS |= {"concat": FUNCTIONS["cat"], "concatenate": FUNCTIONS["cat"]}
@@ -168,6 +193,8 @@ def _compared(name: str) -> Callable[..., Any]:
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             # A number is not converted: it need not fit into the dtype to be compared.
+            if isinstance(y, int) and not -LARGEST <= y < LARGEST:
+                y = math.inf if y > 0 else -math.inf  # beyond every element, as the number itself is
             result = ufunc(x._array, y)
             return Tensor._made(as_array(result), name, (x,))
         return function(x, y) if isinstance(y, (BaseTensor, np.ndarray)) else NotImplemented

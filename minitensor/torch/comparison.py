@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.tensor import Tensor, without_history
@@ -24,6 +25,8 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     """
     need_tensor("isclose", input)
     need_tensor("isclose", other, 2)
+    rtol, atol = checks.real("isclose()", "rtol", rtol, least=0), checks.real("isclose()", "atol", atol, least=0)
+    equal_nan = checks.flag("isclose()", "equal_nan", equal_nan)
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}")
     try:

@@ -51,7 +51,7 @@ def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tu
     for each in where:
         if isinstance(each, BaseTensor):
             device, dtype = Device("cpu" if gpu_of(each._array) is None else "cuda"), each.dtype
-        elif isinstance(each, DType) or each in (float, int, bool):
+        elif isinstance(each, DType) or each is float or each is int or each is bool:
             dtype = each
         elif isinstance(each, type):
             raise TypeError(
@@ -134,7 +134,9 @@ class _Kind(type):
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, Tensor) and x._array.dtype.name == cls.name and not x.is_cuda
 
-    def __call__(cls, *given: Any) -> Tensor:
+    def __call__(cls, *given: Any, **named: Any) -> Tensor:
+        if named:
+            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{min(named)}'")
         if not given or all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
             return zeros(*(given or (0,)), dtype=cls.name)
         if len(given) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,21 +19,28 @@ from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import borrowed, plain
-from minitensor.torch.arguments import sizes_of
+from minitensor.torch.arguments import need_int, sizes_of
 from minitensor.torch.dtypes import BY_NUMPY, dtype_of, engine_place, float32, int64
 from minitensor.torch.errors import warn
 from minitensor.torch.tensor import Tensor, as_kind
 
 
-def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
-    """Return a tensor of ``array``, whose memory it takes over, on ``device`` (None: where new tensors are made)."""
+def check_placement(op: str, device: Any, requires_grad: Any, dtype: np.dtype) -> None:
+    """Raise what :func:`placed` raises, before random numbers are drawn for the tensor."""
     if not isinstance(requires_grad, (bool, np.bool_)):
         raise TypeError(f"{op}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    if device is not None:
+        device_named(op, engine_place(device))
+    if requires_grad and dtype not in FLOATS:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
+def placed(op: str, array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
+    """Return a tensor of ``array``, whose memory it takes over, on ``device`` (None: where new tensors are made)."""
+    check_placement(op, device, requires_grad, array.dtype)
     gpu = current.gpu if device is None else device_named(op, engine_place(device))
     made = Tensor._made(array if gpu is None else gpu.put(array), op)
     if requires_grad:
-        if array.dtype not in FLOATS:
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made.stop_gradient = False
     return made
 
@@ -289,6 +297,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
         RuntimeError: if a number is negative.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
+    n, m = need_int("eye", "n", n), None if m is None else need_int("eye", "m", m, 2)
+    if n >= 0 and n * (n if m is None else max(m, 0)) > engine.MOST_ELEMENTS:
+        raise RuntimeError(f"eye: a matrix of {n} rows is more than memory holds")
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"n must be greater or equal to 0, got {n if n < 0 else m}")
     return placed("eye", np.eye(n, m, dtype=wanted.numpy), device, requires_grad)
@@ -351,6 +362,9 @@ def linspace(
     """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     start, end = wanted.type(_number("linspace", start)), wanted.type(_number("linspace", end))
+    steps = need_int("linspace", "steps", steps, 3)
+    if steps > engine.MOST_ELEMENTS:
+        raise RuntimeError(f"linspace: {steps} numbers are more than memory holds")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if steps == 1:
@@ -382,6 +396,7 @@ def logspace(
         RuntimeError: if ``steps`` is negative.
     """
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
+    base = _number("logspace", base)
     powers = linspace(start, end, steps, dtype="float64", device="cpu")._array
     return placed("logspace", np.power(base, powers).astype(wanted), device, requires_grad)
 
@@ -397,7 +412,10 @@ def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarra
     if unknown:
         raise TypeError(f"{op}() got an unexpected keyword argument '{min(unknown)}'")
     dtype = x._array.dtype if named.get("dtype") is None else dtype_of(named["dtype"]).numpy
-    device = named.get("device") or ("cpu" if gpu_of(x._array) is None else "cuda")
+    device = named.get("device")
+    if device is None:
+        device = "cpu" if gpu_of(x._array) is None else "cuda"
+    check_placement(op, device, named.get("requires_grad", False), dtype)
     return placed(op, array(x._array.shape, dtype), device, named.get("requires_grad", False))
 
 
@@ -441,9 +459,14 @@ def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
 
 def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the method ``new_...`` that calls ``make`` with the dtype and device of its tensor."""
+    bound = inspect.signature(make)
 
     def method(self: Tensor, *given: Any, **named: Any) -> Tensor:
         here = {"dtype": self.dtype, "device": self.device}
+        try:
+            bound.bind(*given, **named)
+        except TypeError as error:
+            raise TypeError(f"{method.__name__}(): {error}") from None
         return make(*given, **{**here, **named})
 
     method.__name__ = method.__qualname__ = f"new_{make.__name__}"

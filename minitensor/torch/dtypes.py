@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import BY_NUMPY as ENGINE_BY_NUMPY
@@ -15,6 +16,7 @@ from minitensor.engine.dtypes import dtype_of as engine_dtype_of
 from minitensor.engine.dtypes import limits as limits_of
 
 
+@checks.with_own_methods
 class dtype(DType):
     """An element type. It equals the engine's type of the same name and prints as ``torch.float32``."""
 
@@ -128,11 +130,15 @@ class Size(tuple):
         return count
 
     def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            index = checks.integer("torch.Size", "index", index)
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"torch.Size: index {index} is out of range for {len(self)} dimensions")
         picked = super().__getitem__(index)
         return Size(picked) if isinstance(index, slice) else picked
 
     def __add__(self, other: Any) -> Size:
-        return Size(super().__add__(tuple(other)))
+        return Size(super().__add__(checks.instance("torch.Size", "the other operand of +", other, tuple, "a tuple")))
 
 
 class device:
@@ -151,7 +157,7 @@ class device:
 
     def __init__(self, name: Any, index: int | None = None) -> None:
         if isinstance(name, device):
-            self.type, self.index = name.type, name.index
+            self._set(name.type, name.index)
             return
         if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
             name, index = "cuda", int(name)
@@ -163,8 +169,15 @@ class device:
                 f"Expected one of cpu, cuda device type at start of device string: {name}\n"
                 f"minitensor has torch.device('cpu') and torch.device('cuda')."
             )
-        self.type = "cuda" if found[1] == "gpu" else found[1]
-        self.index = index if found[2] is None or found[2] == "sim" else int(found[2])
+        kind = "cuda" if found[1] == "gpu" else found[1]
+        self._set(kind, index if found[2] is None or found[2] == "sim" else int(found[2]))
+
+    def _set(self, kind: str, index: int | None) -> None:
+        object.__setattr__(self, "type", kind)
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of 'torch.device' objects is not writable")
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"

@@ -20,6 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
+from minitensor.engine.creation.making import as_shape, float_dtype
+
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
 _DOUBLE = 2.0**-53
@@ -73,6 +76,10 @@ class Generator:
 
     def set_state(self, state: tuple[Any, ...]) -> None:
         """Continue from a state that :meth:`state` returned."""
+        if not _is_state(state):
+            raise TypeError(
+                f"set_rng_state(): new_state must be the result of get_rng_state(), not {checks.shown(state)}"
+            )
         key, pos, self._seed, self._kept = state
         self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": pos}}
 
@@ -80,10 +87,12 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """Return ``count`` draws of 32 bits as uint64."""
+        count = checks.integer("Generator.words()", "count", count, least=0)
         return self._bits.random_raw(count)
 
     def long_words(self, count: int) -> np.ndarray:
         """Return ``count`` draws of 64 bits: two of 32 bits each, the high one first."""
+        count = checks.integer("Generator.long_words()", "count", count, least=0)
         pairs = self.words(2 * count).reshape(-1, 2)
         return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
 
@@ -92,7 +101,9 @@ class Generator:
 
     def uniform(self, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded)."""
+        shape, dtype = _drawable("Generator.uniform()", shape, dtype)
         made = np.empty(math.prod(shape), dtype)
+        low, high = checks.real("Generator.uniform()", "low", low), checks.real("Generator.uniform()", "high", high)
         low, high = dtype.type(low), dtype.type(high)
         for begin in range(0, made.size, _AT_ONCE):
             part = made[begin : begin + _AT_ONCE]
@@ -123,6 +134,8 @@ class Generator:
         self, shape: tuple[int, ...], dtype: np.dtype, mean: float = 0.0, std: float = 1.0, dense: bool = True
     ) -> np.ndarray:
         """Return numbers from the normal distribution; ``dense`` is True if they go into contiguous memory."""
+        shape, dtype = _drawable("Generator.normal()", shape, dtype)
+        mean, std = checks.real("Generator.normal()", "mean", mean), checks.real("Generator.normal()", "std", std)
         count = math.prod(shape)
         if count < 16 or not dense:
             return np.array([self.one_normal() * std + mean for _ in range(count)], dtype).reshape(shape)
@@ -147,17 +160,34 @@ class Generator:
 
     def integers(self, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
         """Return integers from ``low`` (included) to ``high`` (excluded)."""
-        span = high - low
+        shape = as_shape("Generator.integers()", shape)
+        low = checks.integer("Generator.integers()", "low", low)
+        span = checks.integer("Generator.integers()", "high", high, least=low + 1) - low
         drawn = self.long_words(math.prod(shape)) if span >= 2**32 else self.words(math.prod(shape))
         return ((drawn % np.uint64(span)).astype(np.int64) + np.int64(low)).reshape(shape)
 
     def permutation(self, count: int) -> np.ndarray:
         """Return the numbers from 0 to ``count`` - 1 in random order."""
+        count = checks.integer("Generator.permutation()", "count", count, least=0)
         order = np.arange(count, dtype=np.int64)
         for i, word in enumerate(self.words(max(count - 1, 0)).tolist()):
             j = i + word % (count - i)
             order[i], order[j] = order[j], order[i]
         return order
+
+
+def _drawable(op: str, shape: Any, dtype: Any) -> tuple[tuple[int, ...], np.dtype]:
+    """Return the shape and the dtype of floats of an array to draw; raise TypeError or ValueError if there are none."""
+    return as_shape(op, shape), float_dtype(op, dtype)
+
+
+def _is_state(given: Any) -> bool:
+    """True if ``given`` is a state that :meth:`Generator.state` can have returned."""
+    if not isinstance(given, tuple) or len(given) != 4:
+        return False
+    key, pos, seed, kept = given
+    is_key = isinstance(key, np.ndarray) and key.shape == (624,) and key.dtype == np.uint32
+    return is_key and type(pos) is type(seed) is int and 0 <= pos <= 624 and (kept is None or type(kept) is float)
 
 
 #: The program's generator, which ``torch.manual_seed`` restarts.

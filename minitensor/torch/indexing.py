@@ -305,4 +305,4 @@ def _where(input: Tensor, condition: Tensor, other: Any) -> Tensor:
 
 
 where_method = _where
-where_method.__name__ = "where"
+where_method.__name__ = where_method.__qualname__ = "where"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.history import Node, Operation, new_node
+from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import zeros_like
 from minitensor.engine.device.arrays import host_array, like
@@ -90,7 +91,7 @@ def _fill(out: Array, drawn: Array) -> Array:
 def _writable(out: Array, only_floats: bool = True) -> None:
     if only_floats and out.dtype not in FLOATS:
         raise TypeError(f"such random numbers are not of dtype {out.dtype.name}")
-    if not out.flags.writeable:
+    if not writeable(out):
         raise ValueError("assignment destination is read-only")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.history import Leaf, Node, new_leaf
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Hook
@@ -151,6 +152,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
 
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    dtype = None if dtype is None else checks.numpy_dtype("__array__()", dtype)
     array = numpy(self)
     if dtype is not None and dtype != array.dtype:
         if copy is False:

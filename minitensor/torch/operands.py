@@ -165,6 +165,8 @@ def same_dtype(op: str, x: Any, source: Any) -> tuple[Any, Any]:
     Raises:
         RuntimeError: if they differ.
     """
+    if not isinstance(x, BaseTensor):
+        raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}")
     if isinstance(source, BaseTensor) and source._array.dtype != x._array.dtype:
         raise RuntimeError(
             f"{op}(): Expected self.dtype to be equal to src.dtype; they are {SCALAR_NAMES[x._array.dtype]} and "
@@ -242,7 +244,7 @@ def rounded(op: str, mode: Any) -> str:
     Raises:
         RuntimeError: if ``mode`` is neither "floor" nor "trunc".
     """
-    if mode not in variants.ROUNDED:
+    if not isinstance(mode, str) or mode not in variants.ROUNDED:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
     return variants.rounded(op, mode)
 
@@ -317,6 +319,8 @@ def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
 def in_dtype(x: Any, dtype: Any) -> Any:
     """Return ``x`` in another dtype, recorded, for a result of that dtype."""
     wanted = dtype_of(dtype)
+    if not isinstance(x, BaseTensor):
+        return x  # refused by the operation
     return x if x._array.dtype is wanted.numpy else cast(x, wanted.numpy)
 
 
@@ -338,7 +342,7 @@ def reduced_dims(x: Any, dim: Any) -> Any:
     """Return the dimensions to reduce. As in PyTorch, a tensor without dimensions accepts 0 and -1."""
     if isinstance(x, BaseTensor) and x._array.ndim == 0 and dim is not None:
         given = dim if isinstance(dim, (tuple, list)) else (dim,)
-        return () if all(d in (0, -1) for d in given) else dim
+        return () if all(isinstance(d, (int, np.integer)) and d in (0, -1) for d in given) else dim
     return dim
 
 

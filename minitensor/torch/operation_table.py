@@ -304,8 +304,8 @@ spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask(
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
       found=_ALSO_IN_PLACE,
       renamed={"value": "values", "indices": "indices"}, takes=f"{ROWS['index_put'].takes}, and of the dtype of x",
-      prologue="rows, depth = as_rows('index_put{_}', x, indices)\n"
-            "x, value = same_dtype('index_put{_}', x, value)")  # fmt: skip
+      prologue="x, value = same_dtype('index_put{_}', x, value)\n"
+            "rows, depth = as_rows('index_put{_}', x, indices)")  # fmt: skip
 
 # ---------- random numbers ----------
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.dtypes import FLOATS
 
 
@@ -63,11 +64,19 @@ def set_printoptions(
     Raises:
         ValueError: if there is no such profile.
     """
+    op = "set_printoptions"
+    given = {
+        name: None if value is None else checks.integer(op, name, value, least=0)
+        for name, value in (("precision", precision), ("edgeitems", edgeitems), ("linewidth", linewidth))
+    }
+    given["threshold"] = None if threshold is None else checks.real(op, "threshold", threshold)
+    sci_mode = None if sci_mode is None else checks.flag(op, "sci_mode", sci_mode)
     if profile is not None:
-        if profile not in _PROFILES:
-            raise ValueError(f"set_printoptions: profile is one of {', '.join(map(repr, _PROFILES))}, not {profile!r}")
+        if not isinstance(profile, str) or profile not in _PROFILES:
+            raise ValueError(
+                f"set_printoptions: profile is one of {', '.join(map(repr, _PROFILES))}, not {checks.shown(profile)}"
+            )
         vars(options).update(vars(_PROFILES[profile]))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     vars(options).update({name: value for name, value in given.items() if value is not None})
     options.sci_mode = sci_mode
 

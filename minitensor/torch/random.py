@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.creation.making import MOST_ELEMENTS
 from minitensor.engine.device.arrays import host_array
 from minitensor.engine.dtypes import FLOATS
 from minitensor.torch.arguments import need_int, need_tensor
-from minitensor.torch.creation import like, placed, size_of
+from minitensor.torch.creation import check_placement, like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.generator import Generator, default_generator, generator_of
@@ -84,7 +86,9 @@ def rand(
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
         TypeError: if ``size`` is no shape, or ``generator`` no generator.
     """
-    drawn = generator_of(generator).uniform(size_of("rand", size), _floating("rand", dtype))
+    wanted = _floating("rand", dtype)
+    check_placement("rand", device, requires_grad, wanted)
+    drawn = generator_of(generator).uniform(size_of("rand", size), wanted)
     return placed("rand", drawn, device, requires_grad)
 
 
@@ -103,7 +107,9 @@ def randn(
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
         TypeError: if ``size`` is no shape, or ``generator`` no generator.
     """
-    drawn = generator_of(generator).normal(size_of("randn", size), _floating("randn", dtype))
+    wanted = _floating("randn", dtype)
+    check_placement("randn", device, requires_grad, wanted)
+    drawn = generator_of(generator).normal(size_of("randn", size), wanted)
     return placed("randn", drawn, device, requires_grad)
 
 
@@ -126,10 +132,13 @@ def randint(*given: Any, generator: Any = None, dtype: Any = None, device: Any =
     if named or len(arguments) not in (2, 3):
         raise TypeError("randint() takes (high, size) or (low, high, size)")
     low, high, size = arguments if len(arguments) == 3 else (0, *arguments)
+    low, high = need_int("randint", "low", low, 1), need_int("randint", "high", high, 2)
     if not low < high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    wanted = (int64 if dtype is None else dtype_of(dtype)).numpy
+    check_placement("randint", device, requires_grad, wanted)
     drawn = generator_of(generator).integers(size_of("randint", (size,)), low, high)
-    return placed("randint", drawn.astype((int64 if dtype is None else dtype_of(dtype)).numpy), device, requires_grad)
+    return placed("randint", drawn.astype(wanted), device, requires_grad)
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
@@ -141,9 +150,14 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     Raises:
         RuntimeError: if ``n`` is negative.
     """
+    n = need_int("randperm", "n", n)
+    if n > MOST_ELEMENTS:
+        raise RuntimeError(f"randperm: {n} numbers are more than memory holds")
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    drawn = generator_of(generator).permutation(n).astype((int64 if dtype is None else dtype_of(dtype)).numpy)
+    wanted = (int64 if dtype is None else dtype_of(dtype)).numpy
+    check_placement("randperm", device, False, wanted)
+    drawn = generator_of(generator).permutation(n).astype(wanted)
     return placed("randperm", drawn, device, False)
 
 
@@ -187,10 +201,14 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     if not parameters:
         if size is None:
             raise TypeError("normal() takes a size where mean and std are numbers")
+        mean, std = checks.real("normal()", "mean", mean), checks.real("normal()", "std", std)
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         return placed("normal", drawer.normal(size_of("normal", (size,)), float32.numpy, mean, std), None, False)
-    middle, deviation = (x._array if isinstance(x, BaseTensor) else x for x in (mean, std))
+    middle, deviation = (
+        host_array(x._array) if isinstance(x, BaseTensor) else checks.real("normal()", name, x)
+        for name, x in (("mean", mean), ("std", std))
+    )
     if np.any(np.less(deviation, 0)):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     try:

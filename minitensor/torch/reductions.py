@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
@@ -139,6 +140,7 @@ def _arg(name: str) -> Callable[..., Tensor]:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is not None:
             dim = as_dim(dim, array.ndim)
+        keepdim = checks.flag(f"{name}()", "keepdim", keepdim)
         found = np.asarray(pick(array if array.ndim or dim is None else array.reshape(1), axis=dim), np.int64)
         if keepdim and dim is not None and array.ndim:
             found = np.expand_dims(found, dim)
@@ -168,6 +170,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
             return with_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
         if input._array.ndim == 0:
             return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(input))
+        keepdim = checks.flag(f"{name}()", "keepdim", keepdim)
         indices = where(input, dim, True)
         values = _gather(input, dim, indices)
         if not keepdim:
@@ -204,7 +207,8 @@ def var(
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    correction = int(bool(unbiased)) if correction is None else number("var", "correction", correction)
+    unbiased, keepdim = checks.flag("var()", "unbiased", unbiased), checks.flag("var()", "keepdim", keepdim)
+    correction = int(unbiased) if correction is None else number("var", "correction", correction)
     mean = TABLE["mean"](input, dim, True)
     distance = _sub(input, mean)
     total = TABLE["sum"](_mul(distance, distance), dim, keepdim)
@@ -246,7 +250,11 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
-    if p in ("fro", 2, 2.0):
+    p = 2 if isinstance(p, str) and p == "fro" else p
+    if not isinstance(p, (int, float)):
+        raise TypeError(f"norm(): p must be a number or 'fro', not {checks.shown(p)}")
+    keepdim = checks.flag("norm()", "keepdim", keepdim)
+    if p == 2:
         result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
     elif p == 0:  # the number of elements that are not 0
         result = TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim)
@@ -286,6 +294,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
+    keepdim = checks.flag("logsumexp()", "keepdim", keepdim)
     highest = TABLE["amax"](input.detach(), dim, True)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
     highest = highest if keepdim else highest.squeeze(dim)

@@ -52,8 +52,9 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
     """
     if not hasattr(f, "read") and not isinstance(f, (str, bytes, os.PathLike)):
         raise AttributeError(
-            f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is "
-            "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+            f"torch.load(): f must be a path or an open file, not {type(f).__name__}: it has no 'seek'. You can only "
+            "torch.load from a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and try "
+            "to load from it instead."
         )
     kinds = {"Parameter": _parameter, "": _tensor}
     try:

@@ -5,6 +5,7 @@ In PyTorch ``split`` and ``expand`` return views, too. ``cat``, ``stack`` and ``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from minitensor.engine.core.regions import Pick, overlaps_itself
 from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.creation.making import MOST_ELEMENTS
 from minitensor.engine.device.arrays import restrided
 from minitensor.engine.views import joining
 from minitensor.engine.views import parts as engine
@@ -137,6 +139,7 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     need_dimension("narrow() cannot be applied to a 0-dim tensor.", input)
     dim = as_dim(dim, input._array.ndim)
     have = input._array.shape[dim]
+    start, length = need_int("narrow", "start", start, 3), need_int("narrow", "length", length, 4)
     start = start + have if start < 0 else start
     if length < 0 or not 0 <= start <= have or start + length > have:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({have}).")
@@ -307,10 +310,16 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     times = need_ints("repeat", "repeats", given)
     if any(n < 0 for n in times):
         raise RuntimeError(f"repeat(): a number of repeats is 0 or more, not {min(times)}")
+    if len(times) < input._array.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if input._array.size * math.prod(times) > MOST_ELEMENTS:
+        raise RuntimeError(f"repeat(): {math.prod(times)} repeats make more elements than memory holds")
     shape = (1,) * (len(times) - input._array.ndim) + input._array.shape
     x: Any = input.reshape(shape)
     for d, n in enumerate(times):
-        x = cat([x] * n, d) if n else x.narrow(d, 0, 0)
+        # An expanded view is copied once: a list of n parts would take memory of its own.
+        lengths = (*x._array.shape[:d], n, *x._array.shape[d:])
+        x = x.unsqueeze(d).expand(*lengths).flatten(d, d + 1) if n else x.narrow(d, 0, 0)
     return with_grad_fn(TABLE["clone"](x) if x._storage is input._storage else x, "RepeatBackward0")
 
 

@@ -37,6 +37,8 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     out = input
     for dim in given:
         dim = as_dim(dim, input._array.ndim)
+        if not input._array.ndim:
+            continue  # one element has no order
         out = _picked(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
     return out if out is not input else TABLE["clone"](input)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.history import Leaf
 from minitensor.engine.core.regions import memory_of
 from minitensor.engine.core.storage import Storage, new_storage
@@ -327,9 +328,14 @@ class Tensor(BaseTensor):
         )
 
     def __format__(self, spec: str) -> str:
+        checks.text("format()", "spec", spec)
         if self._array.ndim == 0:
             return format(self.item(), spec) if spec else format(self.item())
-        return object.__format__(self, spec)
+        if spec:
+            raise TypeError(
+                f"format(): spec {spec!r} formats one number; this tensor has shape {list(self._array.shape)}"
+            )
+        return str(self)
 
     def __hash__(self) -> int:
         return id(self)
@@ -385,6 +391,7 @@ class Tensor(BaseTensor):
         Raises:
             RuntimeError: if the tensor is no leaf.
         """
+        checks.instance("__deepcopy__()", "memo", memo, dict, "a dict, as copy.deepcopy passes it")
         if self.grad_fn is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
@@ -415,6 +422,10 @@ class Tensor(BaseTensor):
         return _rebuilt, (type(self), make, arguments)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__cuda_array_interface__":
+            raise AttributeError(
+                "Can't get __cuda_array_interface__ on a tensor that is on the host", name=name, obj=self
+            )
         if name.startswith("_"):
             raise AttributeError(f"'Tensor' object has no attribute {name!r}", name=name, obj=self)
         raise missing("'Tensor' object", name, dir(type(self)), obj=self)

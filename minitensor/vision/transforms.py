@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.operations import FUNCTIONS
@@ -37,7 +38,7 @@ def _picture(op: str, img: Any, channels: int | None = None) -> Any:
 
 def _target(op: str, img: Any, inplace: bool, channels: int | None = None) -> Any:
     """Return the tensor to write: the picture, or a copy of it."""
-    return _picture(op, img, channels) if inplace else _picture(op, img, channels).clone()
+    return _picture(op, img, channels) if checks.flag(op, "inplace", inplace) else _picture(op, img, channels).clone()
 
 
 # ---------- positions ----------
@@ -53,7 +54,9 @@ def hflip(img: Any, inplace: bool = False) -> Any:
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    return _turned(_picture("hflip", img), inplace, img.shape[-1:], lambda order: (..., order))
+    return _turned(
+        _picture("hflip", img), checks.flag("hflip", "inplace", inplace), img.shape[-1:], lambda order: (..., order)
+    )
 
 
 def vflip(img: Any, inplace: bool = False) -> Any:
@@ -66,7 +69,12 @@ def vflip(img: Any, inplace: bool = False) -> Any:
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    return _turned(_picture("vflip", img), inplace, img.shape[-2:-1], lambda order: (..., order, slice(None)))
+    return _turned(
+        _picture("vflip", img),
+        checks.flag("vflip", "inplace", inplace),
+        img.shape[-2:-1],
+        lambda order: (..., order, slice(None)),
+    )
 
 
 def _turned(img: Any, inplace: bool, length: Any, index: Any) -> Any:
@@ -87,6 +95,8 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
         TypeError: if ``img`` is not a tensor.
     """
     rows, columns = _picture("crop", img).shape[-2:]
+    top, left = checks.integer("crop", "top", top), checks.integer("crop", "left", left)
+    height, width = checks.integer("crop", "height", height), checks.integer("crop", "width", width)
     if min(top, left) < 0 or min(height, width) < 1 or top + height > rows or left + width > columns:
         raise ValueError(
             f"crop: {height} x {width} pixels from ({top}, {left}) on are not inside a picture of {rows} x {columns}"
@@ -196,8 +206,12 @@ def normalize(img: Any, mean: Sequence[float], std: Sequence[float], inplace: bo
     """
     channels = _picture("normalize", img).shape[-3]
     for name, numbers in (("mean", mean), ("std", std)):
+        numbers = [
+            checks.real("normalize", name, each) for each in checks.elements("normalize", name, numbers, "numbers")
+        ]
         if len(numbers) not in (1, channels):
             raise ValueError(f"normalize: {name} has one number for each of {channels} channels, not {list(numbers)}")
+    mean, std = list(mean), list(std)
     if any(each == 0 for each in std):
         raise ValueError("normalize: a deviation of 0 divides by 0; std is " + str(list(std)))
     out = _target("normalize", img, inplace)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
 from minitensor.engine.core.printing import format_tensor
 from minitensor.engine.core.regions import address
@@ -454,7 +455,8 @@ class Tensor(metaclass=TensorType):
                 "np.asarray(tensor, copy=False): a tensor gives numpy only copies of its numbers; to share "
                 "memory, call x.numpy(share=True)"
             )
-        return host_array(self._array).astype(self._array.dtype if dtype is None else dtype, copy=True)
+        wanted = self._array.dtype if dtype is None else checks.numpy_dtype("__array__", dtype)
+        return host_array(self._array).astype(wanted, copy=True)
 
     def __copy__(self) -> Tensor:
         """Return another tensor with the same storage, group and value, like a view of all elements."""
@@ -474,6 +476,7 @@ class Tensor(metaclass=TensorType):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """Return a leaf on new memory, without a gradient, as Paddle does: a copied view is no view."""
+        checks.instance("__deepcopy__", "memo", memo, dict, "a dict, as copy.deepcopy passes it")
         self._require_leaf("deep-copied")
         memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)
         return other
@@ -484,6 +487,7 @@ class Tensor(metaclass=TensorType):
         return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
     def __format__(self, spec: str) -> str:
+        checks.text("format", "spec", spec)
         return format(self.item(), spec) if spec else str(self)
 
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 
 
@@ -51,7 +52,8 @@ class Rows(Dataset):
     """
 
     def __init__(self, tensors: Sequence[Any], share: bool) -> None:
-        self.tensors, self.share = tuple(tensors), share
+        self.share = checks.flag("TensorDataset", "share", share)
+        self.tensors = tuple(checks.elements("TensorDataset", "tensors", tensors, "tensors"))
         for position, each in enumerate(self.tensors):
             if not isinstance(each, Tensor):
                 raise TypeError(f"TensorDataset: argument {position} is a {type(each).__name__}, not a Tensor")
@@ -82,10 +84,11 @@ class Subset(Dataset):
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, indices
+        checks.instance("Subset", "indices", indices, Sequence, "a sequence of indices")
+        self.dataset, self.indices = need_samples("Subset", dataset), indices
 
     def __getitem__(self, index: Any) -> Any:
-        return self.dataset[self.indices[index]]
+        return self.dataset[self.indices[position("Subset", index, len(self))]]
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -99,21 +102,50 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets: Iterable[Any]) -> None:
-        self.datasets = list(datasets)
+        self.datasets = checks.elements("ConcatDataset", "datasets", datasets, "data sets")
+        for each in self.datasets:
+            if isinstance(each, IterableDataset):
+                raise AssertionError("ConcatDataset does not support IterableDataset")
+            need_samples("ConcatDataset", each)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         self.cumulative_sizes = list(itertools.accumulate(len(each) for each in self.datasets))
 
     def __getitem__(self, index: Any) -> Any:
-        length = len(self)
-        if not -length <= index < length:
-            raise IndexError(f"ConcatDataset: there is no sample {index}; there are {length}")
-        index %= length
+        index = position("ConcatDataset", index, len(self))
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
+
+
+def need_samples(op: str, dataset: Any) -> Any:
+    """Return a data set with an index and a length.
+
+    Raises:
+        TypeError: if it has none of these, or it is a type.
+    """
+    if (
+        isinstance(dataset, type)
+        or getattr(dataset, "ndim", 1) == 0
+        or not all(hasattr(type(dataset), each) for each in ("__getitem__", "__len__"))
+    ):
+        raise checks.refused(op, "dataset", "a data set with __getitem__ and __len__", dataset)
+    return dataset
+
+
+def position(op: str, index: Any, length: int) -> int:
+    """Return an index counted from the front.
+
+    Raises:
+        TypeError: if it is no integer.
+        IndexError: if there is no such sample.
+    """
+    number = checks.integer(op, "index", index)
+    if not -length <= number < length:
+        raise IndexError(f"{op}: there is no sample {number}; there are {length}")
+    return number % length
 
 
 def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
@@ -122,16 +154,17 @@ def lengths_of(total: int, lengths: Sequence[float]) -> list[int]:
     Raises:
         ValueError: if they do not sum to ``total``, or to 1.
     """
-    counts = list(lengths)
+    counts = checks.elements("random_split", "lengths", lengths, "numbers")
+    counts = [checks.real("random_split", "lengths", each, least=0) for each in counts]
     if math.isclose(sum(counts), 1) and sum(counts) <= 1 and total != 1:
         if any(not 0 <= share <= 1 for share in counts):
             raise ValueError(f"random_split: a share is from 0 to 1; they are {counts}")
         shares, counts = counts, [math.floor(total * share) for share in counts]
         for i in range(total - int(sum(counts))):
             counts[i % len(shares)] += 1
-    if any(count != int(count) or count < 0 for count in counts) or sum(counts) != total:
+    if any(math.isinf(count) or count != int(count) or count < 0 for count in counts) or sum(counts) != total:
         raise ValueError(
-            f"Sum of input lengths does not equal the length of the input dataset! The parts {list(lengths)} are to "
+            f"Sum of input lengths does not equal the length of the input dataset! The parts {counts} are to "
             f"sum to {total}, or to 1 as shares."
         )
     return [int(count) for count in counts]

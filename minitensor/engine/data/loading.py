@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.data.datasets import IterableDataset, Rows, Subset
 from minitensor.engine.data.samplers import run_of
@@ -84,7 +85,7 @@ class Loader:
 
     def _of(self, indices: Any) -> Any:
         """Return the batch of some indices."""
-        indices = list(indices)
+        indices = checks.elements(type(self).__name__, "batch_sampler", indices, "lists of indices")
         if self.share:
             rows = run_of(indices)
             if rows is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from minitensor.engine import checks
+
 
 class Sampler:
     """Indices of a data set in sequence. A subclass defines ``__iter__``.
@@ -22,6 +24,9 @@ class Sampler:
 
 class InOrder(Sampler):
     """0, 1, 2, ..."""
+
+    def __init__(self, data_source: Any) -> None:
+        super().__init__(checks.sized(type(self).__name__, "data_source", data_source, "a data set with a length"))
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
@@ -43,8 +48,10 @@ class Shuffled(Sampler):
     def __init__(
         self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
     ) -> None:
-        super().__init__(data_source)
-        self.replacement, self.generator, self._count = bool(replacement), generator, num_samples
+        op = type(self).__name__
+        super().__init__(checks.sized(op, "data_source", data_source, "a data set with a length"))
+        self.replacement = checks.flag(op, "replacement", replacement)
+        self.generator, self._count = self._checked_generator(generator), num_samples
         if not isinstance(self.num_samples, int) or self.num_samples < 1:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
@@ -68,6 +75,10 @@ class Shuffled(Sampler):
             yield from drawn("order", length, length)
         yield from drawn("order", length, length)[: count % length]  # drawn even if the rest is empty, as in PyTorch
 
+    def _checked_generator(self, generator: Any) -> Any:
+        """Return the generator that was given, or None; raise TypeError for one of another framework."""
+        return generator
+
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         """Return ``drawn(what, length, count)``: "integers" below ``length``, or an "order" of all of them."""
         raise NotImplementedError
@@ -86,6 +97,8 @@ class Batches(Sampler):
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        if isinstance(sampler, type) or not isinstance(sampler, Iterable):
+            raise checks.refused(type(self).__name__, "sampler", "an iterable of indices", sampler)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[Any]]:

@@ -16,6 +16,7 @@ import pickle
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.device.allocator import CachingAllocator, SegmentView
 from minitensor.engine.device.memory_log import MemoryEvent
 
@@ -97,7 +98,7 @@ def write_for_viewer(path: str | os.PathLike[str], content: dict[str, Any]) -> N
     """Write the result of :func:`torch_snapshot`. Nothing is written if pickling fails."""
     # Protocol 4 is the newest that the viewer reads, and not the default of every Python.
     data = pickle.dumps(content, protocol=4)
-    with open(path, "wb") as file:
+    with open(checks.path("dump_snapshot", "path", path), "wb") as file:
         file.write(data)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.device.arrays import add_at, beside
 from minitensor.engine.dtypes import FLOATS
@@ -20,12 +21,12 @@ Array = np.ndarray
 
 def take_arguments(axis: Any, broadcast: Any) -> tuple[Any, ...]:
     """Check an axis and a bool."""
-    return whole("axis", axis), bool(broadcast)
+    return whole("axis", axis), flag("", "broadcast", broadcast)
 
 
 def reduce_arguments(axis: Any, include_self: Any, broadcast: Any) -> tuple[Any, ...]:
     """Check an axis and two bools."""
-    return whole("axis", axis), bool(include_self), bool(broadcast)
+    return whole("axis", axis), flag("", "include_self", include_self), flag("", "broadcast", broadcast)
 
 
 def dim_argument(dim: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.kernels.indexed import copy_if_shared, from_front, whole
 from minitensor.engine.kernels.numbers import number, stored
 
@@ -51,7 +52,7 @@ def triu(a: Array, diagonal: int, out: Array | None = None) -> Array:
 
 def fill_diagonal_arguments(value: Any, offset: Any, wrap: Any) -> tuple[Any, ...]:
     """Check a number, an integer and a bool."""
-    return number("fill_diagonal", "value", value), whole("offset", offset), bool(wrap)
+    return number("fill_diagonal", "value", value), whole("offset", offset), flag("", "wrap", wrap)
 
 
 def main_diagonal(a: Array, offset: int, wrap: bool) -> tuple[Array, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy import maximum, ndarray
 
+from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import as_array, may_share
 from minitensor.engine.dtypes import BY_NUMPY, FLOATS
 from minitensor.engine.kernels.numbers import number, stored, without_fraction
@@ -68,9 +69,11 @@ def _for_result(op: str, a: Array, numbers: list[Any], out: Array | None) -> Arr
 
 def scale_arguments(scale: Any, bias: Any, bias_after_scale: Any) -> tuple[Any, ...]:
     """Check two numbers and a bool."""
+    if bias_after_scale is not True:
+        bias_after_scale = flag("", "bias_after_scale", bias_after_scale)
     if type(scale) is type(bias) is float:
-        return scale, bias, bool(bias_after_scale)
-    return number("scale", "scale", scale), number("scale", "bias", bias), bool(bias_after_scale)
+        return scale, bias, bias_after_scale
+    return number("scale", "scale", scale), number("scale", "bias", bias), bias_after_scale
 
 
 def scale(a: Array, scale: Any, bias: Any, bias_after_scale: bool, out: Array | None = None) -> Array:

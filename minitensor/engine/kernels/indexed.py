@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.core.regions import address, memory_of
 from minitensor.engine.device.arrays import add_at, beside, may_share, raise_at
 from minitensor.engine.dtypes import FLOATS, INDICES
@@ -50,14 +51,14 @@ def index_add_arguments(axis: Any, alpha: Any) -> tuple[Any, ...]:
     return whole("axis", axis), number("index_add", "alpha", alpha)
 
 
-def flag_argument(flag: Any) -> tuple[Any, ...]:
-    """Convert the argument to a bool."""
-    return (bool(flag),)
+def overwrite_argument(overwrite: Any) -> tuple[Any, ...]:
+    """Check a bool."""
+    return (flag("", "overwrite", overwrite),)
 
 
 def index_put_arguments(accumulate: Any, depth: Any) -> tuple[Any, ...]:
-    """Convert the first to a bool; the second is checked already."""
-    return bool(accumulate), depth
+    """Check a bool; the second argument is checked already."""
+    return flag("", "accumulate", accumulate), depth
 
 
 def from_front(axis: int, ndim: int) -> int:

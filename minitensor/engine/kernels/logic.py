@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.dtypes import INTEGERS
 
@@ -13,8 +14,8 @@ Array = np.ndarray
 
 
 def flag_argument(is_arithmetic: Any) -> tuple[Any, ...]:
-    """Convert the argument to a bool."""
-    return (bool(is_arithmetic),)
+    """Check a bool."""
+    return (flag("", "is_arithmetic", is_arithmetic),)
 
 
 def _check(a: Array, b: Array) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels.indexed import checked, from_front, whole
@@ -20,7 +21,9 @@ Array = np.ndarray
 
 def matmul_arguments(transpose_x: Any, transpose_y: Any) -> tuple[Any, ...]:
     """Check two bools."""
-    return bool(transpose_x), bool(transpose_y)
+    if transpose_x is transpose_y is False:
+        return False, False
+    return flag("", "transpose_x", transpose_x), flag("", "transpose_y", transpose_y)
 
 
 def transposed(x: Array, transpose: bool) -> Array:

@@ -152,7 +152,10 @@ def exponential(a: Array, lam: float, out: Array) -> Array:
 
 def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     """Check a number, or an array of them, from 0 (excluded if ``above``) to 1."""
-    p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
+    try:
+        p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
+    except ValueError:  # an array of text
+        raise TypeError(f"{op}: {name} must be a probability or a tensor of them, not {type(given).__name__}") from None
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
         bounds = "above 0 and at most 1" if above else "from 0 to 1"
         raise ValueError(f"{op}: {name} is a probability, {bounds}, not {given}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import as_array, normalize_axis_tuple
 from minitensor.engine.dtypes import FLOATS, HALVES
 from minitensor.engine.kernels.sixteen_bits import in_float32, narrow
@@ -38,7 +39,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
             axis = tuple(map(operator.index, axis)) if isinstance(axis, (list, tuple)) else operator.index(axis)
         except TypeError:
             raise TypeError(f"axis is an integer, a list of integers or None, not {axis!r}") from None
-    return axis, bool(keepdim)
+    return axis, keepdim if keepdim is False else flag("", "keepdim", keepdim)
 
 
 def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.drawing import bernoulli
 from minitensor.engine.creation.making import full_like
@@ -26,6 +27,7 @@ def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
         TypeError: if ``x`` is not a tensor of floats.
         ValueError: with ``inplace``, for a leaf that wants a gradient, in grad mode.
     """
+    inplace = checks.flag("silu", "inplace", inplace)
     (x,) = floats_of("silu", x=x)  # type: ignore[assignment]  # one result per argument
     if not inplace:
         return FUNCTIONS["multiply"](x, FUNCTIONS["sigmoid"](x))
@@ -43,6 +45,7 @@ def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tenso
     Raises:
         TypeError: if ``x`` is not a tensor of floats.
     """
+    approximate = checks.flag("gelu", "approximate", approximate)
     (x,) = floats_of("gelu", x=x)  # type: ignore[assignment]  # one result per argument
     a: Any = x
     if approximate:
@@ -82,6 +85,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
     """
     if not isinstance(p, (int, float)) or not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout: p is a probability from 0 to 1, not {p!r}")
+    training, inplace = checks.flag("dropout", "training", training), checks.flag("dropout", "inplace", inplace)
     (x,) = floats_of("dropout", x=x)  # type: ignore[assignment]  # one result per argument
     if not training or p == 0:
         return x

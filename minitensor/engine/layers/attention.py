@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import arange, full
 from minitensor.engine.dtypes import INDICES
@@ -26,10 +27,17 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
         TypeError, IndexError: if ``x`` does not hold integers, or if one of them is not the index of a row.
     """
     need_tensor("embedding", x)
+    need_tensor("embedding", weight, "weight")
+    if weight.ndim != 2:
+        raise ValueError(f"embedding: weight is [rows, length]; its shape is {weight.shape}")
     if x._array.dtype not in INDICES:
         raise TypeError(f"embedding: x holds integers (int32 or int64), not {x.dtype.name}")
     rows = weight
     if padding_idx is not None:
+        row = checks.integer("embedding", "padding_idx", padding_idx)
+        if not -weight.shape[0] <= row < weight.shape[0]:
+            raise IndexError(f"embedding: padding_idx {row} is no row; there are {weight.shape[0]}")
+        padding_idx = row % weight.shape[0]
         numbers: Any = arange(weight.shape[0])
         rows = FUNCTIONS["where"]((numbers == padding_idx).unsqueeze(1), weight.detach(), weight)
     return FUNCTIONS["index_select"](rows, x.reshape([-1]), 0).reshape([*x.shape, weight.shape[1]])
@@ -54,6 +62,9 @@ def attend(
     Raises:
         ValueError: if the shapes do not fit, or if both a mask and ``is_causal`` are given.
     """
+    is_causal = checks.flag("attention", "is_causal", is_causal)
+    if mask is not None:
+        need_tensor("attention", mask, "mask")
     query, key, value = floats_of("attention", query=query, key=key, value=value)  # type: ignore[assignment]  # one result per argument
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise ValueError(f"attention: query [..., n, d], key [..., m, d] and value [..., m, e] do not fit; their "

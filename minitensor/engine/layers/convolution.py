@@ -24,7 +24,7 @@ from minitensor.engine.device.arrays import restrided
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
-from minitensor.engine.operations.arguments import whole
+from minitensor.engine.operations.arguments import need_tensor, whole
 
 Array = Any
 
@@ -251,6 +251,7 @@ def conv2d(
         ValueError: if the shapes do not fit, or if no window fits into an image.
         TypeError: unless all are tensors of floats on one device.
     """
+    need_tensor("conv2d", weight, "weight")
     x, weight, bias = floats_of("conv2d", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     windows = Windows(
         pair("conv2d", "stride", stride, 1),

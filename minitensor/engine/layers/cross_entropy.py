@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.errors import devices_differ
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import new_storage
@@ -188,7 +189,8 @@ def cross_entropy(
         IndexError: if a label is not a class.
         TypeError: if the input does not hold floats, or the labels do not hold integers.
     """
-    need_tensor("cross_entropy: label", label)
+    need_tensor("cross_entropy", label, "label")
+    soft_label = checks.flag("cross_entropy", "soft_label", soft_label)
     if soft_label:
         scores, label = floats_of("cross_entropy", input=input, label=label)  # type: ignore[assignment]  # one result per argument
     else:
@@ -198,10 +200,10 @@ def cross_entropy(
         raise ValueError("cross_entropy: input has a dimension for the classes; it has shape []")
     axis = as_axis("cross_entropy", axis, a.ndim)
     ignored = whole("cross_entropy: ignore_index", ignore_index)
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
+        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
     read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]  # tensors by now
-    settings = Settings(*read, bool(soft_label), axis, reduction)
+    settings = Settings(*read, soft_label, axis, reduction)
     out, most, powers = computed(_reduced, a, _beside(given, a, axis), settings)
     if reduction == "none" and given.ndim != a.ndim:
         out = out.reshape(given.shape)
@@ -227,6 +229,7 @@ def softmax_with_cross_entropy(
     Raises:
         ValueError, IndexError, TypeError: as in :func:`cross_entropy`.
     """
+    return_softmax = checks.flag("softmax_with_cross_entropy", "return_softmax", return_softmax)
     losses = cross_entropy(logits, label, ignore_index=ignore_index, reduction="none", soft_label=soft_label, axis=axis)
     if losses.ndim < logits.ndim:
         losses = losses.unsqueeze(as_axis("softmax_with_cross_entropy", axis, logits.ndim))

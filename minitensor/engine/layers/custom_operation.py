@@ -132,8 +132,12 @@ def computed(function: Callable[..., Any], *given: Any) -> Any:
             return function(*given)
 
 
+#: The inputs of layers that may be None.
+OPTIONAL = frozenset(("weight", "bias", "pos_weight"))
+
+
 def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
-    """Return the tensors of an operation, converted to one floating dtype; None is kept.
+    """Return the tensors of an operation, converted to one floating dtype; None is kept for :data:`OPTIONAL` ones.
 
     Raises:
         TypeError: if one is not a tensor of floats, or if they are on different devices.
@@ -142,7 +146,7 @@ def floats_of(op: str, **given: Tensor | None) -> tuple[Tensor | None, ...]:
         given = dict(zip(given, autocast(op, *given.values()), strict=True))
     first, alike = None, True
     for name, x in given.items():
-        if x is None:
+        if x is None and name in OPTIONAL:
             continue
         if not isinstance(x, Tensor):
             raise TypeError(f"{op}: {name} must be a Tensor, not {type(x).__name__}")

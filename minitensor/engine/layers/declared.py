@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from minitensor.engine import checks
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -115,7 +117,9 @@ class DeclaredLayer:
 
 
 def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
-    """Return the source of a class. It finds ``Base``, ``F``, ``Tensor`` and ``shown`` in its namespace."""
+    """Return the source of a class. It finds ``Base``, ``F``, ``Tensor``, ``checks`` and ``shown`` in its
+    namespace.
+    """
     name, parameters = declared.spelled(vocabulary).rstrip(")").split("(", 1)
     inputs, settings = declared.inputs_in(vocabulary), declared.settings(vocabulary)
     function, given = f"F.{declared.function}", [*inputs, *(f"{each}=self.{each}" for each in settings)]
@@ -126,10 +130,7 @@ def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
         f"class {name}(Base):",
         textwrap.indent(f'"""{declared.docstring(vocabulary)}\n"""', "    "),
         *(["", f"    def __init__(self, {parameters}) -> None:", "        super().__init__()"] if parameters else []),
-        *(
-            f"        {vocabulary.keeps_tensor.format(each) if 'Tensor' in kind else f'self.{each} = {each}'}"
-            for each, kind in settings.items()
-        ),
+        *(f"        {_kept(name, each, kind, vocabulary)}" for each, kind in settings.items()),
         "",
         f"    def forward(self, {', '.join(f'{each}: Tensor' for each in inputs)}) -> Tensor:",
         f"        return {function}({', '.join(given)})",
@@ -138,6 +139,19 @@ def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
         names = ", ".join(repr(each) for each in settings)
         lines += ["", "    def extra_repr(self) -> str:", f"        return shown(self, {names})"]
     return "\n".join(lines) + "\n"
+
+
+def _kept(layer: str, name: str, kind: str, vocabulary: Vocabulary) -> str:
+    """Return the statement of a constructor that checks and stores a setting."""
+    if "Tensor" in kind:
+        return vocabulary.keeps_tensor.format(name)
+    if kind in _CHECKS:
+        return f"self.{name} = {_CHECKS[kind]}({layer!r}, {name!r}, {name})"
+    return f"self.{name} = {name}"
+
+
+#: The check of a setting by its type, as source text. Others are checked by the function on a call.
+_CHECKS = {"bool": "checks.flag", "float": "checks.real", "int": "checks.integer"}
 
 
 def shown(layer: Any, *names: str) -> str:
@@ -160,7 +174,7 @@ def classes(vocabulary: Vocabulary, module: str, base: type, tensor: type, funct
     """
     # With a package, nodes record the line of the program that calls the layer, and not one inside `forward`.
     names = {"__name__": module, "__package__": module.rpartition(".")[0]}
-    return dict(_compiled(vocabulary, {**names, "Base": base, "F": functions, "Tensor": tensor}))
+    return dict(_compiled(vocabulary, {**names, "Base": base, "F": functions, "Tensor": tensor, "checks": checks}))
 
 
 def names_of(vocabulary: Vocabulary) -> list[str]:

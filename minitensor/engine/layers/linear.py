@@ -12,6 +12,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.kernels.reducing import total
 from minitensor.engine.layers.custom_operation import computed, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.arguments import need_tensor
 
 
 def _on_arrays(node: Node, g: np.ndarray, x: Any, weight: Any) -> Any:
@@ -61,6 +62,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         ValueError: if the shapes do not fit.
         TypeError: unless all are tensors of floats on one device.
     """
+    need_tensor("linear", weight, "weight")
     x, weight, bias = floats_of("linear", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     a, b = x._array, weight._array
     if a.ndim < 1 or b.ndim != 2 or a.shape[-1] != b.shape[0]:

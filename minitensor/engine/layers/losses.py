@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
@@ -14,12 +15,12 @@ from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.cross_entropy import REDUCTIONS
 from minitensor.engine.layers.custom_operation import floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.arguments import need_tensor
 
 
 def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
     """Return ``distance`` of the difference, reduced."""
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    _check_reduction(op, reduction)
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
@@ -141,6 +142,8 @@ def smooth_l1_loss(
         ValueError: if the shapes differ, or if ``reduction`` is not one of the three.
     """
     op = "smooth_l1_loss"
+    delta = checks.real(op, "delta", delta)
+    _check_reduction(op, reduction)
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
@@ -167,10 +170,17 @@ def nll_loss(
     Raises:
         ValueError, IndexError, TypeError: if the shapes do not fit, or if a label is not a class.
     """
+    ignore_index = checks.integer("nll_loss", "ignore_index", ignore_index)
+    _check_reduction("nll_loss", reduction)
+    need_tensor("nll_loss", label, "label")
     input, weight = floats_of("nll_loss", input=input, weight=weight)  # type: ignore[assignment]  # one result per argument
     if input.ndim != 2 or label.shape != input.shape[:1]:
         raise ValueError(f"nll_loss: input is [rows, classes] and label [rows]; their shapes are {input.shape} and "
                          f"{label.shape}")  # fmt: skip
+    if weight is not None and list(weight.shape) != list(input.shape[1:]):
+        raise ValueError(
+            f"nll_loss: weight has one number for each of the {input.shape[1]} classes, not the shape {weight.shape}"
+        )
     if label._array.dtype not in INDICES:
         raise TypeError(f"nll_loss: labels are classes (int32 or int64), not {label.dtype.name}")
     named = host_array(label._array)
@@ -202,6 +212,7 @@ def kl_div(
     Raises:
         ValueError: if the shapes differ, or if ``reduction`` is not one of the four.
     """
+    log_target = checks.flag("kl_div", "log_target", log_target)
     input, label = floats_of("kl_div", input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"kl_div: input and label have one shape; theirs are {input.shape} and {label.shape}")
@@ -213,12 +224,18 @@ def kl_div(
         positive = y > 0
         one = FUNCTIONS["multiply"](y, 0.0) + 1.0
         losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](FUNCTIONS["where"](positive, y, one)) - x), y * 0.0)
-    if reduction == "batchmean":
+    if isinstance(reduction, str) and reduction == "batchmean":
+        if input.ndim == 0:
+            raise ValueError("kl_div: reduction='batchmean' divides by the number of rows, and input has no dimension")
         return FUNCTIONS["sum"](losses) / input.shape[0]
     return _mean_or("kl_div", losses, reduction)
 
 
+def _check_reduction(op: str, reduction: Any) -> None:
+    if not isinstance(reduction, str) or reduction not in REDUCTIONS:
+        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
+
+
 def _mean_or(op: str, losses: Any, reduction: Any) -> Tensor:
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"{op}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+    _check_reduction(op, reduction)
     return losses if reduction == "none" else FUNCTIONS[reduction](losses)

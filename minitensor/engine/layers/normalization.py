@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.modes import no_grad
@@ -87,6 +89,8 @@ def batch_norm(
         ValueError: if the shapes do not fit.
         TypeError: unless all are tensors of floats on one device.
     """
+    training = checks.flag("batch_norm", "training", training)
+    momentum, epsilon = checks.real("batch_norm", "momentum", momentum), checks.real("batch_norm", "epsilon", epsilon)
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     if isinstance(x, Tensor) and x.ndim < 2:
         raise ValueError(f"batch_norm: x is [rows, channels, ...]; it has shape {x.shape}")
@@ -170,8 +174,12 @@ def layer_norm(
     Raises:
         ValueError: if ``x`` does not end in these dimensions.
     """
-    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    shape = list(as_shape("layer_norm", normalized_shape))
+    epsilon = checks.real("layer_norm", "epsilon", epsilon)
     x, weight, bias = floats_of("layer_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
+    for what, each in (("weight", weight), ("bias", bias)):
+        if each is not None and list(each.shape) != shape:
+            raise ValueError(f"layer_norm: {what} has the shape {shape} of normalized_shape, not {each.shape}")
     if not shape or list(x.shape)[-len(shape) :] != shape:
         raise ValueError(f"layer_norm: x ends in the dimensions {shape}; its shape is {x.shape}")
     return _moved(_normal(x, list(range(x.ndim - len(shape), x.ndim)), epsilon), weight, bias, shape)
@@ -194,10 +202,15 @@ def group_norm(
     Raises:
         ValueError: if the channels cannot be divided into that many groups.
     """
+    num_groups = checks.integer("group_norm", "num_groups", num_groups)
+    epsilon = checks.real("group_norm", "epsilon", epsilon)
     x, weight, bias = floats_of("group_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     if x.ndim < 2 or num_groups < 1 or x.shape[1] % num_groups:
         raise ValueError(f"group_norm: the channels of x, [images, channels, ...], make {num_groups} groups; its shape "
                          f"is {x.shape}")  # fmt: skip
+    _check_channels("group_norm", x, weight, bias)
+    if x.size == 0:
+        raise ValueError(f"group_norm: channels without elements have no mean; x has shape {x.shape}")
     grouped: Any = x.reshape([x.shape[0], num_groups, -1])
     return _moved(_normal(grouped, [2], epsilon).reshape(x.shape), weight, bias, _beside(x.ndim))
 
@@ -220,12 +233,22 @@ def instance_norm(
     Raises:
         ValueError: if ``x`` has no dimension besides images and channels, or if running statistics are given.
     """
-    if running_mean is not None or running_var is not None or not use_input_stats:
+    eps = checks.real("instance_norm", "eps", eps)
+    own = checks.flag("instance_norm", "use_input_stats", use_input_stats)
+    if running_mean is not None or running_var is not None or not own:
         raise ValueError("instance_norm: it normalizes by the image's own statistics; running ones are not kept")
     x, weight, bias = floats_of("instance_norm", x=x, weight=weight, bias=bias)  # type: ignore[assignment]  # one result per argument
     if x.ndim < 3:
         raise ValueError(f"instance_norm: x is [images, channels, ...]; its shape is {x.shape}")
+    _check_channels("instance_norm", x, weight, bias)
     return _moved(_normal(x, list(range(2, x.ndim)), eps), weight, bias, _beside(x.ndim))
+
+
+def _check_channels(op: str, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> None:
+    """Raise ValueError unless weight and bias, if they are given, have one number for each channel."""
+    for what, each in (("weight", weight), ("bias", bias)):
+        if each is not None and list(each.shape) != [x.shape[1]]:
+            raise ValueError(f"{op}: {what} has shape {each.shape}; x of shape {x.shape} has {x.shape[1]} channels")
 
 
 def _moved(normal: Any, weight: Any, bias: Any, shape: list[int]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.layers.convolution import pair
 from minitensor.engine.layers.custom_operation import floats_of
@@ -97,6 +98,7 @@ def avg_pool2d(
         ValueError: if no window fits, or if the padding is more than half of the kernel.
         TypeError: if ``x`` is not a tensor of floats.
     """
+    exclusive = checks.flag("avg_pool2d", "exclusive", exclusive)
     (x,) = floats_of("avg_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
     kernel = pair("avg_pool2d", "kernel_size", kernel_size, 1)
     means = FUNCTIONS["mean"](_windows("avg_pool2d", x, kernel, stride, padding, 0.0), [4, 5])

@@ -10,10 +10,10 @@ from minitensor.engine.core.tensor import Tensor
 LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 
 
-def need_tensor(op: str, x: Any) -> None:
+def need_tensor(op: str, x: Any, name: str = "x") -> None:
     """Raise TypeError unless ``x`` is a tensor."""
     if not isinstance(x, Tensor):
-        raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
+        raise TypeError(f"{op}: {name} must be a Tensor, not {type(x).__name__}")
 
 
 def whole(op: str, number: Any) -> int:

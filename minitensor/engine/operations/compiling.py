@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine import autocasting
+from minitensor.engine import autocasting, checks
 from minitensor.engine.core import errors
 from minitensor.engine.core.history import Leaf, Node, Operation, current, set_node
 from minitensor.engine.core.storage import Storage, calling_frame, outside, outside_engine, placed
@@ -215,6 +215,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         Raises:
             KeyError: if no operation of that name is generated.
         """
+        checks.text("source", "name", name)
         if name in self:
             self[name]
             return self._sources[self.forms[name].name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitensor.engine.checks import flag
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.operations.arguments import as_axis, need_tensor
@@ -46,6 +47,7 @@ def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
     need_tensor(op, x)
     where = None if axis is None else as_axis(op, axis, x.ndim)
+    keepdim = flag(op, "keepdim", keepdim)
     if x.size == 0:
         raise ValueError(
             f"{op}: a tensor without elements has none that is largest or smallest; its shape is {x.shape}"

@@ -92,14 +92,15 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
         indices = (indices,)
     if not isinstance(indices, (tuple, list)) or not indices:
         raise TypeError(f"{op}: indices is a tuple of one index tensor or more, not {indices!r}")
-    shape = x._array.shape if isinstance(x, Tensor) else np.shape(x)
+    shape = (x if isinstance(x, Tensor) else to_tensor(x))._array.shape
     if len(indices) == 1 and isinstance(indices[0], Tensor) and indices[0]._array.dtype in INDICES:
         if not shape:
             raise IndexError(f"{op}: a tensor without dimensions cannot be indexed")
         return indices[0], 1
     arrays: list[np.ndarray] = []
     for index in indices:
-        index = to_tensor(index) if isinstance(index, _ARRAYS) and len(index) else index
+        if isinstance(index, _ARRAYS) and not (isinstance(index, np.ndarray) and not index.ndim) and len(index):
+            index = to_tensor(index)
         if isinstance(index, Tensor) and index._array.dtype == _BOOL:
             mask, at = index._array, shape[len(arrays) : len(arrays) + index.ndim]
             if mask.shape != at or not at:

@@ -6,6 +6,7 @@ whose name ends in an underscore, and assignment to an index, work in place.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.checks import LARGEST
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.operations.compiling import FUNCTIONS
@@ -63,6 +65,8 @@ def _compared(name: str) -> Any:
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
             # A number may be compared with elements even if it does not fit into their dtype.
+            if isinstance(y, int) and not -LARGEST <= y < LARGEST:
+                y = math.inf if y > 0 else -math.inf  # beyond every element, as the number itself is
             result = ufunc(x._array, y)
             return Tensor._made(as_array(result), name, (x,))
         # After NotImplemented, Python asks the other operand, and uses identity for == and !=.

@@ -38,7 +38,7 @@ def rounded(op: str, mode: Any) -> str:
     Raises:
         ValueError: if ``mode`` is neither "floor" nor "trunc".
     """
-    if mode not in ROUNDED:
+    if not isinstance(mode, str) or mode not in ROUNDED:
         raise ValueError(f"{op}: rounding_mode is None, 'floor' or 'trunc', not {mode!r}")
     return ROUNDED[mode] + ("_" if op.endswith("_") else "")
 

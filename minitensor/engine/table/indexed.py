@@ -44,7 +44,7 @@ op("index_fill", indexed.index_fill, "x index value",
 op("scatter", indexed.scatter, "x index updates",
    "x, with its rows at index replaced by updates; with overwrite=False by the sum of the updates for each row.",
    takes="x any, index [n], updates as x with n rows",
-   arguments=("overwrite=True",), prepare=indexed.flag_argument, prologue=_first("scatter", "updates"), promote=(),
+   arguments=("overwrite=True",), prepare=indexed.overwrite_argument, prologue=_first("scatter", "updates"), promote=(),
    elementwise=False, writes="rows_at(x, index, 0)",
    x="emptied_rows(g, index, 0)", updates="written_rows(g, index, overwrite, shape)")  # fmt: skip
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine.core.errors import not_writeable, result_does_not_fit
+from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import dtype_of
 from minitensor.engine.operations import FUNCTIONS as OPERATIONS
-from minitensor.engine.operations.arguments import need_tensor
+from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.views.reshaping import FUNCTIONS as RESHAPING
 from minitensor.engine.views.set_resize_cast import cast_
 
@@ -18,7 +21,14 @@ from minitensor.engine.views.set_resize_cast import cast_
 def _scan(op: str, x: Tensor, axis: Any, dtype: Any) -> Tensor:
     """Convert and flatten ``x`` as asked, then write it along ``axis``. Errors are raised before anything changes."""
     need_tensor(op, x)
-    if dtype is not None and (axis is None or (hasattr(axis, "__index__") and -x.ndim <= axis.__index__() < x.ndim)):
+    if axis is not None:
+        axis = as_axis(op, axis, max(x.ndim, 1))
+    dtype = None if dtype is None else dtype_of(dtype)
+    if (x._array.dtype if dtype is None else dtype.numpy).kind == "b":
+        raise result_does_not_fit(op, x)
+    if not writeable(x._array):
+        raise not_writeable(op, x)
+    if dtype is not None:
         cast_(x, dtype)
     if axis is None and x.ndim != 1:
         RESHAPING["flatten_"](x)

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.errors import devices_differ, leaf_written, read_only_target
 from minitensor.engine.core.history import Leaf, Node, move_boxes, new_leaf, new_node
 from minitensor.engine.core.regions import read_only, writeable
@@ -215,7 +216,8 @@ def _looking_at(source: Tensor, shape: Any, stride: Any, offset: int) -> Tensor:
         stride = source.strides if shape is None else [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
     if shape is None and offset == 0:
         offset = source.offset
-    return as_strided(source, list(lengths), list(stride), offset)
+    steps = checks.elements("set_", "stride", stride, "integers")
+    return as_strided(source, list(lengths), steps, offset)
 
 
 # ---------- apply_, requires_grad_ ----------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.device.arrays import host_array
 from minitensor.engine.events import Event, NodeEntered, NodeVisited, listening, watch
 from minitensor.torch import errors
@@ -27,8 +28,10 @@ class set_detect_anomaly:
     __slots__ = ("_before",)
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        mode = checks.flag("set_detect_anomaly()", "mode", mode)
+        check_nan = checks.flag("set_detect_anomaly()", "check_nan", check_nan)
         self._before = anomaly.on, anomaly.check_nan
-        anomaly.on, anomaly.check_nan = bool(mode), bool(check_nan)
+        anomaly.on, anomaly.check_nan = mode, check_nan
 
     def __enter__(self) -> None:
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.gradients import grad
 from minitensor.torch.autograd.modes import enable_grad
@@ -47,6 +48,8 @@ def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
 
 def _called(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
     """Return the inputs to differentiate by, the outputs, and for both if they were given as a tuple."""
+    checks.function(f"{what}()", "func", func)
+    create_graph = checks.flag(f"{what}()", "create_graph", create_graph)
     given, several_in = _tuple(inputs, f"inputs given to {what}")
     leaves = _leaves(given, create_graph)
     outputs, several_out = _tuple(func(*leaves), "outputs of the user-provided function")
@@ -121,6 +124,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, *
     Raises:
         RuntimeError: if the function returns anything else.
     """
+    checks.function("hessian()", "func", func)
     _, several_in = _tuple(inputs, "inputs given to hessian")
 
     def first(*given: Tensor) -> Any:
@@ -174,6 +178,8 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool) -> Any:
+    checks.function(f"{name}()", "func", func)
+    create_graph = checks.flag(f"{name}()", "create_graph", create_graph)
     with enable_grad():
         given, several_in = _tuple(inputs, f"inputs given to {name}")
         leaves = _leaves(given, create_graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autograd import gradients as engine
 from minitensor.engine.autograd.backward_pass import OnArrays, pending_counts, propagate
 from minitensor.engine.autograd.pruning import only_towards
@@ -24,6 +25,8 @@ def _start(x: Any, gradient: Any, i: int) -> engine.Start:
     Raises:
         RuntimeError: if nothing was recorded, or if a gradient is needed and none of that shape is given.
     """
+    if not isinstance(x, BaseTensor):
+        raise TypeError(f"element {i} of the tensors to differentiate must be a Tensor, not {checks.shown(x)}")
     if x._current() is None:
         raise RuntimeError(
             f"element {i} of tensors does not require grad and does not have a grad_fn\n"
@@ -76,6 +79,8 @@ def backward(
         RuntimeError: if a saved tensor was overwritten or freed, or there is nothing to differentiate. No gradient has
             changed then.
     """
+    create_graph = checks.flag("backward()", "create_graph", create_graph)
+    retain_graph = False if retain_graph is None else checks.flag("backward()", "retain_graph", retain_graph)
     if create_graph:
         raise NotImplementedError(
             "backward(create_graph=True) would tie each gradient to its leaf and keep both in memory. Use "
@@ -89,7 +94,7 @@ def backward(
         chosen = _retaining(list(inputs) if isinstance(inputs, (list, tuple)) else [inputs])
         only_towards(chosen, pending)
     with searching(), no_grad(), OnArrays() as propagation:  # hooks record nothing
-        arrived = propagate(engine.added_up(starts), pending, bool(retain_graph), propagation, chosen)
+        arrived = propagate(engine.added_up(starts), pending, retain_graph, propagation, chosen)
         engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.modes import enable_grad, is_grad_enabled, modes, no_grad
 
 __all__ = ["enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled"]
@@ -55,7 +56,8 @@ class inference_mode(no_grad):
         """Return a mode for ``@inference_mode`` and ``@inference_mode()``; with False a mode that changes nothing."""
         if callable(mode):
             return cls()(mode)
-        return super().__new__(cls) if mode else enable_grad()
+        on = checks.flag("inference_mode()", "mode", mode)
+        return super().__new__(cls) if on else enable_grad()
 
     def __enter__(self) -> None:
         super().__enter__()

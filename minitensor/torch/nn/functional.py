@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations
 from minitensor.torch.arguments import need_tensor
@@ -143,6 +144,8 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     Raises:
         TypeError: if ``input`` is no tensor.
     """
+    need_tensor("softplus", input)
+    beta, threshold = checks.real("softplus()", "beta", beta), checks.real("softplus()", "threshold", threshold)
     scaled = _mul(input, beta)
     small = _where(FUNCTIONS["gt"](scaled, threshold), 0.0, scaled)
     soft = _div(FUNCTIONS["log1p"](FUNCTIONS["exp"](small)), beta)
@@ -165,9 +168,21 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         RuntimeError: if shapes or dtypes do not fit.
     """
     need_tensor("linear", input)
+    need_tensor("linear", weight, 2, "weight")
+    if not input._array.ndim or not 1 <= weight._array.ndim <= 2:
+        raise RuntimeError(
+            f"linear(): input must have a dimension of features and weight the shape [out, in]; their shapes are "
+            f"{list(input._array.shape)} and {list(weight._array.shape)}"
+        )
+    if bias is not None:
+        need_tensor("linear", bias, 3, "bias")
     transposed = weight.t()
     if bias is None:
         return matmul(input, transposed)
+    if weight._array.ndim == 1:
+        raise RuntimeError(
+            f"linear(): with a bias, weight must have the shape [out, in], not {list(weight._array.shape)}"
+        )
     if input._array.ndim == 2:
         rows, inner = input._array.shape
         if inner != weight._array.shape[1]:
@@ -198,10 +213,16 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         ValueError: if ``p`` is no probability.
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
-    if not 0.0 <= p <= 1.0:
+    if not 0.0 <= checks.real("dropout()", "p", p) <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    need_tensor("dropout", input)
+    training, inplace = checks.flag("dropout()", "training", training), checks.flag("dropout()", "inplace", inplace)
     if not training or p == 0:
         return input
+    if not input.is_floating_point():
+        raise RuntimeError(
+            "result type Float can't be cast to the desired output type " + SCALAR_NAMES[input._array.dtype]
+        )
     kept = input.new_empty(input._array.shape).bernoulli_(1 - p)
     mask = kept.div_(1 - p) if p < 1 else kept
     return FUNCTIONS["mul_" if inplace else "mul"](input, mask)

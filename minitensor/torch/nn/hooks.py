@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autograd.pruning import JointHook
 from minitensor.engine.modes import modes
 from minitensor.torch.errors import warn
@@ -43,6 +44,7 @@ class Hooked:
         Returns:
             A handle; ``handle.remove()`` removes the hook.
         """
+        checks.function("register_forward_hook()", "hook", hook)
         return RemovableHandle(self.__dict__.setdefault("_forward_hooks", {}), hook)
 
     def register_forward_pre_hook(self, hook: Callable[[Any, tuple[Any, ...]], Any]) -> RemovableHandle:
@@ -51,6 +53,7 @@ class Hooked:
         Returns:
             A handle; ``handle.remove()`` removes the hook.
         """
+        checks.function("register_forward_pre_hook()", "hook", hook)
         return RemovableHandle(self.__dict__.setdefault("_forward_pre_hooks", {}), hook)
 
     def register_full_backward_hook(
@@ -65,6 +68,7 @@ class Hooked:
         Returns:
             A handle; ``handle.remove()`` removes the hook.
         """
+        checks.function("register_full_backward_hook()", "hook", hook)
         return RemovableHandle(self.__dict__.setdefault("_backward_hooks", {}), hook)
 
     def register_full_backward_pre_hook(
@@ -81,6 +85,8 @@ class Hooked:
         Returns:
             A handle; ``handle.remove()`` removes the hook.
         """
+        checks.function("register_full_backward_pre_hook()", "hook", hook)
+        prepend = checks.flag("register_full_backward_pre_hook()", "prepend", prepend)
         hooks = self.__dict__.setdefault("_backward_pre_hooks", {})
         others = dict(hooks) if prepend else {}
         handle = RemovableHandle(hooks, hook)

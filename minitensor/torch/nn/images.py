@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.layers.convolution import pair
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import ones, tensor, zeros
 from minitensor.torch.dtypes import int64
 from minitensor.torch.nn import functional as F
@@ -41,8 +43,13 @@ class Conv2d(_Weighted):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        if padding_mode != "zeros":
+        if not isinstance(padding_mode, str) or padding_mode != "zeros":
             raise ValueError(f"Conv2d: padding_mode must be 'zeros', not {padding_mode!r}")
+        in_channels = checks.integer("Conv2d()", "in_channels", in_channels)
+        out_channels = checks.integer("Conv2d()", "out_channels", out_channels)
+        groups, bias = checks.integer("Conv2d()", "groups", groups), checks.flag("Conv2d()", "bias", bias)
+        if groups < 1:
+            raise ValueError("groups must be a positive integer")
         if in_channels % groups:
             raise ValueError("in_channels must be divisible by groups")
         if out_channels % groups:
@@ -87,23 +94,28 @@ class _BatchNorm(Module):
         track_running_stats: bool = True,
     ) -> None:
         super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        self.affine, self.track_running_stats = affine, track_running_stats
+        op = f"{type(self).__name__}()"
+        self.num_features = num_features = checks.integer(op, "num_features", num_features)
+        self.eps, self.momentum = checks.real(op, "eps", eps), checks.real(op, "momentum", momentum)
+        self.affine = affine = checks.flag(op, "affine", affine)
+        self.track_running_stats = checks.flag(op, "track_running_stats", track_running_stats)
         _register_scale_and_shift(self, num_features, affine, affine)
         for name, made in (("running_mean", zeros), ("running_var", ones)):
             self.register_buffer(name, made(num_features) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", tensor(0, dtype=int64) if track_running_stats else None)
 
     def forward(self, input: Tensor) -> Tensor:
+        need_tensor(type(self).__name__, input)
         if input.dim() not in self.dimensions:
             expected = " or ".join(f"{count}D" for count in self.dimensions)
             raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
         by_batch = self.training or self.running_mean is None
-        return F.batch_norm(
+        result = F.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, by_batch, self.momentum, self.eps
         )
+        if self.training and self.num_batches_tracked is not None:  # not counted if the input was refused
+            self.num_batches_tracked.add_(1)
+        return result
 
     def extra_repr(self) -> str:
         return (
@@ -112,6 +124,7 @@ class _BatchNorm(Module):
         )
 
 
+@checks.with_own_methods
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of [rows, num_features] or [rows, num_features, length]: see ``functional.batch_norm``.
 
@@ -122,6 +135,7 @@ class BatchNorm1d(_BatchNorm):
     dimensions = (2, 3)
 
 
+@checks.with_own_methods
 class BatchNorm2d(_BatchNorm):
     """Batch normalization of [images, num_features, height, width]: see ``functional.batch_norm``.
 
@@ -147,7 +161,12 @@ class LayerNorm(Module):
         self, normalized_shape: Any, eps: float = 1e-05, elementwise_affine: bool = True, bias: bool = True
     ) -> None:
         super().__init__()
-        lengths = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        single = hasattr(type(normalized_shape), "__index__")
+        lengths = tuple(
+            checks.integers("LayerNorm()", "normalized_shape", [normalized_shape] if single else normalized_shape)
+        )
+        elementwise_affine = checks.flag("LayerNorm()", "elementwise_affine", elementwise_affine)
+        bias, eps = checks.flag("LayerNorm()", "bias", bias), checks.real("LayerNorm()", "eps", eps)
         self.normalized_shape, self.eps, self.elementwise_affine = lengths, eps, elementwise_affine
         _register_scale_and_shift(self, lengths, elementwise_affine, elementwise_affine and bias)
 
@@ -169,6 +188,9 @@ class GroupNorm(Module):
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-05, affine: bool = True) -> None:
         super().__init__()
+        num_groups = checks.integer("GroupNorm()", "num_groups", num_groups, least=1)
+        num_channels = checks.integer("GroupNorm()", "num_channels", num_channels)
+        eps, affine = checks.real("GroupNorm()", "eps", eps), checks.flag("GroupNorm()", "affine", affine)
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
@@ -192,7 +214,10 @@ class InstanceNorm2d(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-05, momentum: float = 0.1, affine: bool = False) -> None:
         super().__init__()
-        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
+        op = "InstanceNorm2d()"
+        self.num_features = num_features = checks.integer(op, "num_features", num_features)
+        self.eps, self.momentum = checks.real(op, "eps", eps), checks.real(op, "momentum", momentum)
+        self.affine = affine = checks.flag(op, "affine", affine)
         _register_scale_and_shift(self, num_features, affine, affine)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -216,6 +241,7 @@ class _Pool2d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+@checks.with_own_methods
 class MaxPool2d(_Pool2d):
     """The maximum of each window of [images, channels, height, width]: see ``functional.max_pool2d``.
 
@@ -243,7 +269,7 @@ class AvgPool2d(_Pool2d):
         self, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count_include_pad: bool = True
     ) -> None:
         super().__init__(kernel_size, stride, padding)
-        self.count_include_pad = count_include_pad
+        self.count_include_pad = checks.flag("AvgPool2d()", "count_include_pad", count_include_pad)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.errors import missing_in
 from minitensor.torch.tensor import Tensor
@@ -18,14 +20,16 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Raises:
         ValueError: if the nonlinearity is unknown.
     """
-    if nonlinearity == "leaky_relu":
-        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity not in _GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if isinstance(nonlinearity, str) and nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else checks.real("calculate_gain()", "param", param)
+        return math.sqrt(2.0) / math.hypot(1, slope)
+    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
+        raise ValueError(f"Unsupported nonlinearity {checks.shown(nonlinearity)}")
     return _GAINS[nonlinearity]
 
 
-def _fans(tensor: Tensor) -> tuple[int, int]:
+def _fans(op: str, tensor: Tensor) -> tuple[int, int]:
+    need_tensor(op, tensor, name="tensor")
     if tensor._array.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     shape = tensor._array.shape
@@ -33,11 +37,22 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def _fan(tensor: Tensor, mode: str) -> int:
+def _fan(op: str, tensor: Tensor, mode: str) -> int:
     modes = ["fan_in", "fan_out"]
-    if mode not in modes:
-        raise ValueError(f"Mode {mode} not supported, please use one of {modes}")
-    return _fans(tensor)[modes.index(mode)]
+    if not isinstance(mode, str) or mode not in modes:
+        raise ValueError(f"Mode {checks.shown(mode)} not supported, please use one of {modes}")
+    fan = _fans(op, tensor)[modes.index(mode)]
+    if not fan:
+        raise ValueError(f"{op}(): a tensor of shape {list(tensor._array.shape)} has no {mode}")
+    return fan
+
+
+def _xavier(op: str, tensor: Tensor, gain: float) -> float:
+    """Return the standard deviation that keeps the variance in both directions."""
+    gain, fans = checks.real(f"{op}()", "gain", gain), _fans(op, tensor)
+    if not sum(fans):
+        raise ValueError(f"{op}(): a tensor of shape {list(tensor._array.shape)} has neither inputs nor outputs")
+    return gain * math.sqrt(2.0 / sum(fans))
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
@@ -50,6 +65,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
         TypeError: if the tensor holds integers.
         RuntimeError: if ``a`` is above ``b``.
     """
+    need_tensor("uniform_", tensor, name="tensor")
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -64,6 +80,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
         TypeError: if the tensor holds integers.
         RuntimeError: if the standard deviation is negative.
     """
+    need_tensor("normal_", tensor, name="tensor")
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
@@ -77,6 +94,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     Raises:
         TypeError: if an argument is no number.
     """
+    need_tensor("constant_", tensor, name="tensor")
     with no_grad():
         return tensor.fill_(val)
 
@@ -88,7 +106,7 @@ def zeros_(tensor: Tensor) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        AttributeError: if an argument is no tensor.
+        TypeError: if an argument is no tensor.
     """
     return constant_(tensor, 0.0)
 
@@ -100,7 +118,7 @@ def ones_(tensor: Tensor) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        AttributeError: if an argument is no tensor.
+        TypeError: if an argument is no tensor.
     """
     return constant_(tensor, 1.0)
 
@@ -117,7 +135,7 @@ def kaiming_uniform_(
         ValueError: if the tensor has fewer than two dimensions.
         ValueError: if ``mode`` or ``nonlinearity`` is unknown.
     """
-    fan = _fan(tensor, mode)
+    fan = _fan("kaiming_uniform_", tensor, mode)
     bound = math.sqrt(3.0) * (calculate_gain(nonlinearity, a) / math.sqrt(fan))
     return uniform_(tensor, -bound, bound, generator)
 
@@ -134,7 +152,7 @@ def kaiming_normal_(
         ValueError: if the tensor has fewer than two dimensions.
         ValueError: if ``mode`` or ``nonlinearity`` is unknown.
     """
-    fan = _fan(tensor, mode)
+    fan = _fan("kaiming_normal_", tensor, mode)
     return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
@@ -147,7 +165,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     Raises:
         ValueError: if the tensor has fewer than two dimensions.
     """
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(sum(_fans(tensor))))
+    bound = math.sqrt(3.0) * _xavier("xavier_uniform_", tensor, gain)
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -160,7 +178,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Raises:
         ValueError: if the tensor has fewer than two dimensions.
     """
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(sum(_fans(tensor)))), generator)
+    return normal_(tensor, 0.0, _xavier("xavier_normal_", tensor, gain), generator)
 
 
 __all__ = [name for name in globals() if name.endswith("_") and not name.startswith("_")] + ["calculate_gain"]

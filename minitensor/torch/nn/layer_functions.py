@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations, attention, convolution, normalization, pooling
 from minitensor.torch.arguments import need_tensor
@@ -69,7 +70,8 @@ def avg_pool2d(
     Raises:
         ValueError: if no window fits, or the padding is more than half of the kernel.
     """
-    out = pooling.avg_pool2d(input, kernel_size, stride, padding, not count_include_pad)
+    excluded = not checks.flag("avg_pool2d()", "count_include_pad", count_include_pad)
+    out = pooling.avg_pool2d(input, kernel_size, stride, padding, excluded)
     return with_grad_fn(as_kind(out), "AvgPool2DBackward0")
 
 
@@ -100,7 +102,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         RuntimeError: if ``approximate`` is neither ``"none"`` nor ``"tanh"``.
         TypeError: if the input is no tensor of floats.
     """
-    if approximate not in ("none", "tanh"):
+    if not isinstance(approximate, str) or approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return with_grad_fn(as_kind(activations.gelu(input, approximate == "tanh")), "GeluBackward0")
 
@@ -160,6 +162,7 @@ def instance_norm(
     Raises:
         ValueError: if ``input`` has no dimension beside images and channels, or running statistics are given.
     """
+    momentum = checks.real("instance_norm()", "momentum", momentum)
     out = normalization.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
     )
@@ -191,8 +194,14 @@ def batch_norm(
         RuntimeError: if another argument has not one element for each channel.
     """
     need_tensor("batch_norm", input)
+    training = checks.flag("batch_norm()", "training", training)
+    momentum, eps = checks.real("batch_norm()", "momentum", momentum), checks.real("batch_norm()", "eps", eps)
+    if input._array.ndim < 2:
+        raise ValueError(f"batch_norm(): input has rows and channels; its shape is {list(input._array.shape)}")
     given = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    for what, each in given.items():
+    for position, (what, each) in enumerate(given.items(), start=2):
+        if each is not None:
+            need_tensor("batch_norm", each, position, what)
         if each is not None and each._array.size != input._array.shape[1]:
             raise RuntimeError(f"{what} should contain {input._array.shape[1]} elements not {each._array.size}")
     if training:

@@ -10,7 +10,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.layers.declared import TORCH, classes
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import empty
 from minitensor.torch.nn import functional as F
 from minitensor.torch.nn import init
@@ -51,6 +53,9 @@ class Linear(_Weighted):
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
+        bias = checks.flag("Linear()", "bias", bias)
+        in_features = checks.integer("Linear()", "in_features", in_features)
+        out_features = checks.integer("Linear()", "out_features", out_features)
         self.in_features, self.out_features = in_features, out_features
         self._create_parameters((out_features, in_features), bias, device, dtype)
 
@@ -80,9 +85,11 @@ class Flatten(Module):
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+        self.start_dim = checks.integer("Flatten()", "start_dim", start_dim)
+        self.end_dim = checks.integer("Flatten()", "end_dim", end_dim)
 
     def forward(self, input: Tensor) -> Tensor:
+        need_tensor("flatten", input)
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -102,15 +109,28 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0 <= p <= 1:
+        if not 0 <= checks.real("Dropout()", "p", p) <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
+        self.p, self.inplace = p, checks.flag("Dropout()", "inplace", inplace)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
+
+
+def position_in(modules: Any, index: Any) -> int:
+    """Return the position of a module in a list of modules.
+
+    Raises:
+        TypeError: if ``index`` is no integer.
+        IndexError: if there is nothing at this position.
+    """
+    number, length = checks.integer(f"{type(modules).__name__}()", "index", index), len(modules)
+    if not -length <= number < length:
+        raise IndexError(f"index {number} is out of range")
+    return number
 
 
 class Sequential(Module):
@@ -130,12 +150,14 @@ class Sequential(Module):
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
+            if module is None:
+                raise TypeError("Sequential(): a module that is None cannot be called")
             input = module(input)
         return input
 
     def __getitem__(self, index: Any) -> Any:
         modules = list(self._modules.values())
-        return Sequential(*modules[index]) if isinstance(index, slice) else modules[index]
+        return Sequential(*modules[index]) if isinstance(index, slice) else modules[position_in(self, index)]
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -159,7 +181,7 @@ class ModuleList(Module):
 
     def __init__(self, modules: Any = ()) -> None:
         super().__init__()
-        for module in modules:
+        for module in checks.elements("ModuleList()", "modules", modules, "modules"):
             self.append(module)
 
     def append(self, module: Module) -> ModuleList:
@@ -169,7 +191,7 @@ class ModuleList(Module):
 
     def __getitem__(self, index: Any) -> Any:
         modules = list(self._modules.values())
-        return ModuleList(modules[index]) if isinstance(index, slice) else modules[index]
+        return ModuleList(modules[index]) if isinstance(index, slice) else modules[position_in(self, index)]
 
     def __len__(self) -> int:
         return len(self._modules)

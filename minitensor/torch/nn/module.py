@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from minitensor.engine import checks
+from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.layers.traversal import members, walk
 from minitensor.torch.conversion import where_to
 from minitensor.torch.dtypes import bfloat16, dtype_of, float16, float32, float64
@@ -81,16 +83,31 @@ class Module(Hooked):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Register a parameter under ``name``; None reserves the name."""
+        _need_name("parameter", name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torch.nn.Parameter or None "
+                f"required)"
+            )
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Register a tensor under ``name`` that is saved and moved with the parameters but not trained."""
+        _need_name("buffer", name)
+        persistent = checks.flag("register_buffer()", "persistent", persistent)
+        if tensor is not None and not isinstance(tensor, BaseTensor):
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torch Tensor or None required)"
+            )
         self._buffers[name] = tensor
         unsaved = self.__dict__.setdefault("_non_persistent_buffers_set", set())
         (unsaved.discard if persistent else unsaved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Register another module under ``name``."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+        _need_name("module", name)
         self._modules[name] = module
 
     register_module = add_module
@@ -105,7 +122,7 @@ class Module(Hooked):
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
         """Yield this module and all inside it, each once, with their names."""
-        return walk(self, prefix)
+        return walk(self, checks.text("named_modules()", "prefix", prefix))
 
     def modules(self) -> Iterator[Module]:
         """Yield this module and all inside it, each once."""
@@ -120,7 +137,9 @@ class Module(Hooked):
         return (module for _, module in self.named_children())
 
     def _named(self, home: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
-        return members(self.named_modules(prefix) if recurse else [(prefix, self)], home)
+        checks.text(f"named{home}()", "prefix", prefix)
+        inside = checks.flag(f"named{home}()", "recurse", recurse)
+        return members(self.named_modules(prefix) if inside else [(prefix, self)], home)
 
     def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Yield all parameters, each once, with their names."""
@@ -142,8 +161,10 @@ class Module(Hooked):
 
     def train(self, mode: bool = True) -> Module:
         """Switch to training, in which dropout drops elements."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
         for module in self.modules():
-            object.__setattr__(module, "training", bool(mode))
+            object.__setattr__(module, "training", mode)
         return self
 
     def eval(self) -> Module:
@@ -152,12 +173,14 @@ class Module(Hooked):
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
         """Set ``requires_grad`` of all parameters."""
+        requires_grad = checks.flag("requires_grad_()", "requires_grad", requires_grad)
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
+        set_to_none = checks.flag("zero_grad()", "set_to_none", set_to_none)
         for parameter in self.parameters():
             drop_gradient(parameter, set_to_none)
 
@@ -166,7 +189,8 @@ class Module(Hooked):
 
         A tensor with two names is listed twice. A buffer that is not persistent is omitted.
         """
-        return state_of(self, prefix, keep_vars)
+        keep_vars = checks.flag("state_dict()", "keep_vars", keep_vars)
+        return state_of(self, checks.text("state_dict()", "prefix", prefix), keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -180,10 +204,12 @@ class Module(Hooked):
         Returns:
             The names that were missing, and those that were too many.
         """
-        return load_into(self, state_dict, strict, assign)
+        strict = checks.flag("load_state_dict()", "strict", strict)
+        return load_into(self, state_dict, strict, checks.flag("load_state_dict()", "assign", assign))
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
         """Call ``fn`` with every module inside, in their order, and then with this one."""
+        checks.function("apply()", "fn", fn)
         for child in self.children():
             child.apply(fn)
         fn(self)
@@ -249,3 +275,12 @@ class Module(Hooked):
             return f"{type(self).__name__}({extra})"
         lines = [*([extra] if extra else []), *inner]
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _need_name(what: str, name: Any) -> None:
+    """Raise TypeError or KeyError unless ``name`` can be the name of an attribute."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} name should be a string. Got {type(name).__name__}")
+    if "." in name or not name:
+        problem = 'can\'t contain "."' if name else 'can\'t be empty string ""'
+        raise KeyError(f"{what} name {problem}, got: {name!r}")

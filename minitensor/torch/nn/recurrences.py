@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.layers import recurrent
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.creation import empty, zeros
 from minitensor.torch.nn import init
 from minitensor.torch.nn.module import Module
@@ -29,7 +31,9 @@ class _Recurrent(Module):
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
-        self.input_size, self.hidden_size = input_size, hidden_size
+        op = f"{type(self).__name__}()"
+        self.input_size = input_size = checks.integer(op, "input_size", input_size)
+        self.hidden_size = hidden_size = checks.integer(op, "hidden_size", hidden_size, least=1)
         rows = self.gates * hidden_size
         for name, shape in (
             ("weight_ih", (rows, input_size)),
@@ -63,6 +67,15 @@ class _Recurrent(Module):
             ValueError: if the input has fewer or more dimensions.
             RuntimeError: if the sizes differ from the module's, or the state does not fit the input.
         """
+        name = type(self).__name__
+        need_tensor(name, input)
+        states = 2 if name.startswith("LSTM") else 1
+        given = [] if hx is None else [hx] if states == 1 else checks.elements(f"{name}()", "hx", hx, "two tensors")
+        for state in given:
+            need_tensor(name, state, 2, "hx")
+        if hx is not None and len(given) != states:
+            raise RuntimeError(f"{name}(): hx must be two tensors, the output and the cell, not {len(given)}")
+        hx = None if hx is None else tuple(given) if states == 2 else hx
         self._check(input, () if hx is None else hx if isinstance(hx, tuple) else (hx,))
         if input.dim() == self.dims:
             return self._forward_batch(input, hx)
@@ -100,6 +113,7 @@ class _Recurrent(Module):
         return f"{self.input_size}, {self.hidden_size}"
 
 
+@checks.with_own_methods
 class RNNCell(_Recurrent):
     """One step: ``tanh(x @ weight_ih.T + bias_ih + hx @ weight_hh.T + bias_hh)`` (Elman 1990).
 
@@ -113,9 +127,9 @@ class RNNCell(_Recurrent):
     """
 
     def __init__(self, input_size: int, hidden_size: int, nonlinearity: str = "tanh") -> None:
+        if not isinstance(nonlinearity, str) or nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {checks.shown(nonlinearity)}")
         super().__init__(input_size, hidden_size)
-        if nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {nonlinearity}")
         self.nonlinearity = nonlinearity
 
     def _forward_batch(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -123,6 +137,7 @@ class RNNCell(_Recurrent):
         return as_kind(recurrent.rnn_step(input, state, self._weights(), self.nonlinearity))
 
 
+@checks.with_own_methods
 class LSTMCell(_Recurrent):
     """One step of a long short-term memory (Hochreiter and Schmidhuber 1997; its forget gate: Gers, Schmidhuber and
     Cummins 2000): the new output and the new cell, both [batch, hidden_size].
@@ -143,6 +158,7 @@ class LSTMCell(_Recurrent):
         return as_kind(output), as_kind(cell)
 
 
+@checks.with_own_methods
 class GRUCell(_Recurrent):
     """One step of a gated recurrent unit (Cho and others 2014): the new state [batch, hidden_size].
 
@@ -166,9 +182,10 @@ class _Run(_Recurrent):
     suffix, dims, state_rows_at = "_l0", 3, 1
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, batch_first: bool = False) -> None:
-        super().__init__(input_size, hidden_size)
-        if num_layers != 1:
+        batch_first = checks.flag(f"{type(self).__name__}()", "batch_first", batch_first)
+        if type(num_layers) is not int or num_layers != 1:
             raise ValueError(f"{type(self).__name__}: num_layers is 1; call several modules in turn for more layers")
+        super().__init__(input_size, hidden_size)
         self.batch_first, self.rows_at = batch_first, 0 if batch_first else 1
 
     def _unbatched(self, result: Any) -> Any:
@@ -224,6 +241,7 @@ class _RunOfOneState(_Run):
         return outputs, as_kind(last).unsqueeze(0)
 
 
+@checks.with_own_methods
 class RNN(_RunOfOneState):
     """``tanh`` of input and state at each step: all outputs, and the last state [1, batch, hidden_size].
 
@@ -237,6 +255,7 @@ class RNN(_RunOfOneState):
     _step = staticmethod(recurrent.rnn_step)
 
 
+@checks.with_own_methods
 class GRU(_RunOfOneState):
     """A gated recurrent unit over a sequence: all outputs, and the last state [1, batch, hidden_size].
 
@@ -251,6 +270,7 @@ class GRU(_RunOfOneState):
     _step = staticmethod(recurrent.gru_step)
 
 
+@checks.with_own_methods
 class LSTM(_Run):
     """A long short-term memory over a sequence: all outputs, and the last output and cell [1, batch, hidden_size].
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitensor.engine import checks
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.creation import empty, zeros
 from minitensor.torch.dtypes import bool_
@@ -29,6 +31,12 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         super().__init__()
+        num_embeddings = checks.integer("Embedding()", "num_embeddings", num_embeddings)
+        embedding_dim = checks.integer("Embedding()", "embedding_dim", embedding_dim)
+        if padding_idx is not None:
+            padding_idx = checks.integer("Embedding()", "padding_idx", padding_idx)
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("Padding_idx must be within num_embeddings")
         self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
         self.weight = Parameter(empty((num_embeddings, embedding_dim)))
         self.reset_parameters()
@@ -61,6 +69,12 @@ class MultiheadAttention(Module):
         self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True, batch_first: bool = False
     ) -> None:
         super().__init__()
+        op = "MultiheadAttention()"
+        embed_dim = checks.integer(op, "embed_dim", embed_dim, least=1)
+        num_heads = checks.integer(op, "num_heads", num_heads, least=1)
+        if not 0 <= checks.real(op, "dropout", dropout) <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {dropout}")
+        bias, batch_first = checks.flag(op, "bias", bias), checks.flag(op, "batch_first", batch_first)
         if embed_dim % num_heads:
             raise AssertionError("embed_dim must be divisible by num_heads")
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
@@ -88,7 +102,17 @@ class MultiheadAttention(Module):
         Raises:
             ValueError: if ``need_weights`` is true, because the weights are not kept.
         """
-        if need_weights:
+        for position, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), start=1):
+            need_tensor("MultiheadAttention", x, position, name)
+            if x._array.ndim != 3:
+                raise RuntimeError(
+                    f"MultiheadAttention(): {name} must have the three dimensions of time, batch and length; its shape "
+                    f"is {list(x._array.shape)}"
+                )
+        if attn_mask is not None:
+            need_tensor("MultiheadAttention", attn_mask, 5, "attn_mask")
+        is_causal = checks.flag("MultiheadAttention()", "is_causal", is_causal)
+        if checks.flag("MultiheadAttention()", "need_weights", need_weights):
             raise ValueError("MultiheadAttention: need_weights must be False; the weights are not kept")
         if attn_mask is not None and attn_mask.dtype is bool_:
             attn_mask = attn_mask.logical_not()

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.creation import tensor
 from minitensor.torch.errors import missing_in
@@ -14,8 +15,10 @@ from minitensor.torch.tensor import Tensor
 __all__ = ["clip_grad_norm_", "clip_grad_value_"]
 
 
-def _gradients(parameters: Any) -> list[Any]:
-    given: Iterable[Any] = [parameters] if isinstance(parameters, Tensor) else parameters
+def _gradients(op: str, parameters: Any) -> list[Any]:
+    given: Iterable[Any] = [parameters]
+    if not isinstance(parameters, Tensor):
+        given = checks.elements(f"{op}()", "parameters", parameters, "tensors", Tensor)
     return [each.grad for each in given if each.grad is not None]
 
 
@@ -37,7 +40,10 @@ def clip_grad_norm_(
     Raises:
         RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is true. No gradient has changed then.
     """
-    gradients = _gradients(parameters)
+    max_norm = checks.real("clip_grad_norm_()", "max_norm", max_norm)
+    norm_type = checks.real("clip_grad_norm_()", "norm_type", norm_type)
+    error_if_nonfinite = checks.flag("clip_grad_norm_()", "error_if_nonfinite", error_if_nonfinite)
+    gradients = _gradients("clip_grad_norm_", parameters)
     if not gradients:
         return tensor(0.0)
     with no_grad():
@@ -66,11 +72,12 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         parameters: a tensor or several, of any shapes; those without a gradient are skipped.
 
     Raises:
-        ValueError: if ``clip_value`` is no number.
+        TypeError: if ``clip_value`` is no number.
     """
-    bound = float(clip_value)
+    bound = float(checks.real("clip_grad_value_()", "clip_value", clip_value))
+    gradients = _gradients("clip_grad_value_", parameters)
     with no_grad():
-        for each in _gradients(parameters):  # PyTorch makes two writes, too
+        for each in gradients:  # PyTorch makes two writes, too
             each.clamp_(min=-bound)
             each.clamp_(max=bound)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.torch.creation import tensor, zeros_like
 from minitensor.torch.optim.optimizer import Optimizer
 
@@ -20,8 +21,13 @@ def _not_differentiable(wanted: bool) -> bool:
 
 
 def _check(name: str, value: Any) -> None:
-    if not isinstance(value, (int, float)) or value < 0:
-        raise ValueError(f"Invalid {name}: {value}")
+    if not isinstance(value, (int, float)) or not value >= 0:
+        raise ValueError(f"Invalid {name}: {checks.shown(value)}")
+
+
+def _flags(op: str, **given: Any) -> dict[str, bool]:
+    """Return switches, each True or False; raise TypeError for anything else."""
+    return {name: checks.flag(op, name, value) for name, value in given.items()}
 
 
 class SGD(Optimizer):
@@ -50,7 +56,9 @@ class SGD(Optimizer):
     ) -> None:
         for name, value in (("learning rate", lr), ("momentum value", momentum), ("weight_decay value", weight_decay)):
             _check(name, value)
-        if nesterov and (momentum <= 0 or dampening != 0):
+        dampening = checks.real("SGD()", "dampening", dampening)
+        switches = _flags("SGD()", nesterov=nesterov, maximize=maximize)
+        if switches["nesterov"] and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(
             params,
@@ -59,8 +67,7 @@ class SGD(Optimizer):
                 "momentum": momentum,
                 "dampening": dampening,
                 "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
+                **switches,
                 "foreach": foreach,
                 "differentiable": _not_differentiable(differentiable),
                 "fused": fused,
@@ -113,8 +120,13 @@ class Adam(Optimizer):
     ) -> None:
         for name, value in (("learning rate", lr), ("epsilon value", eps), ("weight_decay value", weight_decay)):
             _check(name, value)
+        op = f"{type(self).__name__}()"
+        betas = tuple(checks.elements(op, "betas", betas, "two numbers"))
+        if len(betas) != 2:
+            raise ValueError(f"{op}: betas must be two numbers, not {len(betas)}")
+        switches = _flags(op, amsgrad=amsgrad, maximize=maximize)
         for i, beta in enumerate(betas):
-            if not 0 <= beta < 1:
+            if not 0 <= checks.real(op, f"betas[{i}]", beta) < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         super().__init__(
             params,
@@ -123,8 +135,7 @@ class Adam(Optimizer):
                 "betas": betas,
                 "eps": eps,
                 "weight_decay": weight_decay,
-                "amsgrad": bool(amsgrad),
-                "maximize": maximize,
+                **switches,
                 "foreach": foreach,
                 "capturable": capturable,
                 "differentiable": _not_differentiable(differentiable),
@@ -182,9 +193,26 @@ class AdamW(Adam):
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
-        **named: Any,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **named)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+        )
 
 
 class RMSprop(Optimizer):
@@ -221,9 +249,8 @@ class RMSprop(Optimizer):
                 "momentum": momentum,
                 "alpha": alpha,
                 "eps": eps,
-                "centered": bool(centered),
                 "weight_decay": weight_decay,
-                "maximize": maximize,
+                **_flags("RMSprop()", centered=centered, maximize=maximize),
             },
         )
 

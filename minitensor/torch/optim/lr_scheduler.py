@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.torch.errors import missing_in
+from minitensor.torch.optim.optimizer import Optimizer
 
 __all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "StepLR"]
 
@@ -18,16 +20,37 @@ class LRScheduler:
         optimizer: the optimizer whose groups it sets.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
     """
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
-        self.optimizer, self.last_epoch = optimizer, last_epoch
-        for group in optimizer.param_groups:
-            group.setdefault("initial_lr", group["lr"])
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer, self.last_epoch = optimizer, checks.integer(self._op, "last_epoch", last_epoch)
+        self.base_lrs = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self._step_count = 0
+        first = [self._rate_at(base, self.last_epoch + 1) for base in self.base_lrs]  # raises before anything is set
+        for group in optimizer.param_groups if first else ():
+            group.setdefault("initial_lr", group["lr"])
         self.step()
+
+    @property
+    def _op(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def _rate_at(self, base: float, epoch: int) -> float:
+        """Return the rate at a step; raise ValueError if it is no number."""
+        before, self.last_epoch = self.last_epoch, epoch
+        try:
+            return self._checked_rate(base)
+        finally:
+            self.last_epoch = before
+
+    def _checked_rate(self, base: float) -> float:
+        try:
+            return checks.real(self._op, "the rate", self.rate(base))
+        except OverflowError:
+            raise ValueError(f"{self._op}: the rate at step {self.last_epoch} is larger than any float") from None
 
     def rate(self, base: float) -> float:
         """Return the rate at step ``last_epoch`` of a group whose first rate was ``base``. Subclasses define it."""
@@ -35,10 +58,11 @@ class LRScheduler:
 
     def step(self) -> None:
         """Advance by one step."""
+        rates = [self._rate_at(base, self.last_epoch + 1) for base in self.base_lrs]
         self.last_epoch += 1
         self._step_count += 1
-        for group, base in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
-            group["lr"] = self.rate(base)
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
@@ -51,6 +75,15 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the state. The optimizer's own rate changes with the next step, or with the optimizer's state."""
+        checks.instance(
+            f"{type(self).__name__}.load_state_dict()",
+            "state_dict",
+            state_dict,
+            dict,
+            "a dict, as state_dict() returns it",
+        )
+        for name in state_dict:
+            checks.text(f"{type(self).__name__}.load_state_dict()", "a key of state_dict", name)
         self.__dict__.update(state_dict)
 
 
@@ -58,32 +91,35 @@ class LambdaLR(LRScheduler):
     """The first rate times ``lr_lambda(step)``.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
         TypeError: if ``lr_lambda`` is no function.
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
-        self.lr_lambda = lr_lambda
+        self.lr_lambda = checks.function(self._op, "lr_lambda", lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
-        return base * self.lr_lambda(self.last_epoch)
+        base = checks.real(self._op, "base", base)
+        return base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(self.last_epoch))
 
 
 class StepLR(LRScheduler):
     """Multiply the rate by ``gamma`` after every ``step_size`` steps.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
     """
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size, self.gamma = step_size, gamma
+        self.step_size = checks.integer(self._op, "step_size", step_size, least=1)
+        self.gamma = checks.real(self._op, "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         return base * self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -91,15 +127,17 @@ class MultiStepLR(LRScheduler):
     """Multiply the rate by ``gamma`` at each of the ``milestones``.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
     """
 
     def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones, self.gamma = sorted(milestones), gamma
+        self.milestones = sorted(checks.integers(self._op, "milestones", milestones))
+        self.gamma = checks.real(self._op, "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         return base * self.gamma ** sum(each <= self.last_epoch for each in self.milestones)
 
 
@@ -107,15 +145,16 @@ class ExponentialLR(LRScheduler):
     """Multiply the rate by ``gamma`` after every step.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
     """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = gamma
+        self.gamma = checks.real(self._op, "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         return base * self.gamma**self.last_epoch
 
 
@@ -123,16 +162,20 @@ class CosineAnnealingLR(LRScheduler):
     """Lower the rate to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
         ZeroDivisionError: if ``T_max`` is 0.
     """
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max, self.eta_min = T_max, eta_min
+        self.T_max = checks.integer(self._op, "T_max", T_max)
+        if not self.T_max:
+            raise ZeroDivisionError(f"{self._op}: T_max must not be 0")
+        self.eta_min = checks.real(self._op, "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
 
 
@@ -140,7 +183,7 @@ class LinearLR(LRScheduler):
     """Change the rate from ``start_factor`` to ``end_factor`` of the first, in ``total_iters`` steps: a warm-up.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is no optimizer.
         ZeroDivisionError: if ``total_iters`` is 0.
     """
 
@@ -152,11 +195,16 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        self.start_factor = checks.real(self._op, "start_factor", start_factor)
+        self.end_factor = checks.real(self._op, "end_factor", end_factor)
+        self.total_iters = checks.integer(self._op, "total_iters", total_iters)
+        if not self.total_iters:
+            raise ZeroDivisionError(f"{self._op}: total_iters must not be 0")
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         done = min(self.last_epoch, self.total_iters) / self.total_iters
         return base * (self.start_factor + (self.end_factor - self.start_factor) * done)
 

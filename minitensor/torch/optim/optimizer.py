@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd import enable_grad, no_grad
 from minitensor.torch.errors import warn
@@ -25,10 +26,12 @@ class Optimizer:
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.Tensor"
             )
+        op = f"{type(self).__name__}()"
+        checks.instance(op, "defaults", defaults, dict, "a dict of settings")
         self.defaults = defaults
         self.state: dict[Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
-        given = list(params)
+        given = checks.elements(op, "params", params, "tensors or dicts")
         if not given:
             raise ValueError("optimizer got an empty parameter list")
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
@@ -36,8 +39,14 @@ class Optimizer:
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters with its own settings."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group).__name__}")
+        if "params" not in param_group:
+            raise ValueError("add_param_group(): param_group has no 'params', the tensors of the group")
         params = param_group["params"]
-        params = [params] if isinstance(params, BaseTensor) else list(params)
+        if isinstance(params, BaseTensor):
+            params = [params]
+        params = checks.elements("add_param_group()", "params", params, "tensors")
         for x in params:
             if not isinstance(x, BaseTensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(x).__name__}")
@@ -55,6 +64,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients, or fill them with zeros (``set_to_none=False``)."""
+        set_to_none = checks.flag("zero_grad()", "set_to_none", set_to_none)
         for group in self.param_groups:
             for x in group["params"]:
                 drop_gradient(x, set_to_none)
@@ -63,6 +73,7 @@ class Optimizer:
         """Write every parameter that has a gradient. ``closure`` computes the loss first, which is returned."""
         loss = None
         if closure is not None:
+            checks.function("step()", "closure", closure)
             with enable_grad():
                 loss = closure()
         with no_grad():
@@ -95,6 +106,11 @@ class Optimizer:
             ValueError: if the groups differ in number or length, or an average has another shape than its parameter.
                 Nothing was loaded then.
         """
+        for name, kind, called in (("param_groups", list, "a list of dicts"), ("state", dict, "a dict")):
+            checks.instance("load_state_dict()", "state_dict", state_dict, dict, "a dict, as state_dict() returns it")
+            if name not in state_dict:
+                raise ValueError(f"load_state_dict(): state_dict has no {name!r}, which state_dict() writes")
+            checks.instance("load_state_dict()", f"state_dict[{name!r}]", state_dict[name], kind, called)
         groups = copy.deepcopy(state_dict["param_groups"])
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autograd.recomputing import Repeatable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.modes import modes
@@ -36,6 +37,8 @@ def checkpoint(
     Raises:
         RuntimeError: in backward, if a tensor that the function reads has been written since.
     """
+    checks.function("checkpoint()", "function", function)
+    preserve_rng_state = checks.flag("checkpoint()", "preserve_rng_state", preserve_rng_state)
     if use_reentrant is None:
         warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
@@ -53,7 +56,13 @@ def checkpoint(
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
     """Run a sequence in ``segments`` parts, all but the last under :func:`checkpoint`."""
-    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    given = functions.children() if hasattr(functions, "children") else functions
+    steps = checks.elements("checkpoint_sequential()", "functions", given, "functions")
+    for step in steps:
+        checks.function("checkpoint_sequential()", "an element of functions", step)
+    segments = checks.integer("checkpoint_sequential()", "segments", segments, least=1)
+    if segments > len(steps):
+        raise ValueError(f"checkpoint_sequential(): segments must be at most {len(steps)}, the number of functions")
     size = len(steps) // segments
 
     def run(begin: int, end: int) -> Callable[[Any], Any]:

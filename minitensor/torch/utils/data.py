@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.data import datasets, samplers
 from minitensor.engine.data.datasets import ConcatDataset, Dataset, IterableDataset, Subset  # noqa: F401  # part of this namespace
 from minitensor.engine.data.loading import Loader, collated
@@ -18,7 +19,7 @@ from minitensor.engine.data.samplers import Sampler
 from minitensor.torch.creation import as_tensor, tensor
 from minitensor.torch.dtypes import float64
 from minitensor.torch.errors import missing_in
-from minitensor.torch.generator import Generator, default_generator
+from minitensor.torch.generator import Generator, default_generator, generator_of
 from minitensor.torch.random import multinomial
 from minitensor.torch.slicing_joining import stack
 from minitensor.torch.tensor import Tensor
@@ -41,7 +42,13 @@ class TensorDataset(datasets.Rows):
         super().__init__(tensors, share)
 
 
-SequentialSampler = samplers.InOrder
+@checks.with_own_methods
+class SequentialSampler(samplers.InOrder):
+    """The indices of a data set in order: 0, 1, 2, ...
+
+    Raises:
+        TypeError: if the data set has no length.
+    """
 
 
 def _seed() -> int:
@@ -49,12 +56,16 @@ def _seed() -> int:
     return int(default_generator.long_words(1)[0] % np.uint64(2**63))
 
 
+@checks.with_own_methods
 class RandomSampler(samplers.Shuffled):
     """Every index once, in random order; with ``replacement`` any index at any time.
 
     Raises:
         ValueError: if ``num_samples`` is below 1.
     """
+
+    def _checked_generator(self, generator: Any) -> Any:
+        return None if generator is None else generator_of(generator)
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
         generator = Generator().manual_seed(_seed()) if self.generator is None else self.generator
@@ -72,7 +83,8 @@ class SubsetRandomSampler(Sampler):
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         super().__init__()
-        self.indices, self.generator = indices, generator
+        checks.instance("SubsetRandomSampler()", "indices", indices, Sequence, "a sequence of indices")
+        self.indices, self.generator = indices, None if generator is None else generator_of(generator)
 
     def __iter__(self) -> Any:
         order = (self.generator or default_generator).permutation(len(self.indices))
@@ -101,7 +113,12 @@ class WeightedRandomSampler(Sampler):
         if isinstance(num_samples, bool) or not isinstance(num_samples, int) or num_samples < 1:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         self.weights, self.num_samples = as_tensor(weights, dtype=float64), num_samples
-        self.replacement, self.generator = replacement, generator
+        self.replacement = checks.flag("WeightedRandomSampler()", "replacement", replacement)
+        self.generator = None if generator is None else generator_of(generator)
+        if self.weights._array.ndim != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights._array.shape)}"
+            )
 
     def __iter__(self) -> Any:
         return iter(multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist())
@@ -110,7 +127,13 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-BatchSampler = samplers.Batches
+@checks.with_own_methods
+class BatchSampler(samplers.Batches):
+    """Lists of ``batch_size`` indices that a sampler yields; the last may be shorter, unless ``drop_last`` removes it.
+
+    Raises:
+        ValueError: if ``batch_size`` is no positive integer.
+    """
 
 
 def random_split(
@@ -121,6 +144,8 @@ def random_split(
     Raises:
         ValueError: if the lengths do not sum to that of the data set, or to 1.
     """
+    datasets.need_samples("random_split()", dataset)
+    generator = generator_of(generator)
     counts = datasets.lengths_of(len(dataset), lengths)
     return datasets.split(dataset, counts, generator.permutation(len(dataset)).tolist())
 
@@ -144,6 +169,9 @@ def default_collate(batch: list[Any]) -> Any:
         TypeError: if it is anything else.
         RuntimeError: if the shapes differ.
     """
+    checks.instance("default_collate()", "batch", batch, Sequence, "a list of samples")
+    if not batch:
+        raise ValueError("default_collate(): batch must have at least one sample")
     return collated(batch, _joined, "default_collate")
 
 
@@ -186,8 +214,20 @@ class DataLoader(Loader):
         share: bool | None = None,
     ) -> None:
         self.dataset, self.share, self.batch_size, self.drop_last = dataset, share, batch_size, drop_last
+        shuffle = False if shuffle is None else checks.flag("DataLoader()", "shuffle", shuffle)
+        self.drop_last = drop_last = checks.flag("DataLoader()", "drop_last", drop_last)
+        if batch_size is not None and (type(batch_size) is not int or batch_size < 1):
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={checks.shown(batch_size)}"
+            )
+        for name, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
+            if each is not None and (isinstance(each, type) or not isinstance(each, Iterable)):
+                raise checks.refused("DataLoader()", name, "an iterable", each)
         self._own_collate = collate_fn is not None
-        self.collate, self.generator = collate_fn or default_collate, generator
+        self.collate = (
+            default_collate if collate_fn is None else checks.function("DataLoader()", "collate_fn", collate_fn)
+        )
+        self.generator = None if generator is None else generator_of(generator)
         self._check(num_workers)
         self.batches = self.sampler = None
         if isinstance(dataset, IterableDataset):

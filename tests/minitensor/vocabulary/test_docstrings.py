@@ -121,7 +121,7 @@ def test_in_place_operations_raise_the_documented_errors(name: str):
 
 
 #: Where the frameworks' own words are repeated.
-THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "engine/views/reshaping.py"}
+THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "torch/slicing_joining.py", "engine/views/reshaping.py"}
 
 
 def test_cannot_is_one_word():

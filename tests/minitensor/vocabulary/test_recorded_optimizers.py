@@ -87,7 +87,7 @@ def test_clipping_changes_the_step_and_leaves_the_gradients_unchanged(name, devi
 
 @pytest.mark.parametrize("wrong", [0, -1.0])
 def test_a_norm_to_clip_to_has_to_be_positive(wrong):
-    with pytest.raises(ValueError, match="clip_norm is a number above 0"):
+    with pytest.raises(ValueError, match="clip_norm must be above 0"):
         nn.ClipGradByNorm(wrong)
 
 

@@ -1,0 +1,230 @@
+"""Check arguments that are no tensors: numbers, integers, switches, names, paths, functions and sequences of them.
+
+Every check returns the argument in the form that the caller computes with, or raises an error that names the function,
+the argument, what was given, and what is allowed. A check changes nothing, and it takes no truth value of the argument:
+an array has none.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Sequence
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+Kind = TypeVar("Kind", bound=type)
+
+LARGEST = 2**63  # exclusive bound of integers that numpy accepts
+
+
+def shown(given: Any) -> str:
+    """Return an argument as errors show it: a short number or text itself, anything else by its type."""
+    if given is None or isinstance(given, (str, bytes, int, float, complex, np.generic)):
+        text = repr(given) if not isinstance(given, int) or abs(given) < 10**30 else f"{type(given).__name__} of 1e30"
+        return text if len(text) <= 60 else f"{text[:57]}..."
+    if isinstance(given, type):
+        return f"the type {given.__name__}"
+    if type(given) in (list, tuple) and len(given) <= 6 and all(isinstance(x, (str, int, float)) for x in given):
+        text = repr(given)
+        return text if len(text) <= 60 else f"a {type(given).__name__}"
+    return type(given).__name__
+
+
+def refused(op: str, name: str, allowed: str, given: Any) -> TypeError:
+    """Return the error for an argument of a wrong kind."""
+    return TypeError(
+        f"{op}: {name} must be {allowed}, not {shown(given)}" if op else f"{name} must be {allowed}, not {shown(given)}"
+    )
+
+
+def real(op: str, name: str, given: Any, least: float | None = None, above: float | None = None) -> Any:
+    """Return a number as Python's ``int`` or ``float``.
+
+    Args:
+        least: the smallest number that is allowed.
+        above: the largest number that is not allowed.
+
+    Raises:
+        TypeError: if it is no number.
+        ValueError: if it is too small, or nan where there is a bound.
+    """
+    value = given.item() if isinstance(given, np.generic) else given
+    if not isinstance(value, (int, float)):
+        raise refused(op, name, "a number", given)
+    if isinstance(value, int) and not -LARGEST <= value < LARGEST:
+        raise ValueError(f"{op}: {name} must fit into 64 bits, not {shown(given)}")
+    if least is not None and not value >= least:
+        raise ValueError(f"{op}: {name} must be at least {least}, not {shown(given)}")
+    if above is not None and not value > above:
+        raise ValueError(f"{op}: {name} must be above {above}, not {shown(given)}")
+    return value
+
+
+def integer(op: str, name: str, given: Any, least: int | None = None) -> int:
+    """Return an integer as ``int``; a fraction is never cut off.
+
+    Raises:
+        TypeError: if it is no integer.
+        ValueError: if it is below ``least``, or does not fit into 64 bits.
+    """
+    try:
+        found = operator.index(given)
+    except TypeError:
+        raise refused(op, name, "an integer", given) from None
+    if not -LARGEST <= found < LARGEST:
+        raise ValueError(f"{op}: {name} must fit into 64 bits, not {shown(given)}")
+    if least is not None and found < least:
+        raise ValueError(f"{op}: {name} must be at least {least}, not {found}")
+    return found
+
+
+def integers(op: str, name: str, given: Any, least: int | None = None) -> list[int]:
+    """Return a list, tuple or other sequence of integers as a list.
+
+    Raises:
+        TypeError: if it is no sequence of integers.
+        ValueError: if one is below ``least``, or does not fit into 64 bits.
+    """
+    found = elements(op, name, given, "integers")
+    return [integer(op, f"{name}[{i}]", each, least) for i, each in enumerate(found)]
+
+
+def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[type, ...] = object) -> list[Any]:
+    """Return the elements of an iterable, each of which is an instance of ``kind``.
+
+    Raises:
+        TypeError: if it is not iterable, a text, or an element is of another kind.
+    """
+    if isinstance(given, (str, bytes, bytearray, memoryview, type)) or not isinstance(given, Iterable):
+        raise refused(op, name, f"a sequence of {of_what}", given)
+    if getattr(given, "ndim", 1) == 0:  # an array without dimensions is not iterable
+        raise refused(op, name, f"a sequence of {of_what}", given)
+    found = list(given)
+    for each in found:
+        if not isinstance(each, kind):
+            raise TypeError(f"{op}: {name} must be a sequence of {of_what}; it contains {shown(each)}")
+    return found
+
+
+def flag(op: str, name: str, given: Any) -> bool:
+    """Return True or False for a switch; 0 and 1 are accepted.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if given is True or given is False:
+        return given
+    if isinstance(given, (int, np.bool_, np.integer)) and given in (0, 1):
+        return bool(given)
+    raise refused(op, name, "True or False", given)
+
+
+def text(op: str, name: str, given: Any) -> str:
+    """Return a text.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if not isinstance(given, str):
+        raise refused(op, name, "a str", given)
+    return given
+
+
+def choice(op: str, name: str, given: Any, allowed: Sequence[Any]) -> Any:
+    """Return one of the values that are allowed.
+
+    Raises:
+        ValueError: if it is none of them.
+    """
+    for each in allowed:
+        if given is each or (type(given) is type(each) and given == each):
+            return given
+    raise ValueError(f"{op}: {name} must be one of {', '.join(map(repr, allowed))}, not {shown(given)}")
+
+
+def function(op: str, name: str, given: Any) -> Any:
+    """Return a callable object.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if not callable(given):
+        raise refused(op, name, "a function", given)
+    return given
+
+
+def instance(op: str, name: str, given: Any, kind: type | tuple[type, ...], called: str) -> Any:
+    """Return an instance of ``kind``.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    if not isinstance(given, kind) or isinstance(given, type):
+        raise refused(op, name, called, given)
+    return given
+
+
+def path(op: str, name: str, given: Any) -> str | bytes:
+    """Return the path of a file. A number is refused: it would be a file descriptor, which is closed afterwards.
+
+    Raises:
+        TypeError: if it is neither a text nor a path.
+        ValueError: if it is empty or contains a null character.
+    """
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        raise refused(op, name, "a path: a str, bytes or os.PathLike", given)
+    found = os.fspath(given)
+    if not found or ("\0" if isinstance(found, str) else b"\0") in found:
+        raise ValueError(f"{op}: {name} must be the path of a file, not {shown(found)}")
+    return found
+
+
+def with_own_methods(cls: Kind) -> Kind:
+    """Give a class its inherited constructor and ``forward`` as functions of its own name, which Python's errors show.
+
+    >>> MaxPool2D()
+    TypeError: MaxPool2D.__init__() missing 1 required positional argument: 'kernel_size'
+    """
+    for name in ("__init__", "forward"):
+        inherited: Any = getattr(cls, name, None)
+        if name in vars(cls) or not isinstance(inherited, FunctionType):
+            continue
+        own = FunctionType(
+            inherited.__code__, inherited.__globals__, name, inherited.__defaults__, inherited.__closure__
+        )
+        own.__kwdefaults__, own.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__
+        own.__qualname__, own.__module__ = f"{cls.__qualname__}.{name}", cls.__module__
+        own.__doc__ = inherited.__doc__
+        setattr(cls, name, own)
+    return cls
+
+
+def numpy_dtype(op: str, given: Any) -> np.dtype:
+    """Return numpy's dtype for a dtype of either vocabulary, of numpy, a type or a name.
+
+    Raises:
+        TypeError: if it is none.
+    """
+    own = getattr(type(given), "__slots__", ()) and getattr(given, "numpy", None)
+    if isinstance(own, np.dtype):
+        return own
+    if isinstance(given, (str, type, np.dtype)):
+        try:
+            return np.dtype(given)
+        except TypeError:
+            pass
+    raise refused(op, "dtype", "a dtype of numpy", given)
+
+
+def sized(op: str, name: str, given: Any, called: str) -> Any:
+    """Return an object with a length.
+
+    Raises:
+        TypeError: if it has none.
+    """
+    if isinstance(given, type) or not hasattr(type(given), "__len__"):
+        raise refused(op, name, called, given)
+    return given

@@ -1,0 +1,100 @@
+"""Calls of every public name with wrong arguments: the error is one of the package's own checks, and nothing changes.
+
+Every run has a new seed, which a failure prints with the number of the call. ``WRONG_CALLS=50000`` makes the walk long.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CALLS = int(os.environ.get("WRONG_CALLS", "2500"))
+WALK = "tests.support.vocabulary.wrong_arguments"
+
+
+def run(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own: a call may close a file, change a mode or take all the memory it gets."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, *code], cwd=folder, env=environment, capture_output=True, text=True, timeout=60 + CALLS / 20
+    )
+
+
+@pytest.mark.parametrize("package", ["minitensor", "minitensor.torch"])
+def test_no_call_ends_in_an_error_from_inside(package: str, tmp_path: Path):
+    done = run(["-m", WALK, "--vocabulary", package, "--calls", str(CALLS)], tmp_path)
+    assert done.returncode == 0, (
+        f"repeat with --seed and --first, as printed:\n{done.stdout[-6000:]}{done.stderr[-3000:]}"
+    )
+    found = re.search(r"(\d+) calls with seed \d+, (\d+) refused, 0 faults", done.stdout)
+    assert found is not None, done.stdout
+    assert int(found[1]) == CALLS and int(found[2]) > CALLS / 3  # most calls are wrong ones
+
+
+PLANTED = """
+import sys
+from tests.support.vocabulary.wrong_arguments.judge import fault_of
+import minitensor as mt
+from minitensor.engine.operations.arguments import need_tensor
+
+def error_of(call):
+    try:
+        call()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+def inside():
+    namespace = {}
+    code = compile("def planted(x):\\n    return x._array", "/minitensor/planted.py", "exec")
+    exec(code, namespace)
+    return namespace["planted"](3)
+
+def reworded():
+    namespace = {}
+    text = "def planted(x):\\n    raise TypeError(\\"planted: 'int' object is not iterable\\")"
+    exec(compile(text, "/minitensor/planted.py", "exec"), namespace)
+    return namespace["planted"](3)
+
+assert "escaped" in fault_of(error_of(inside), {"planted"})
+assert "inner text" in fault_of(error_of(reworded), {"planted"})
+assert fault_of(error_of(lambda: need_tensor("sin", 3)), {"sin"}) == ""
+assert fault_of(error_of(lambda: mt.nn.Linear()), {"Linear"}) == ""
+assert "unnamed" in fault_of(error_of(lambda: (lambda x: x)()), {"Linear"})
+"""
+
+
+def test_the_judge_finds_errors_that_escape(tmp_path: Path):
+    done = run(["-c", PLANTED], tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_refused_call_that_changes_its_target_is_found(tmp_path: Path):
+    code = f"""
+from collections import namedtuple
+import minitensor as mt
+from {WALK}.state import State
+from {WALK}.values import Values
+from random import Random
+state = State(Values(mt, Random(0)))
+x = mt.ones([2])
+layer = mt.nn.Linear(2, 1)
+before = state.seen([x, layer])
+assert state.changed(before) == ""
+x.add_(1.0)
+assert "argument 0" in state.changed(before)
+before = state.seen([x, layer])
+layer.bias.set_value(mt.zeros([1]) + 1.0)
+assert "argument 1" in state.changed(before)
+before = state.seen([])
+mt.rand([1])
+assert state.changed(before) == "random state"
+"""
+    done = run(["-c", code], tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,48 @@
+"""Run a walk of any length, in a folder that is removed afterwards."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import sys
+import tempfile
+
+from tests.support.vocabulary.wrong_arguments.callables import MODULES
+from tests.support.vocabulary.wrong_arguments.walk import Walk
+
+MEMORY = 6 << 30  # bytes of address space: a size that should be refused fails here at once
+
+
+def main() -> int:
+    """Run the walk and print its faults."""
+    parser = argparse.ArgumentParser(prog="wrong_arguments", description=__doc__)
+    parser.add_argument("--calls", type=int, default=50_000, help="calls of each vocabulary")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="default: a new one")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first call")
+    parser.add_argument("--vocabulary", choices=[*MODULES], action="append")
+    parser.add_argument("--show", type=int, default=40, help="kinds of faults to print")
+    given = parser.parse_args()
+    # A call that closes the standard streams must not end the report.
+    sys.stdout = os.fdopen(os.dup(1), "w")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    failed = False
+    for package in given.vocabulary or MODULES:
+        with tempfile.TemporaryDirectory() as folder:
+            here = os.getcwd()
+            os.chdir(folder)
+            try:
+                report = Walk(package, given.seed).run(given.calls, given.first)
+            finally:
+                os.chdir(here)
+        print(f"{package}: {report.calls} calls with seed {given.seed}, {report.refused} refused, "
+              f"{len(report.faults)} faults")  # fmt: skip
+        for kind, count in report.kinds.most_common(given.show):
+            print(f"{count:6} {report.examples[kind]}")
+        failed = failed or bool(report.faults)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Decide if an error was raised on purpose, by a check of the package, or escaped from its inside."""
+
+from __future__ import annotations
+
+import dis
+import re
+from types import CodeType, TracebackType
+from typing import Any
+
+from tests.support.vocabulary.wrong_arguments.values import RefusedByCallback
+
+#: The kinds of errors that the package documents. MemoryError is raised for sizes that do not fit.
+KINDS = (TypeError, ValueError, RuntimeError, IndexError, KeyError, AttributeError, NotImplementedError, MemoryError)
+KINDS += (OSError, OverflowError, AssertionError, ImportError, EOFError, BufferError)
+#: Texts of numpy and Python that say nothing about the argument of the public function.
+INSIDE = re.compile(
+    r"'_(?!mean'|variance')\w+'|\b_array\b|\b_storage\b|not iterable|int\(\) argument|\bufunc|can't multiply|"
+    r"has no attribute '(?!\w+' of)|cannot be interpreted|unhashable|invalid literal|could not convert|has no len|"
+    r"object is not (callable|iterable|subscriptable|an iterator|reversible)|setting an array|too large to convert|"
+    r"only length-1|must be real|expected at most|not supported between|truth value|NaN to integer|"
+    r"infinity to integer|descriptor '|slice indices|bad operand|to unpack|could not broadcast|inhomogeneous|"
+    r"core dimension|SeedSequence|DTypes|numpy\.dtypes|neither true nor false|list index out of range|"
+    r"tuple index out of range|maximum recursion|local variable|division by zero|\bNoneType object\b|"
+    r"argument must be a string|arg 2 must be|expected str, bytes"
+)
+#: Python's own errors of a call, which are allowed if they name the public function.
+BINDING = re.compile(
+    r"missing \d+ required|takes (from )?\d+|takes no (keyword )?arguments|unexpected keyword|multiple values for|"
+    r"positional-only|takes exactly|takes at most|expected \d+ arguments?"
+)
+
+
+def _raises(code: CodeType, at: int) -> bool:
+    """True if the instruction of ``code`` at the offset ``at`` is a ``raise`` statement."""
+    return dis.opname[code.co_code[at]] == "RAISE_VARARGS"
+
+
+def _is_own(frame_code: CodeType) -> bool:
+    return "/minitensor/" in frame_code.co_filename or frame_code.co_filename.startswith("<minitensor")
+
+
+def innermost(traceback: TracebackType | None) -> list[tuple[CodeType, int, int]]:
+    """Return code, instruction and line of each frame, outermost first."""
+    frames = []
+    while traceback is not None:
+        frames.append((traceback.tb_frame.f_code, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return frames
+
+
+def fault_of(error: BaseException, names: set[str]) -> str:
+    """Return why the error is not a clear one, or an empty text.
+
+    Args:
+        names: the names of the public function, one of which Python's own errors of a call must contain.
+    """
+    if isinstance(error, RefusedByCallback):
+        return ""
+    text, kind = str(error), type(error).__name__
+    frames = innermost(error.__traceback__)
+    code, at, line = frames[-1]
+    where = f"{code.co_filename.partition('/minitensor/')[2] or code.co_filename}:{line} in {code.co_name}"
+    own = [frame for frame in frames if _is_own(frame[0])]
+    if not isinstance(error, KINDS):
+        return f"{kind} ({where}): {text}"
+    if BINDING.search(text) and not _raises(code, at):
+        named = any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
+        return "" if named else f"unnamed call error ({where}): {text}"
+    if isinstance(error, MemoryError) and "Unable to allocate" in text:
+        return ""  # the size is a valid one, but this machine has not so much memory
+    if code.co_name == "_sample":
+        return ""  # a data set of the program raised it
+    if own and isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)) and error.errno:
+        return ""  # the system's answer to a path, which names the path
+    if not own:
+        # Python's operators word their own errors; the names in them are public.
+        return (
+            "" if re.search(r"unsupported operand|not supported between|object", text) else f"{kind} ({where}): {text}"
+        )
+    if not (_is_own(code) and _raises(code, at)):
+        return f"{kind} escaped ({where}): {text}"
+    if "__bool__" in names and "neither true nor false" in text:
+        return ""
+    if INSIDE.search(text):
+        return f"{kind} with an inner text ({where}): {text}"
+    return ""
+
+
+def labelled(function: Any) -> str:
+    """Return the name of a function."""
+    return getattr(function, "__name__", type(function).__name__)

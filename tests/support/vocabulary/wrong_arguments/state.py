@@ -1,0 +1,80 @@
+"""The state that a refused call must not change: its arguments, and the modes of the process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import minitensor
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.modes import modes
+from minitensor.engine.random import source
+from tests.support.vocabulary.wrong_arguments.values import Values
+
+
+def _seen(value: Any, depth: int = 0) -> Any:
+    """Return what can be compared later of a value: numbers, shapes, versions, settings."""
+    if depth > 4:
+        return None
+    if isinstance(value, Tensor):
+        array = host_array(value._array)
+        grad = value.grad
+        return (
+            *(array.tobytes(), array.shape, str(array.dtype), value._storage.version, value.stop_gradient),
+            None if grad is None else host_array(grad._array).tobytes(),
+        )
+    if isinstance(value, np.ndarray):
+        return value.shape, str(value.dtype), repr(value)
+    if isinstance(value, (list, tuple)):
+        return [_seen(each, depth + 1) for each in value]
+    if isinstance(value, dict):
+        return [(repr(key), _seen(each, depth + 1)) for key, each in value.items()]
+    if type(value).__module__.startswith("minitensor") and hasattr(value, "__dict__"):
+        return {name: _seen(each, depth + 1) for name, each in vars(value).items()}
+    return None if type(value).__module__ not in ("builtins",) or callable(value) else repr(value)[:200]
+
+
+def _seen_bytes(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    if isinstance(value, dict):
+        return {name: _seen_bytes(each) for name, each in value.items()}
+    return tuple(map(_seen_bytes, value)) if isinstance(value, (tuple, list)) else value
+
+
+class State:
+    """Observes arguments and modes."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+
+    def modes(self) -> dict[str, Any]:
+        """Return the modes of the thread and the state of the random generators."""
+        found = {"grad mode": modes.grad, "policy": modes.policy, "device": minitensor.get_device()}
+        if self.values.is_torch:
+            found["random state"] = _seen_bytes(self.values.vocabulary.get_rng_state())
+        else:
+            found["random state"] = repr(source.generator.bit_generator.state)
+        return found
+
+    def seen(self, arguments: list[Any]) -> tuple[list[Any], list[Any], dict[str, Any]]:
+        """Return the arguments, and their state and that of the modes."""
+        return arguments, [_seen(each) for each in arguments], self.modes()
+
+    def changed(self, before: tuple[list[Any], list[Any], dict[str, Any]]) -> str:
+        """Return what differs from ``before``, or an empty text."""
+        arguments, seen, modes_then = before
+        for i, (value, then) in enumerate(zip(arguments, seen, strict=True)):
+            now = _seen(value)
+            if now != then:
+                return f"argument {i}, a {type(value).__name__}"
+        now_modes = self.modes()
+        return ", ".join(name for name, then in modes_then.items() if now_modes[name] != then)
+
+    def restore(self) -> None:
+        """Restore the modes that a successful call may have changed."""
+        modes.grad, modes.policy, modes.inference, modes.layer = True, "2.6", False, ""
+        if minitensor.get_device() != "cpu":
+            minitensor.set_device("cpu")
