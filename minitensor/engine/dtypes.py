@@ -29,7 +29,7 @@ class DType:
     _numpy: np.dtype | None
 
     def __init__(self, name: str) -> None:
-        if name == "bfloat16":
+        if isinstance(name, str) and name == "bfloat16":
             made = None if ml_dtypes is None else np.dtype(ml_dtypes.bfloat16)
         else:
             try:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
 from minitensor.optimizer.optimizer import Array, Optimizer, penalized
 
 
+@checks.with_own_methods
 class SGD(Optimizer):
     """``parameter -= learning_rate * gradient``.
 
@@ -58,7 +60,10 @@ class Momentum(Optimizer):
         grad_clip: Clip | None = None,
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip)
-        self._momentum, self._nesterov = self._number("momentum", momentum), bool(use_nesterov)
+        self._momentum, self._nesterov = (
+            self._number("momentum", momentum),
+            checks.flag("Momentum", "use_nesterov", use_nesterov),
+        )
         self.rooms = 2 if self._nesterov else 1
 
     def _numbers(self, step: int) -> tuple[float, ...]:

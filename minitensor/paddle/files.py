@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
 from minitensor.engine.device.places import current
@@ -59,6 +60,7 @@ def load(path: Any, return_numpy: bool = False) -> Any:
     Raises:
         ValueError: if there is no such file, or if it is damaged, truncated or a pickle. Nothing is loaded then.
     """
+    return_numpy = checks.flag("load", "return_numpy", return_numpy)
     if not hasattr(path, "read"):
         _need_path(path)
         if not os.path.exists(path):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.errors import explain
 from minitensor.engine.core.storage import log_write
 from minitensor.engine.core.tensor import AfterHook, Tensor
@@ -30,7 +31,7 @@ def numel(x: Tensor) -> Tensor:
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("numel", x)
-    return _answer("numel", x, np.full((), x.size, np.int64, like=x._array))
+    return _answer("numel", x, np.full((), x._array.size, np.int64, like=x._array))
 
 
 def dim(x: Tensor) -> int:
@@ -117,6 +118,7 @@ def allclose(x: Tensor, y: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_
     """
     x, y = as_operands("allclose", x, y)
     rtol, atol = (float(number("allclose", name, given)) for name, given in (("rtol", rtol), ("atol", atol)))
+    equal_nan = checks.flag("allclose", "equal_nan", equal_nan)
     try:
         with np.errstate(all="ignore"):
             close = np.isclose(x._array, y._array, rtol, atol, equal_nan)

@@ -40,13 +40,14 @@ def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
 
 def _spread(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
     need_tensor(op, x)
-    if x.size == 0:
+    if x._array.size == 0:
         raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
     axis = _axes(op, axis, x.ndim)
+    unbiased, keepdim = checks.flag(op, "unbiased", unbiased), checks.flag(op, "keepdim", keepdim)
     x = x.astype("float32") if x._array.dtype == bool else x
     mean = TABLE["mean"](x, axis, True)
     distance = x - mean
-    count = x.size // (mean.size or 1)
+    count = x._array.size // (mean._array.size or 1)
     divisor = max(count - 1, 1) if unbiased else count
     return TABLE["sum"](distance * distance, axis, keepdim=keepdim) / float(divisor)
 
@@ -170,7 +171,7 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("median", x)
-    if x.size == 0:
+    if x._array.size == 0:
         raise ValueError("In median, the size of input x should not be 0.")
     values = x if x._array.dtype in FLOATS else x.astype("float32")
     of_all = axis is None or x.ndim == 0

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
-from minitensor.engine.creation.making import as_shape, float_dtype
+from minitensor.engine.creation.making import MOST_ELEMENTS, as_shape, float_dtype
 
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
@@ -169,6 +169,8 @@ class Generator:
     def permutation(self, count: int) -> np.ndarray:
         """Return the numbers from 0 to ``count`` - 1 in random order."""
         count = checks.integer("Generator.permutation()", "count", count, least=0)
+        if count > MOST_ELEMENTS:
+            raise ValueError(f"Generator.permutation(): {count} numbers are more than memory holds")
         order = np.arange(count, dtype=np.int64)
         for i, word in enumerate(self.words(max(count - 1, 0)).tolist()):
             j = i + word % (count - i)

@@ -26,6 +26,7 @@ from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit, warn
+from minitensor.torch.generator import default_generator
 from minitensor.torch.tensor import Tensor, as_kind
 
 _POSITIONS = ("input", "other", "weight")
@@ -267,7 +268,16 @@ def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -
             f"{op}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             f"arguments requires grad.\nUse the normal operation, or call it under `torch.no_grad()`."
         )
-    result = redirect(op, *given, **named)
+    before = default_generator.state()
+    try:
+        return _written(op, redirect(op, *given, **named), out, several)
+    except BaseException:
+        default_generator.set_state(before)  # an `out` that cannot hold random numbers is found after the draw
+        raise
+
+
+def _written(op: str, result: Any, out: Any, several: Any) -> Any:
+    """Write results into the tensors of ``out`` and return it."""
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(
             f"{op}(): argument 'out' must be {'tuple of Tensors' if isinstance(result, tuple) else 'Tensor'}, not "

@@ -35,6 +35,9 @@ class Options:
 
 options = Options()
 
+#: The most digits after the decimal point; a float has fewer than 800 that are not 0.
+MOST_DIGITS = 1000
+
 _PROFILES = {
     "default": Options(),
     "short": Options(precision=2, edgeitems=2),
@@ -69,6 +72,8 @@ def set_printoptions(
         name: None if value is None else checks.integer(op, name, value, least=0)
         for name, value in (("precision", precision), ("edgeitems", edgeitems), ("linewidth", linewidth))
     }
+    if given["precision"] is not None and given["precision"] > MOST_DIGITS:
+        raise ValueError(f"{op}: precision must be at most {MOST_DIGITS} digits, not {given['precision']}")
     given["threshold"] = None if threshold is None else checks.real(op, "threshold", threshold)
     sci_mode = None if sci_mode is None else checks.flag(op, "sci_mode", sci_mode)
     if profile is not None:

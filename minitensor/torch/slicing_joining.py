@@ -6,6 +6,7 @@ In PyTorch ``split`` and ``expand`` return views, too. ``cat``, ``stack`` and ``
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,6 +74,8 @@ def expand(input: Tensor, *size: Any) -> Tensor:
             )
         if i >= missing and n == length:
             steps[i] = input._array.strides[i - missing]
+    if math.prod(n for n in sizes if n) > sys.maxsize // input._array.itemsize:
+        raise RuntimeError(f"expand(): a view of size {sizes} has more elements than can be addressed")
     array = restrided(input._array, tuple(sizes), tuple(steps))
     if type(array) is np.ndarray and (overlaps_itself(array) or not input._array.flags.writeable):
         array.flags.writeable = False

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.modes import modes
@@ -71,6 +72,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
         IndexError: if ``input`` has no such dimension.
     """
     need_tensor("argsort", input)
+    descending = checks.flag("argsort()", "descending", descending)
     array = host_array(input._array)
     if array.ndim == 0:
         return without_history(input, np.zeros((), np.int64), "argsort")
@@ -173,6 +175,8 @@ def unique(
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("unique", input)
+    return_inverse = checks.flag("unique()", "return_inverse", return_inverse)
+    return_counts = checks.flag("unique()", "return_counts", return_counts)
     array = host_array(input._array)
     if dim is not None:
         dim = as_dim(dim, array.ndim)

@@ -82,8 +82,9 @@ def as_shape(op: str, shape: Any) -> tuple[int, ...]:
         raise ValueError(f"{op}: shape {list(lengths)} has a negative length")
     if len(lengths) > MOST_DIMENSIONS:
         raise ValueError(f"{op}: a tensor has at most {MOST_DIMENSIONS} dimensions, not {len(lengths)}")
-    if 0 not in lengths and math.prod(lengths) > MOST_ELEMENTS:
-        raise ValueError(f"{op}: shape {list(lengths)} has {math.prod(lengths):,} elements, more than can be addressed")
+    count = math.prod(n for n in lengths if n)  # numpy refuses long dimensions beside one of length 0, too
+    if count > MOST_ELEMENTS:
+        raise ValueError(f"{op}: shape {list(lengths)} has {count:,} elements, more than can be addressed")
     return lengths
 
 

@@ -5,6 +5,7 @@ A record holds only numbers and text, never a tensor, so the log keeps no memory
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -74,6 +75,8 @@ class EventLog:
             raise TypeError(f"limit: a number of events is needed, not {limit!r}.")
         if limit < 1:
             raise ValueError(f"limit: a log keeps at least 1 event, not {limit}.")
+        if limit > sys.maxsize:
+            raise ValueError(f"limit: a log keeps at most {sys.maxsize} events, not {limit}.")
         self.events: deque[Any] = deque(maxlen=limit)
         self.recorded = 0
 

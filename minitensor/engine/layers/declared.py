@@ -190,7 +190,7 @@ def _compiled(vocabulary: Vocabulary, namespace: dict[str, Any]) -> Iterator[tup
             text, file = source(declared, vocabulary), f"<{namespace['__name__']} {name}>"
             linecache.cache[file] = len(text), None, text.splitlines(True), file  # for tracebacks
             exec(compile(text, file, "exec", __future__.annotations.compiler_flag), namespace)
-            yield name, namespace[name]
+            yield name, checks.with_own_methods(namespace[name])
 
 
 # ---------- activations ----------

@@ -48,7 +48,7 @@ def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
     need_tensor(op, x)
     where = None if axis is None else as_axis(op, axis, x.ndim)
     keepdim = flag(op, "keepdim", keepdim)
-    if x.size == 0:
+    if x._array.size == 0:
         raise ValueError(
             f"{op}: a tensor without elements has none that is largest or smallest; its shape is {x.shape}"
         )

@@ -76,8 +76,9 @@ op("put_along_axis", along_axis.put_along_axis, "arr indices values",
    "'amax' combines them with one another, and with the old element if include_self.",
    takes=_PUT,
    arguments=("axis", "broadcast=True"), prepare=along_axis.take_arguments, promote=(), elementwise=False,
-   prologue="if reduce != 'assign': return redirect(reducing('put_along_axis{_}', reduce), arr, indices, values, "
-         "axis, include_self, broadcast)\n" + _first("put_along_axis", "values", "arr", "indices"),
+   prologue="if type(reduce) is not str or reduce != 'assign': return redirect(reducing('put_along_axis{_}', reduce), "
+         "arr, indices, values, axis, include_self, broadcast)\n"
+         + _first("put_along_axis", "values", "arr", "indices"),
    signature="arr, indices, values, axis, reduce='assign', include_self=True, broadcast=True",
    writes="elements_at(arr, indices, axis, broadcast)", arr="emptied_along(g, indices, axis, broadcast)",
    values="last_along(g, indices, axis, broadcast, shape)")  # fmt: skip

@@ -156,6 +156,16 @@ def grad(
         RuntimeError: if an output does not depend on an input, unless ``allow_unused`` is true (then its gradient is
             None).
     """
+    switches = {
+        "only_inputs": only_inputs,
+        "create_graph": create_graph,
+        "is_grads_batched": is_grads_batched,
+        "materialize_grads": materialize_grads,
+    }
+    optional = {"retain_graph": retain_graph, "allow_unused": allow_unused}
+    for switch, given in (*switches.items(), *optional.items()):
+        if given is not None or switch in switches:
+            checks.flag("grad()", switch, given)
     if not only_inputs:
         warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "

@@ -66,6 +66,7 @@ class Linear(_Weighted):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+@checks.with_own_methods
 class Identity(Module):
     """Return the input itself, of any shape. Nothing is refused."""
 

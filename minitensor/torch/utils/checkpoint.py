@@ -56,7 +56,7 @@ def checkpoint(
 
 def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None) -> Any:
     """Run a sequence in ``segments`` parts, all but the last under :func:`checkpoint`."""
-    given = functions.children() if hasattr(functions, "children") else functions
+    given = functions.children() if hasattr(type(functions), "children") else functions
     steps = checks.elements("checkpoint_sequential()", "functions", given, "functions")
     for step in steps:
         checks.function("checkpoint_sequential()", "an element of functions", step)

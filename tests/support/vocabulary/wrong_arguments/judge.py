@@ -72,6 +72,8 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         return ""  # a data set of the program raised it
     if own and isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)) and error.errno:
         return ""  # the system's answer to a path, which names the path
+    if not own and any(text.startswith(f"{name} expected") for name in names):
+        return ""
     if not own:
         # Python's operators word their own errors; the names in them are public.
         return (

@@ -11,6 +11,7 @@ from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array
 from minitensor.engine.modes import modes
 from minitensor.engine.random import source
+from minitensor.torch import printing
 from tests.support.vocabulary.wrong_arguments.values import Values
 
 
@@ -76,5 +77,7 @@ class State:
     def restore(self) -> None:
         """Restore the modes that a successful call may have changed."""
         modes.grad, modes.policy, modes.inference, modes.layer = True, "2.6", False, ""
+        minitensor.set_printoptions(precision=8, threshold=1000, edgeitems=3, linewidth=80)
+        printing.set_printoptions(profile="default")
         if minitensor.get_device() != "cpu":
             minitensor.set_device("cpu")

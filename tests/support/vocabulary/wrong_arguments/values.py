@@ -114,7 +114,6 @@ class Values:
             "object()": object,
             "Thing()": Thing,
             "Thing": lambda: Thing,
-            "type": lambda: type,
             "callback": lambda: callback,
             "failing_callback": lambda: failing_callback,
             "generator": lambda: (n for n in (1, 2)),
