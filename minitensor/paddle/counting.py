@@ -37,6 +37,8 @@ def unique(
         TypeError: if ``x`` is not a tensor, or if ``dtype`` is not an integer dtype.
     """
     need_tensor("unique", x)
+    flags = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+    return_index, return_inverse, return_counts = (checks.flag("unique", *flag) for flag in flags.items())
     whole = dtype_of(dtype)
     if whole.numpy not in INDICES:
         raise TypeError(f"unique: positions are int32 or int64, not {whole.name}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.from_data import array_of
 from minitensor.engine.creation.making import as_shape, like, made_here, zeros
@@ -94,12 +95,13 @@ def linspace(start: float, stop: float, num: int, dtype: Any = None) -> Tensor:
         ValueError: if ``num`` is below 1.
         TypeError: if a bound is not a finite number, or if ``num`` is not an integer.
     """
-    for bound in (start, stop):
-        if not isinstance(bound, (int, float, np.number)) or not math.isfinite(bound):
+    for name, bound in (("start", start), ("stop", stop)):
+        if not math.isfinite(checks.real("linspace", name, bound)):
             raise TypeError(f"linspace: a bound is a finite number, not {bound!r}")
     count = whole("linspace: num", num)
     if count < 1:
         raise ValueError(f"linspace: num is at least 1, not {count}")
+    as_shape("linspace", [count])
     wanted = (float32 if dtype is None else dtype_of(dtype)).numpy
     return made_here("linspace", stored_array("linspace", np.linspace(start, stop, count), wanted))
 

@@ -22,7 +22,7 @@ from minitensor.engine.events import ViewCreated, watch
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import lent
 from minitensor.engine.views import set_resize_cast as engine
-from minitensor.torch.arguments import need_tensor
+from minitensor.torch.arguments import need_int, need_ints, need_tensor
 from minitensor.torch.creation import size_of
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.tensor import Tensor, as_kind
@@ -222,8 +222,10 @@ def set_(
             "a leaf Variable that requires grad is being used in an in-place operation.\n"
             "Its gradient belongs to the numbers that it has. Nothing was changed."
         )
+    lengths = None if size is None else need_ints("set_", "size", size, 3)
+    steps = None if stride is None else need_ints("set_", "stride", stride, 4)
     try:
-        engine.set_(input, source, None if size is None else list(size), stride, storage_offset)
+        engine.set_(input, source, lengths, steps, need_int("set_", "storage_offset", storage_offset, 2))
     except ValueError as error:
         raise RuntimeError(str(error)) from None
     return input

@@ -451,10 +451,8 @@ class Tensor(metaclass=TensorType):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
-            raise ValueError(
-                "np.asarray(tensor, copy=False): a tensor gives numpy only copies of its numbers; to share "
-                "memory, call x.numpy(share=True)"
-            )
+            text = "a tensor gives numpy only copies of its numbers; to share memory, call x.numpy(share=True)"
+            raise ValueError(f"np.asarray(tensor, copy=False): {text}")
         wanted = self._array.dtype if dtype is None else checks.numpy_dtype("__array__", dtype)
         return host_array(self._array).astype(wanted, copy=True)
 
@@ -487,8 +485,7 @@ class Tensor(metaclass=TensorType):
         return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
     def __format__(self, spec: str) -> str:
-        checks.text("format", "spec", spec)
-        return format(self.item(), spec) if spec else str(self)
+        return format(self.item(), checks.text("format", "spec", spec)) if spec else str(self)
 
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:

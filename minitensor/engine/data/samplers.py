@@ -67,9 +67,8 @@ class Shuffled(Sampler):
         length, count = len(self.data_source), self.num_samples
         drawn = self._drawing()
         if self.replacement:
-            some = [32] * (count // 32) + [count % 32]  # in blocks of 32, as PyTorch draws
-            for each in some:
-                yield from drawn("integers", length, each)
+            for begin in range(0, count + 1, 32):  # in blocks of 32, as PyTorch draws; the last may be empty
+                yield from drawn("integers", length, min(32, count - begin))
             return
         for _ in range(count // length):
             yield from drawn("order", length, length)

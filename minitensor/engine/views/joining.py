@@ -15,7 +15,7 @@ from minitensor.engine.core.errors import devices_differ
 from minitensor.engine.core.history import Node, Operation, new_node, repeated
 from minitensor.engine.core.regions import Pick
 from minitensor.engine.core.tensor import Tensor
-from minitensor.engine.creation.making import as_shape
+from minitensor.engine.creation.making import as_lengths, as_shape
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import dtype_of
 from minitensor.engine.modes import modes, paused
@@ -197,7 +197,7 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
         shape = shape.tolist()
     if not isinstance(shape, (list, tuple)):
         raise TypeError(f"{op}: a shape is a list of integers, not {shape!r}")
-    wanted = list(shape)
+    wanted = as_lengths(op, shape)
     missing = len(wanted) - len(have)
     wanted = [have[i - missing] if n == -1 and i >= missing else n for i, n in enumerate(wanted)]
     lengths = as_shape(op, wanted)

@@ -64,7 +64,9 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if not isinstance(error, KINDS):
         return f"{kind} ({where}): {text}"
     if BINDING.search(text) and not _raises(code, at):
-        named = any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
+        named = re.match(r"[A-Z]\w*\.(forward|__init__|__call__)\(\)", text) or any(
+            re.search(rf"\b{re.escape(name)}\b", text) for name in names
+        )
         return "" if named else f"unnamed call error ({where}): {text}"
     if isinstance(error, MemoryError) and "Unable to allocate" in text:
         return ""  # the size is a valid one, but this machine has not so much memory
