@@ -7,28 +7,7 @@ import pytest
 from memory_stage.web import picture
 from tests.support.accessibility import violations
 from tests.support.web import pages
-
-STEP = "host().at.step"
-
-
-def steps_of(name, variant=0):
-    return pages.trace(name)["variants"][variant]["steps"]
-
-
-def sentence(page):
-    return page.locator("[aria-live=polite] .sentence").inner_text()
-
-
-def squeezed(text):
-    return " ".join(text.split())
-
-
-def tab_to(page, selector):
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if page.evaluate(f"focused()?.matches('{selector}')"):
-            return
-    raise AssertionError(f"Tab does not reach {selector}")
+from tests.support.web.stepping import STEP, squeezed, steps_of, tab_to
 
 
 @pytest.mark.parametrize("name", pages.NAMES)

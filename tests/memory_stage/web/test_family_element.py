@@ -9,6 +9,7 @@ import pytest
 from memory_stage.web import element
 from tests.support.accessibility import violations
 from tests.support.web import family
+from tests.support.web.stepping import sentence, tab_to
 
 KINDS = ("timeline", "allocator", "strides", "fits")
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"
@@ -29,20 +30,8 @@ def shown(open_page):
     return show
 
 
-def sentence(page):
-    return page.locator("[aria-live=polite] .sentence").inner_text()
-
-
 def spoken(say):
     return re.sub(r"`([^`]+)`", r"\1", say)
-
-
-def tab_to(page, selector):
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if page.evaluate(f"inFocus()?.matches('{selector}')"):
-            return
-    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def test_the_page_shows_what_python_says_and_draws_and_every_control_has_a_name(shown):
@@ -67,12 +56,12 @@ def test_the_page_shows_what_python_says_and_draws_and_every_control_has_a_name(
 def test_the_right_arrow_walks_through_every_event(shown, name):
     figure = family.figures()[name]
     page = shown(name)
-    tab_to(page, "input[type=range]")
+    tab_to(page, "input[type=range]", focused="inFocus")
     page.keyboard.press("Home")
     for step in figure.steps:
         assert sentence(page) == spoken(step)
         page.keyboard.press("ArrowRight")
-    tab_to(page, "summary")
+    tab_to(page, "summary", focused="inFocus")
     page.keyboard.press("Enter")
     page.locator(".all li").last.wait_for()
     assert page.locator(".all li").all_inner_texts() == [spoken(step) for step in figure.steps]
@@ -107,7 +96,7 @@ def test_an_index_is_chosen_by_click_on_an_element_on_a_cell_and_by_keyboard(sho
     assert sentence(page).startswith("Element [2, 3] is cell 11, at byte 44: 0 + 2 × 4 + 3 × 1 = 11.")
     page.locator('.pic [data-pick="c4"]').click()
     assert sentence(page).startswith("Element [1, 0] is cell 4")
-    tab_to(page, "[data-set=index1]")
+    tab_to(page, "[data-set=index1]", focused="inFocus")
     page.keyboard.press("ArrowUp")
     assert sentence(page).startswith("Element [1, 1] is cell 5")
 
@@ -148,7 +137,7 @@ def test_impossible_input_is_refused_and_the_picture_stays(shown):
 def test_batch_size_and_capacity_are_chosen_by_keyboard_and_by_click(shown):
     page = shown("fits")
     data = family.figures()["fits"].data
-    tab_to(page, "[data-set=batch]")
+    tab_to(page, "[data-set=batch]", focused="inFocus")
     page.keyboard.press("End")
     assert "With batch 128 and size 512" in sentence(page)
     page.locator("[data-set=capacity]").select_option("80 GiB")

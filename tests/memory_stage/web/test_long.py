@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import memory_stage as stage
-from tests.memory_stage.web.test_element import STEP, sentence, squeezed, steps_of, tab_to
 from tests.support.web import pages
+from tests.support.web.stepping import STEP, sentence, squeezed, steps_of, tab_to
 
 NESTED = """
 x = mt.ones([2])

@@ -45,24 +45,19 @@ def test_a_planted_fault_is_noticed(mutation: Mutation, tree: Tree):
     assert verdict.verdict == "noticed", f"{mutation.sentence} {verdict.verdict}: {verdict.test} {verdict.message}"
 
 
+def of_modes(new: str, tests: str) -> Mutation:
+    """Return a change of the default grad mode that no real fault is."""
+    return Mutation("a change", "minitensor/engine/modes.py", "grad: bool = True", new, "Nothing is wrong.", (tests,))
+
+
 def test_a_change_without_an_effect_is_not_noticed(tree: Tree):
-    same = Mutation(
-        "same",
-        "minitensor/engine/modes.py",
-        "grad: bool = True",
-        "grad: bool = 1 == 1",
-        "Nothing is wrong.",
-        ("modes",),
-    )
+    same = of_modes("grad: bool = 1 == 1", "modes")
     assert tree.judge(same, anywhere=False).verdict == "survived"
 
 
 def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
     for new in ("grad: bool = Treu", "self.grad = = True"):
-        broken = Mutation(
-            "broken", "minitensor/engine/modes.py", "grad: bool = True", new, "It does not run.", ("modes",)
-        )
-        assert tree.judge(broken, anywhere=False).verdict == "broken"
+        assert tree.judge(of_modes(new, "modes"), anywhere=False).verdict == "broken"
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -80,14 +75,7 @@ def test_compiled_files_are_deleted_with_a_changed_text(tmp_path, monkeypatch, e
 def test_a_test_that_fails_anyway_does_not_count(tree: Tree):
     failing = tree.folder / "tests/minitensor/engine/test_failing.py"
     failing.write_text("def test_fails():\n    assert False\n", encoding="utf-8")
-    same = Mutation(
-        "same",
-        "minitensor/engine/modes.py",
-        "grad: bool = True",
-        "grad: bool = 1 == 1",
-        "Nothing is wrong.",
-        ("failing",),
-    )
+    same = of_modes("grad: bool = 1 == 1", "failing")
     assert tree.judge(same, anywhere=False).verdict == "survived"
     failing.unlink()
 

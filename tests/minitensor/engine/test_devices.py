@@ -409,6 +409,27 @@ def test_an_operation_in_place_that_finds_no_memory_has_changed_nothing(name: st
     assert next(served for served in range(100) if not fails_cleanly(name, served)) < 99
 
 
+def refused_backwards(step: Callable[[], mt.Tensor], unchanged: Callable[[], bool]) -> int:
+    """Run backward with memory for no request, for one, for two, until it succeeds; return the number of refusals.
+
+    Args:
+        step: computes the loss, on a GPU with all its memory.
+        unchanged: must be true after each refusal.
+    """
+    for served in range(60):
+        loss = step()
+        with pytest.MonkeyPatch.context() as patch:
+            Full(patch, served)
+            try:
+                loss.backward()
+                return served
+            except OutOfMemoryError:
+                pass
+        del loss
+        assert unchanged(), served
+    raise AssertionError("backward finds no memory")
+
+
 def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_continues():
     mt.set_device(SIM, capacity="32 MiB")
 
@@ -420,18 +441,11 @@ def test_backward_that_finds_no_memory_leaves_no_gradient_and_the_program_contin
     wanted = v.grad.tolist(), w.grad.tolist()
     v.grad = w.grad = None
     held = current.gpu.allocator.requested
-    for served in range(60):
-        loss = step()
-        with pytest.MonkeyPatch.context() as patch:
-            Full(patch, served)
-            try:
-                loss.backward()
-                break
-            except OutOfMemoryError:
-                assert v.grad is None and w.grad is None
-        del loss
-        assert current.gpu.allocator.requested == held
-    assert served > 5 and (v.grad.tolist(), w.grad.tolist()) == wanted
+
+    def unchanged() -> bool:
+        return v.grad is None and w.grad is None and current.gpu.allocator.requested == held
+
+    assert refused_backwards(step, unchanged) > 5 and (v.grad.tolist(), w.grad.tolist()) == wanted
 
 
 def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in_place():
@@ -449,18 +463,7 @@ def test_gradients_that_find_no_memory_are_unchanged_even_if_others_are_added_in
     leaves[1].clear_grad(False)
     leaves[3].clear_grad()  # these two need new memory
     before = gradients()
-    refused = 0
-    for served in range(60):
-        loss = step()
-        with pytest.MonkeyPatch.context() as patch:
-            Full(patch, served)
-            try:
-                loss.backward()
-                break
-            except OutOfMemoryError:
-                refused += 1
-                assert gradients() == before
-    assert refused > 3
+    assert refused_backwards(step, lambda: gradients() == before) > 3
     assert gradients() == [[2 * g for g in once[0]], once[1], [2 * g for g in once[2]], once[3]]
 
 

@@ -186,6 +186,16 @@ def written() -> bytes:
     return file.getvalue()
 
 
+def with_x(written: bytes, array: np.ndarray) -> bytes:
+    """Return a file with another array as its entry `x`."""
+    changed, entry = io.BytesIO(), io.BytesIO()
+    np.save(entry, array)
+    with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, entry.getvalue() if name == "x.npy" else old.read(name))
+    return changed.getvalue()
+
+
 def loaded_or_line(library, content: bytes, error: type) -> str:
     """Return the loaded values as text, or "" if the file is refused with a one-line message."""
     try:
@@ -298,16 +308,9 @@ def test_a_pickle_is_refused_with_the_way_out_and_does_not_run(tmp_path, library
 
 
 def test_an_array_of_objects_in_a_file_does_not_run(written):
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
-        for name in old.namelist():
-            content = io.BytesIO(old.read(name))
-            if name == "x.npy":
-                content = io.BytesIO()
-                np.save(content, np.array([Bomb()], object))
-            new.writestr(name, content.getvalue())
+    changed = with_x(written, np.array([Bomb()], object))
     with pytest.raises(RuntimeError, match="damaged"):
-        torch.load(io.BytesIO(changed.getvalue()))
+        torch.load(io.BytesIO(changed))
     assert RAN == []
 
 
@@ -373,16 +376,9 @@ def test_the_error_for_an_unsupported_value_names_its_place(library):
 
 
 def test_a_dtype_that_tensors_do_not_support_is_refused(written):
-    changed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(written)) as old, zipfile.ZipFile(changed, "w") as new:
-        for name in old.namelist():
-            content = io.BytesIO(old.read(name))
-            if name == "x.npy":
-                content = io.BytesIO()
-                np.save(content, np.arange(6, dtype="uint16"))
-            new.writestr(name, content.getvalue())
+    changed = with_x(written, np.arange(6, dtype="uint16"))
     with pytest.raises(RuntimeError, match="'x' has dtype uint16; a tensor holds bool, uint8"):
-        torch.load(io.BytesIO(changed.getvalue()))
+        torch.load(io.BytesIO(changed))
 
 
 # ---------- state dicts ----------
