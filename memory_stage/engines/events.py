@@ -214,6 +214,10 @@ class End(NamedTuple):
     reason: str
 
 
+class Compilation(NamedTuple):
+    """A framework is about to compile functions of the program from their code objects."""
+
+
 class Omission(NamedTuple):
     """The recording leaves out a part of the program; ``reason`` is a sentence for the reader."""
 
@@ -243,6 +247,7 @@ Event: TypeAlias = (
     | GradientRequest
     | Failure
     | End
+    | Compilation
     | Omission
 )
 Listener: TypeAlias = Callable[[Event], None]

@@ -1,44 +1,57 @@
-"""Puts a hook before every statement of a program, at the end of every function, and around what one gives.
+"""Put hooks into a program: before every statement, at the end of every function, and around its results.
 
-A hook is a call of the built-in name ``__stage__``. It has no effect while nobody records. Lines, tracebacks and the
-meaning of the program stay as they were.
+A hook is a call of a method of :data:`HOOK`, which is a constant of the code object: no name is added to the program's
+globals or to ``builtins``. Without a listener it has no effect. Lines, tracebacks and the meaning of the program stay
+the same.
 
 Why hooks and not ``sys.settrace``: before Python 3.13 a trace function written in Python makes the interpreter keep a
-copy of the local variables of every traced frame. That copy would keep tensors alive that the program let go.
+copy of the local variables of every traced frame. That copy would keep tensors alive after the program deletes them.
 """
 
 from __future__ import annotations
 import __future__
 
 import ast
-import builtins
-import gc
 import inspect
 import itertools
 import linecache
+import os
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 from memory_stage.model.statement import Statement
 
-HOOK = "__stage__"
-
-#: The flags of code objects that future statements leave.
+#: The flags of code objects that future statements set.
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
-#: Who is told; None while nobody records.
+
+#: Receives the number of a hook, its moment and a value; None while no program is recorded.
 listener: Callable[[int, str, Any], None] | None = None
 
 
-def _hook(index: int, moment: str, value: Any = None) -> Any:
-    """Tell of a moment; of ``return`` and ``yield``, with the value that is given and goes on from here."""
-    if listener is not None:
-        listener(index, moment, value)
-    return value
+class StatementHook:
+    """The object whose method a program with hooks calls."""
+
+    def reach(self, index: int, moment: str, value: Any = None) -> Any:
+        """Notify the listener and return ``value``, which the program returns or yields at some hooks."""
+        if listener is not None:
+            listener(index, moment, value)
+        return value
+
+    def __repr__(self) -> str:
+        """Return an expression, since compilers write constants of a code object into the code that they generate."""
+        return f"__import__({__name__!r}, fromlist=['HOOK']).HOOK"
+
+    def __reduce__(self) -> str:
+        """Return its name: a pickled or copied code object refers to the same hook."""
+        return "HOOK"
 
 
-setattr(builtins, HOOK, _hook)
+HOOK = StatementHook()
+
+#: Stands for the hook in a syntax tree, in which only literals are constants. No program has the same bytes.
+_PLACEHOLDER = os.urandom(16)
 
 _indexes = itertools.count()  # never reused: a hook of an older program is never taken for one of a newer
 
@@ -106,13 +119,11 @@ class Hooks:
         return " ".join(text.split())
 
     def _call(self, node: ast.stmt, index: int, moment: str) -> ast.stmt:
-        call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment)], [])
-        return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), node))
+        return ast.fix_missing_locations(ast.copy_location(ast.Expr(_call(index, moment)), node))
 
     def _give(self, value: ast.expr, index: int, moment: str) -> ast.expr:
         """A value that a function gives, shown to the hook on its way."""
-        call = ast.Call(ast.Name(HOOK, ast.Load()), [ast.Constant(index), ast.Constant(moment), value], [])
-        return ast.fix_missing_locations(ast.copy_location(call, value))
+        return ast.fix_missing_locations(ast.copy_location(_call(index, moment, value), value))
 
     def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
         hooked = []
@@ -166,6 +177,11 @@ class Hooks:
         return [*docstring, enter, *inside, *([] if isinstance(body[-1], (ast.Return, ast.Raise)) else [leave])]
 
 
+def _call(index: int, moment: str, *value: ast.expr) -> ast.Call:
+    method = ast.Attribute(ast.Constant(_PLACEHOLDER), "reach", ast.Load())
+    return ast.Call(method, [ast.Constant(index), ast.Constant(moment), *value], [])
+
+
 class _Yields(ast.NodeTransformer):
     """Shows what a function's own ``yield``s give to its hook."""
 
@@ -199,17 +215,26 @@ def functions_in(code: CodeType) -> Iterator[CodeType]:
             yield from functions_in(constant)
 
 
-def _place(code: CodeType) -> tuple[str, int, tuple[str, ...]]:
-    """What a function's code has in common with the code that the same lines give with hooks, or without."""
-    return code.co_name, code.co_firstlineno, code.co_freevars
+def with_hook(code: CodeType) -> CodeType:
+    """Return ``code`` with the hook among its constants, and among those of the code objects in it."""
+
+    def constant(value: Any) -> Any:
+        if isinstance(value, CodeType):
+            return with_hook(value)
+        return HOOK if type(value) is bytes and value == _PLACEHOLDER else value
+
+    return code.replace(co_consts=tuple(map(constant, code.co_consts)))
+
+
+def position(code: CodeType) -> tuple[str, str, int, tuple[str, ...]]:
+    """Return the properties that a function's code object with hooks shares with the one without hooks."""
+    return code.co_filename, code.co_name, code.co_firstlineno, code.co_freevars
 
 
 def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
-    """The code of a function defined elsewhere, with hooks; None when its source cannot be had.
-
-    A cell may have used ``await`` at its top level, and a future statement.
-    """
+    """Return the code object with hooks of a function that is defined elsewhere; None if its source is unknown."""
     source = "".join(linecache.getlines(code.co_filename))
+    # The cell that defines it may use ``await`` at its top level, and a future statement.
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | code.co_flags & FUTURE
     hooks = Hooks(source, code.co_filename)
     try:
@@ -217,19 +242,10 @@ def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
         whole = compile(hooks.module(tree), code.co_filename, "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    for twin in functions_in(whole):
-        if _place(twin) == _place(code) and twin.co_varnames == code.co_varnames:
+    for twin in functions_in(with_hook(whole)):
+        if position(twin) == position(code) and twin.co_varnames == code.co_varnames:
             return twin, hooks
     return None
-
-
-def take_away(hooked: list[CodeType], plain: CodeType) -> None:
-    """Give the functions that a program defined the code they would have without hooks."""
-    twins = {_place(code): code for code in functions_in(plain)}
-    hooked = [code for code in hooked if _place(code) in twins]
-    for function in gc.get_referrers(*hooked) if hooked else ():
-        if isinstance(function, FunctionType) and function.__code__ in hooked:
-            function.__code__ = twins[_place(function.__code__)]
 
 
 def functions_of(value: Any) -> Iterator[FunctionType]:

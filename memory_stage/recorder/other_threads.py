@@ -36,7 +36,7 @@ class OtherThreads:
                 key, version = engine.key(engine.storage(x)), engine.version(x)
                 self._queue.append(partial(ledger.unannounced.add_from_other_thread, key, version))
             case Omission(reason):
-                self._queue.append(partial(ledger.journal.facts.append, changes.Unseen(reason)))
+                self._queue.append(partial(self._omit, reason))
 
     def add_freed(self, record: Callable[[], None]) -> None:
         """Add a function that records a freed tensor or node."""
@@ -46,6 +46,9 @@ class OtherThreads:
         """Add the queued changes to the ledger."""
         while self._queue:
             self._queue.popleft()()
+
+    def _omit(self, reason: str) -> None:
+        self._ledger.journal.facts.append(changes.Unseen(reason))
 
     def _alloc(self, key: Key, alive: Callable[[], Any]) -> None:
         storage = alive()

@@ -16,7 +16,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from memory_stage.engines.protocol import Engine
@@ -25,6 +25,7 @@ from memory_stage.model.finished_step import Done
 from memory_stage.recorder import instrument
 from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.recorder import Recorder
+from memory_stage.recorder.source import ProgramSource
 
 LIMIT = 500  # steps
 
@@ -78,28 +79,22 @@ def run(
         SyntaxError: when the source is not a program. Errors of the program are in the result.
     """
     register(file, source)
-    tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+    text = ProgramSource(source, file, flags)
     engine = engine or Router()
-    recorder = Recorder(engine, source, file, namespace, ignore, limit)
+    recorder = Recorder(engine, text, namespace, ignore, limit)
     recorder.steps.on_step = told
-    without_hooks = compile(tree, file, "exec", flags, dont_inherit=True)
-    recorder.names.read_program(tree, without_hooks)
+    recorder.names.read_program(text.tree, text.plain)
     awaiting = Awaiting()
-    recorder.source.requested = {
-        each.__code__.co_filename for value in functions for each in instrument.functions_of(value)
-    }
-    with (
-        engine.policy(policy) if policy else contextlib.nullcontext(),
-        _with_hooks(recorder, _functions_used(tree, namespace, functions, engine)),
-    ):
+    text.requested = {each.__code__.co_filename for value in functions for each in instrument.functions_of(value)}
+    with engine.policy(policy) if policy else contextlib.nullcontext():
         try:  # an interrupt may come while it begins
+            _hook_functions(text, namespace, functions, engine)
             recorder.begin()
             with _printing_to(recorder, echo):
-                done = _run_all(recorder, awaiting, tree, namespace, file, flags, show_last)
+                done = _run_all(recorder, awaiting, namespace, show_last)
         finally:
             recorder.stop()
             awaiting.close()
-            instrument.take_away(recorder.source.functions, without_hooks)
     steps = recorder.steps
     if steps.failure is not None and STRICT:
         raise steps.failure
@@ -112,26 +107,18 @@ def run(
     return Recording(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
 
 
-def _run_all(
-    recorder: Recorder,
-    awaiting: Awaiting,
-    tree: ast.Module,
-    namespace: dict[str, Any],
-    file: str,
-    flags: int,
-    show_last: bool,
-) -> list[BaseException]:
+def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], show_last: bool) -> list[BaseException]:
     """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
-    for node in tree.body:
-        last = show_last and node is tree.body[-1] and isinstance(node, ast.Expr)
-        index, hooked = recorder.source.hooks.top(node)
-        whole: Any = ast.Interactive(hooked) if last else ast.Module(hooked, tree.type_ignores)
+    source = recorder.source
+    for node in source.tree.body:
+        last = show_last and node is source.tree.body[-1] and isinstance(node, ast.Expr)
         if last:
             recorder.names.expect_output()
-        code = compile(whole, file, "single" if last else "exec", flags, dont_inherit=True)
-        flags |= code.co_flags & instrument.FUTURE
-        recorder.source.add(code, recorder.source.hooks)
-        recorder.begin_statement(index)
+        if recorder.steps.active:
+            index, code = source.compile(node, last)
+            recorder.begin_statement(index)
+        else:
+            code = source.compile_plain(node, last)
         try:
             made = eval(code, namespace)  # a coroutine, where the statement awaits
             if made is not None:
@@ -192,13 +179,11 @@ def register(file: str, source: str) -> None:
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 
-def _functions_used(
-    tree: ast.Module, namespace: dict[str, Any], also: Sequence[Any], engine: Engine
-) -> list[FunctionType]:
-    """The functions of the notebook that a program can reach by name, and those asked for."""
+def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequence[Any], engine: Engine) -> None:
+    """Put hooks into the functions of the notebook that a program can reach by name, and into those of ``also``."""
     asked = [inspect.unwrap(function) for value in also for function in instrument.functions_of(value)]
     found = {id(function): function for function in asked if isinstance(function, FunctionType)}
-    wanted = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    wanted = [node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)]
     seen: set[str] = set()
     while wanted:
         name = wanted.pop()
@@ -213,25 +198,8 @@ def _functions_used(
             if isinstance(function, FunctionType) and function.__globals__ is namespace:
                 found[id(function)] = function
                 wanted += function.__code__.co_names
-    return list(found.values())
-
-
-@contextlib.contextmanager
-def _with_hooks(recorder: Recorder, functions: list[FunctionType]) -> Iterator[None]:
-    """Give functions defined earlier hooks for the time of the recording, and take all hooks away at its end."""
-    plain: list[tuple[FunctionType, CodeType]] = []
-    for function in functions:
-        found = instrument.hooked_twin(function.__code__)
-        if found is not None:
-            twin, of = found
-            recorder.source.add(twin, of)
-            plain.append((function, function.__code__))
-            function.__code__ = twin
-    try:
-        yield
-    finally:
-        for function, code in plain:
-            function.__code__ = code
+    for function in found.values():
+        source.hook(function)
 
 
 # ---------- what the program prints ----------

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from memory_stage.engines.events import End, Event, Failure
+from memory_stage.engines.events import Compilation, End, Event, Failure
 from memory_stage.engines.protocol import Engine, Node
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder import instrument
@@ -37,12 +37,12 @@ class Recorder:
     """
 
     def __init__(
-        self, engine: Engine, source: str, file: str, namespace: dict[str, Any], ignore: frozenset[str], limit: int
+        self, engine: Engine, source: ProgramSource, namespace: dict[str, Any], ignore: frozenset[str], limit: int
     ) -> None:
         self.engine = engine
+        self.source = source
         self.ledger = Ledger(engine)
         self.names = Names(namespace, self.ledger, ignore)
-        self.source = ProgramSource(source, file)
         self.stack = Stack(self.source)
         self._threads = OtherThreads(engine, self.ledger)
         self.steps = Steps(engine, self.ledger, self.names, self.source, self.stack, self._threads, limit)
@@ -66,12 +66,13 @@ class Recorder:
         instrument.listener = self.on_hook
 
     def stop(self) -> None:
-        """Unsubscribe; it may be called again."""
+        """Unsubscribe, and remove all hooks; it may be called again."""
         self.ledger.stop()
         self._subscription.close()
         if instrument.listener == self.on_hook:
             instrument.listener = self._listener_before
         self.steps.end()
+        self.source.remove_hooks()
 
     def _line_of_call(self, node: Node) -> int:
         """Return the line of the trace that called the operation of a node."""
@@ -113,6 +114,9 @@ class Recorder:
             with _Guard(self):
                 self.steps.finish(partly=True)
                 self.steps.end(event.reason)
+        elif isinstance(event, Compilation):
+            with _Guard(self):
+                self.source.remove_new_hooks()
         elif threading.get_ident() != self._thread:
             with _Guard(self):
                 self._threads.add(event)

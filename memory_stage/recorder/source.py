@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import inspect
 import linecache
-from types import CodeType
+import weakref
+from types import CodeType, FunctionType
+from typing import Any
 
 from memory_stage.model.statement import Statement
 from memory_stage.recorder import instrument
@@ -14,48 +18,105 @@ from memory_stage.recorder.instrument import Hooks
 class ProgramSource:
     """The lines of a trace, and the code objects with hooks whose statements are on these lines.
 
-    It refers to code objects, but to no frame and no other object of the program.
+    It refers to code objects, but to no frame and strongly to no other object of the program.
 
     Attributes:
-        hooks: the hooks of the program itself.
+        tree: the syntax tree of the program, into whose nodes :meth:`compile` puts hooks.
+        plain: the code object of the program without hooks.
         statements: by the number of their hook; also those of functions that are defined elsewhere.
         lines: the text of the program, and below it each called function that is defined elsewhere.
         requested: files of functions that the caller of the recorder asked for.
+
+    Raises:
+        SyntaxError: if the source cannot be compiled.
     """
 
-    def __init__(self, source: str, file: str) -> None:
-        self.hooks = Hooks(source, file)
-        self.statements = self.hooks.statements
+    def __init__(self, source: str, file: str, flags: int = 0) -> None:
+        self.tree = compile(source, file, "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+        self.plain = compile(self.tree, file, "exec", flags, dont_inherit=True)
         self.lines = source.splitlines() or [""]
         self.requested: set[str] = set()
+        self._file = file
+        self._flags = flags
+        self._hooks = Hooks(source, file)
+        self.statements = self._hooks.statements
         self._codes: dict[int, tuple[CodeType, Hooks]] = {}  # by id, since comparing two code objects is slow
+        self._functions: list[tuple[weakref.ref[FunctionType], CodeType]] = []  # defined elsewhere, and without hooks
+        self._has_new_hooks = False
         self._shown: dict[tuple[str, int], int] = {}  # file and line of another cell -> line of the trace
 
-    def add(self, code: CodeType, hooks: Hooks) -> None:
-        """Add a code object that has ``hooks``, and the functions in it."""
-        if hooks is not self.hooks:
+    # ---------- code with hooks ----------
+
+    def compile(self, statement: ast.stmt, display: bool) -> tuple[int, CodeType]:
+        """Return the number of the hook of a statement of the top level, and its code object with hooks.
+
+        Args:
+            display: True to hand the value of the statement, an expression, to ``sys.displayhook``.
+        """
+        index, hooked = self._hooks.top(statement)
+        code = instrument.with_hook(self._compile(hooked, display))
+        self._add(code, self._hooks)
+        return index, code
+
+    def compile_plain(self, statement: ast.stmt, display: bool) -> CodeType:
+        """Return the code object of a statement of the top level without hooks."""
+        return self._compile([statement], display)
+
+    def _compile(self, nodes: list[ast.stmt], display: bool) -> CodeType:
+        whole: Any = ast.Interactive(nodes) if display else ast.Module(nodes, self.tree.type_ignores)
+        code = compile(whole, self._file, "single" if display else "exec", self._flags, dont_inherit=True)
+        self._flags |= code.co_flags & instrument.FUTURE
+        return code
+
+    def hook(self, function: FunctionType) -> None:
+        """Put hooks into a function that is defined elsewhere, if its source is known."""
+        code = function.__code__
+        found = instrument.hooked_twin(code)
+        if found is not None:
+            twin, hooks = found
+            self._add(twin, hooks)
             self.statements.update(hooks.statements)
+            self._functions.append((weakref.ref(function), code))
+            function.__code__ = twin
+
+    def _add(self, code: CodeType, hooks: Hooks) -> None:
         for each in (code, *instrument.functions_in(code)):
             self._codes[id(each)] = each, hooks
+            self._has_new_hooks |= each.co_name != "<module>"
+
+    def remove_new_hooks(self) -> None:
+        """Remove the hooks if some functions got hooks since the last time."""
+        if self._has_new_hooks:
+            self.remove_hooks()
+
+    def remove_hooks(self) -> None:
+        """Give every function the code object without hooks. Calls that are running finish with hooks."""
+        self._has_new_hooks = False
+        plain = [self.plain]
+        for reference, code in self._functions:
+            plain.append(code)
+            if (function := reference()) is not None:
+                function.__code__ = code
+        twins = {instrument.position(code): code for each in plain for code in instrument.functions_in(each)}
+        hooked = {key: code for key, (code, _) in self._codes.items() if instrument.position(code) in twins}
+        for function in gc.get_referrers(*hooked.values()) if hooked else ():
+            if isinstance(function, FunctionType) and id(function.__code__) in hooked:
+                function.__code__ = twins[instrument.position(function.__code__)]
 
     def has(self, code: CodeType) -> bool:
         """Return True if a code object has hooks."""
         return id(code) in self._codes
-
-    @property
-    def functions(self) -> list[CodeType]:
-        """The functions that the program itself defines."""
-        own = self.hooks
-        return [code for code, hooks in self._codes.values() if hooks is own and code.co_name != "<module>"]
 
     def head_at(self, code: CodeType, line: int) -> Statement | None:
         """Return the compound statement whose head is on a line of a code object with hooks, if there is one."""
         hooks = self._codes[id(code)][1]
         return hooks.statements.get(hooks.heads.get(line, -1))
 
+    # ---------- lines of the trace ----------
+
     def line_of(self, statement: Statement) -> int:
         """Return the line of the trace on which a statement starts."""
-        if statement.file == self.hooks.file:
+        if statement.file == self._file:
             return statement.line
         return self._shown.get((statement.file, statement.line), 1)
 
@@ -63,12 +124,12 @@ class ProgramSource:
         """Return the line of the trace for a line of a code object; None if the trace does not show it."""
         if not self.has(code) or not line:
             return None
-        return line if code.co_filename == self.hooks.file else self._shown.get((code.co_filename, line))
+        return line if code.co_filename == self._file else self._shown.get((code.co_filename, line))
 
     def show(self, function: Statement) -> None:
         """Add the text of a function to the trace, unless it is part of the program or was added before."""
         file, line = function.file, function.line
-        if file == self.hooks.file or (file, line) in self._shown:
+        if file == self._file or (file, line) in self._shown:
             return
         self.lines += [""] if file in self.requested else ["", "# from an earlier cell"]
         for number, text in enumerate(inspect.getblock(linecache.getlines(file)[line - 1 :]), line):

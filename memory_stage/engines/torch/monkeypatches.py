@@ -114,6 +114,7 @@ class StandIns:
 
     def _compile(self, real: Any) -> Any:
         def compile(*args: Any, **kwargs: Any) -> Any:
+            self._emit(events.Compilation())
             made = real(*args, **kwargs)
             self._know_compiled()
             return made
@@ -129,6 +130,8 @@ class StandIns:
     def _take_over(self, real: Any) -> Any:
         def set_eval_frame(callback: Any) -> Any:
             caller, thread = id(sys._getframe(1)), threading.get_ident()
+            if callable(callback):
+                self._emit(events.Compilation())
             if callable(callback) and thread not in self._off_for and (mode := self._take_off()) is not None:
                 self._off_for[thread] = mode, caller
                 self._note(COMPILED)

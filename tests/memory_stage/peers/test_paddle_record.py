@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -171,6 +172,19 @@ def test_a_static_function_ends_the_recording_and_not_the_program():
     shown = stage.record(LEAF + source, names)
     assert shown.error is None and names["y"].tolist() == [2, 4, 6, 8]
     assert "a function is made static" in shown.data["variants"][0]["truncated"]
+
+
+def test_paddle_translates_a_function_of_an_earlier_cell_that_calls_a_recorded_function():
+    earlier = (
+        "def double(a):\n    b = a * 2\n    return b\n"
+        "@paddle.jit.to_static(full_graph=True)\ndef g(a):\n    b = double(a)\n    return b + 1\n"
+    )
+    names = {"paddle": paddle}
+    linecache.cache["<earlier>"] = (len(earlier), None, earlier.splitlines(True), "<earlier>")
+    exec(compile(earlier, "<earlier>", "exec"), names)
+    shown = stage.record("x = double(paddle.ones([2]))\ny = g(x)", names)
+    assert shown.error is None and names["y"].tolist() == [5, 5]
+    assert "calls `double`" in said_by(shown)[0]
 
 
 def test_a_cell_of_a_notebook_is_recorded():

@@ -164,3 +164,13 @@ def test_the_functions_that_torch_calls_internally_are_restored():
     real = [threading.Thread._bootstrap_inner, torch.jit.trace, vars(torch._C.ScriptFunction)["__call__"]]
     stage.record(SCRIPTS, {})
     assert [threading.Thread._bootstrap_inner, torch.jit.trace, vars(torch._C.ScriptFunction)["__call__"]] == real
+
+
+@pytest.mark.parametrize("settings", [{}, {"fullgraph": True}])
+def test_a_function_of_the_program_is_compiled_without_hooks(settings):
+    source = "def f(x):\n    y = x * 2\n    return y\nf = torch.compile(f, backend='eager', **settings)\n"
+    source += "y = f(torch.ones(2))\n"
+    names = {"torch": torch, "settings": settings}
+    shown = stage.record(source, names)
+    assert shown.error is None and names["y"].tolist() == [2, 2]
+    assert shown.data["variants"][0]["truncated"] is None

@@ -16,8 +16,8 @@ import numpy as np  # noqa: E402
 
 import memory_stage as stage  # noqa: E402
 import minitensor as mt  # noqa: E402
-from memory_stage.engines import of_torch  # noqa: E402
 from memory_stage.engines.protocol import NotRecordable  # noqa: E402
+from memory_stage.engines.torch.engine import engine  # noqa: E402
 from memory_stage.engines.torch.function_mode import Mode  # noqa: E402
 from memory_stage.recorder import record  # noqa: E402
 from memory_stage.trace.validation import problems  # noqa: E402
@@ -290,7 +290,7 @@ def test_tensors_that_are_swapped_end_the_recording_and_not_the_program():
 def test_an_older_torch_is_named(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.6.0+cpu")
     with pytest.raises(NotRecordable, match=r"PyTorch 2\.6\.0\+cpu is not recorded: 2\.10 is the first that can be\."):
-        of_torch.engine()
+        engine()
 
 
 # ---------- the program does not notice ----------

@@ -190,9 +190,8 @@ def test_no_hook_tracer_or_output_of_the_recorder_remains():
     traced(source, namespace)
     assert (sys.gettrace(), sys.stdout, sys.displayhook) == before
     assert mt.engine.events.watch.listener is None
-    code = namespace["f"].__code__
-    assert "__stage__" not in code.co_names
-    assert "__stage__" not in namespace
+    assert instrument.HOOK not in namespace["f"].__code__.co_consts
+    assert set(namespace) == {"__name__", "__builtins__", "mt", "f", "z"}
 
 
 @pytest.mark.parametrize(
