@@ -70,7 +70,7 @@ def test_an_error_keeps_no_more_alive_than_in_another_cell(cell, shell):
 
     gc.disable()
     try:
-        # IPython's own frames lead back to the error, so even a plain cell needs the collector.
+        # IPython's frames refer to the error, so even a plain cell needs the collector.
         assert held_after("%%stage\n") == held_after("")
         gc.collect()
         assert held_after("%%stage\n") == held_after("")

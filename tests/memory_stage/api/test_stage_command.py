@@ -1,4 +1,4 @@
-"""`python -m memory_stage program.py`: the program runs as it would without, and leaves its stage."""
+"""Test `python -m memory_stage program.py`: the program runs unchanged and writes its stage."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def trace_in(page: Path) -> dict:
-    """The data of the stage in a file."""
+    """Return the data of the stage in a file."""
     (found,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
     return json.loads(found)
 
@@ -64,7 +64,7 @@ def test_output_error_and_status_equal_the_programs(folder, program):
     plain = run("program.py", "one", "--two", "3")
     watched = run("-m", "memory_stage", "program.py", "one", "--two", "3")
     assert watched.stdout == plain.stdout
-    # A shell sees an interrupted program as 130, a parent as killed by the signal.
+    # A shell reports an interrupted program as 130, and its parent sees that a signal killed it.
     assert watched.returncode == (130 if plain.returncode < 0 else plain.returncode)
     told = without_marks(watched.stderr)
     assert told[: len(without_marks(plain.stderr))] == without_marks(plain.stderr)
@@ -72,7 +72,7 @@ def test_output_error_and_status_equal_the_programs(folder, program):
 
 
 def without_marks(text: str) -> list[str]:
-    """The lines of a traceback but for the marks under them, which versions of Python set otherwise."""
+    """Return the lines of a traceback without the marks below them, which differ between versions of Python."""
     return [line for line in text.splitlines() if not re.fullmatch(r" +[~^]+", line)]
 
 

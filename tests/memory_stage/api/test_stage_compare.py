@@ -1,4 +1,4 @@
-"""Several variants in one stage: `stage.compare`, `%%stage --compare`, and their verdicts."""
+"""Test several variants in one stage: `stage.compare`, `%%stage --compare`, and their verdicts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_wrong_program_is_found_before_any_has_run(capsys):
 
 START = "x = mt.to_tensor([.1, .2], stop_gradient=False) * 1\n"
 
-# A program, and its verdict by the words of `explain`. Bytes: float32 numbers, marks of one bit, 2 elements.
+# A program, and its verdict in the words of `explain`. Bytes: float32 numbers, bits as marks, 2 elements.
 VERDICTS = {
     "add_": ("x.add_(1)\nx.sum().backward()", "free"),
     "sin_": ("x.sin_()\nx.sum().backward()", "copies 8 bytes"),
@@ -330,7 +330,7 @@ def history(variant: dict) -> list[tuple]:
 
 
 def test_the_history_of_a_variant_equals_that_of_the_program_alone():
-    """The picture has one place for an id, whatever the variant: two things of one id would be drawn as one."""
+    """The picture has one place for an id in all variants, so two things with one id would be drawn as one."""
     programs = dict(list(PROGRAMS.items())[:40])
     alone = {name: stage.record(source).data["variants"][0] for name, source in programs.items()}
     shown = stage.compare(programs).data

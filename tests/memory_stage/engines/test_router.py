@@ -1,4 +1,4 @@
-"""The router asks the engine that a question concerns, and works with any set of engines."""
+"""Test that the router asks the engine that owns the subject, and works with any set of engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUESTIONS = sorted(name for name in vars(Engine) if not name.startswith("_"))
 
 
 class Recorded:
-    """An engine that owns one thing and returns the questions it was asked."""
+    """An engine that owns one thing and records the questions it receives."""
 
     has_framework = True
 

@@ -1,4 +1,4 @@
-"""Paddle's classics: the line that spoils the program, also where Paddle says nothing and the gradient is wrong."""
+"""Test Paddle's common mistakes: the line at fault, even if Paddle computes a wrong gradient silently."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def gradient(found: dict[str, Any]) -> np.ndarray:
 
 
 def slope(program: str) -> np.ndarray:
-    """How the result changes with the numbers of the leaf: by differences."""
+    """Return the change of the result with the numbers of the leaf, by differences."""
     step, found = 1e-2, []
     for cell in range(len(START)):
         ends = []

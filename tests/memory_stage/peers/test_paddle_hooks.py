@@ -170,7 +170,7 @@ def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     assert any("does not go on with what they answer" in each for each in said)
     assert any(each.startswith("`Cube` (line 12) takes the gradient [1, 1]") for each in said)
     exec(source, names)
-    assert names["w"].grad.tolist() == [3, 12]  # taken, it were [6, 24]
+    assert names["w"].grad.tolist() == [3, 12]  # if it were used, it would be [6, 24]
 
 
 def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
@@ -183,7 +183,7 @@ def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
     )
     assert any("Paddle gives that tensor no history" in each for each in said_by(recorded(source)))
     exec(source, names)
-    assert names["w"].grad is None  # with a history it were [5, 5]
+    assert names["w"].grad is None  # with a history it would be [5, 5]
 
 
 @pytest.mark.parametrize("ends", ["y.sum().backward()", "g = paddle.grad(y.sum(), w)", "raise ValueError"])

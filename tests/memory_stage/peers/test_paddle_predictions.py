@@ -7,9 +7,9 @@ import pytest
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.support.peers import paddle_predicting  # noqa: E402  # only where there is one
 
-PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared once
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared before
 
-#: In which a saved tensor goes to other memory, and a gradient has none.
+#: Programs in which a saved tensor moves to other memory, and in which a gradient has none.
 ONCE_WRONG = (30062, 30145, 30288)
 
 

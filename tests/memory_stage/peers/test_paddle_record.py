@@ -22,7 +22,7 @@ IN_3 = paddle.__version__.startswith("3")
 
 
 def recorded(source: str) -> stage.Stage:
-    """A stage without a fault, of the program in a fresh namespace."""
+    """Record the program in a fresh namespace and return its stage, which must have no fault."""
     shown = stage.record(source, {"paddle": paddle})
     assert shown.data["variants"][0]["truncated"] is None
     assert list(validation.problems(shown.data)) == []

@@ -1,4 +1,4 @@
-"""Watching a program of Paddle's changes nothing, and leaves nothing behind."""
+"""Test that recording a Paddle program changes nothing and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.support.peers.paddle_programs import program
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 from tests.support.peers import paddle_undisturbed  # noqa: E402  # only where there is one
 
-PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared once
+PROGRAMS = 40 if paddle.__version__.startswith("3") else 20  # more were compared before
 
 
 def attributes() -> dict[tuple[str, str], object]:
-    """Every attribute of Paddle's modules and of its tensors and layers."""
+    """Return every attribute of Paddle's modules, tensors and layers."""
     owners = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "paddle"}
     classes = [paddle.Tensor, paddle.nn.Layer, *(c for c in vars(paddle.optimizer).values() if isinstance(c, type))]
     owners |= {each.__name__: each for each in classes}
@@ -74,7 +74,7 @@ def test_every_function_is_restored_after_an_interrupt_of_the_patching(monkeypat
 
 
 def test_functions_are_patched_during_a_recording():
-    """The tests above would hold of a recorder that wraps nothing."""
+    """The tests above would also pass with a recorder that patches nothing."""
     names = {"paddle": paddle, "attributes": attributes, "ignored": [], "before": attributes()}
     stage.record("ignored.append(attributes())", names)
     wrapped = {place[1] for place in same(names["before"], names["ignored"][0])}

@@ -1,4 +1,4 @@
-"""Programs of PyTorch on a GPU, where one answers; and that a process without one is never asked to begin with it."""
+"""Test PyTorch programs on a GPU, if there is one, and that recording never initializes CUDA."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def said(variant: dict, line: int) -> str:
 
 
 def cells_by_bytes(layout: Layout, size: int, cell: int) -> set[int]:
-    """Which cells the elements lie in, byte by byte."""
+    """Return the cells that contain the elements, computed byte by byte."""
     shape, strides, offset = layout
     at = offset + sum((np.indices(shape)[d] * strides[d] for d in range(len(shape))), np.zeros(shape, np.int64))
     return {(int(element) * size + byte) // cell for element in np.ravel(at) for byte in range(size)}
@@ -42,7 +42,7 @@ def test_cells_of_a_layout_are_those_that_contain_its_bytes():
         size, cell = draw.choice([(1, 8), (2, 4), (4, 8), (4, 1), (8, 4), (16, 2), (8, 8)])
         shape = [draw.randint(1, 4) for _ in range(draw.randint(0, 3))]
         strides = list(np.cumprod([1, *shape[::-1]])[:-1][::-1])
-        if draw.random() < 0.5:  # a column, a part of pairs, every second
+        if draw.random() < 0.5:  # a column, a part of pairs, every second element
             strides = [int(stride) * max(1, cell // size) for stride in strides]
         own = Layout(shape, [int(stride) for stride in strides], draw.randint(0, 5))
         found = in_cells(own, size, cell)

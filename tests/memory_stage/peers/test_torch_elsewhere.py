@@ -78,7 +78,7 @@ print(x)
 
 
 def lines(source: str, text: str, **names) -> list[int]:
-    """Where a text is said, when the program is recorded."""
+    """Return the lines with this text in a recording of the program."""
     shown = stage.record(source, {"torch": torch, **names})
     variant = shown.data["variants"][0]
     assert variant["truncated"] is None
@@ -89,7 +89,7 @@ def lines(source: str, text: str, **names) -> list[int]:
     ("source", "text", "line"), [(SCRIPTS, SCRIPTED, 7), (TRACES, TRACED, 7), (THREADS, ELSEWHERE, 10)]
 )
 def test_code_outside_of_the_recorder_is_named_once_at_its_line(source, text, line, capsys):
-    assert [at - line in (0, 1) for at in lines(source, text)] == [True]  # a thread may begin late
+    assert [at - line in (0, 1) for at in lines(source, text)] == [True]  # a thread may start late
 
 
 @pytest.mark.parametrize("source", [SCRIPTS, TRACES, THREADS], ids=["scripted", "traced", "threads"])

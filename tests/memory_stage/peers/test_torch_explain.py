@@ -1,4 +1,4 @@
-"""The classics: the line that spoils the program, why, and a fix that runs; in a terminal and in a notebook, too."""
+"""Test the common mistakes in PyTorch: the line at fault, the reason and a repair, in a terminal and in a notebook."""
 
 from __future__ import annotations
 

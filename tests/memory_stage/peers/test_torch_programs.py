@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Training:
-    """The line that spoils it, words of the report on it, and the lines that are others in the mended program."""
+    """The line at fault, words of the report about it, and the changed lines of the repaired program."""
 
     line: int
     words: tuple[str, ...]

@@ -27,7 +27,7 @@ NN = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np}
 
 
 def run(source: str, **names):
-    """The variant of a program, and the error that ended it."""
+    """Return the variant of a program, and the error that ended it."""
     shown = stage.record(source, {**NN, **names})
     variant = shown.data["variants"][0]
     return variant, shown.error
@@ -512,5 +512,5 @@ def test_a_gradient_that_the_program_obtains_did_not_exist_before(kept):
     assert variant.get("before") is None
     first = next(step for step in variant["steps"] if "makes a leaf" in step["say"])
     assert first["allocated"] == 8
-    w_h_and_gradients = 24 if "accumulate" in kept else 32  # the one that is kept then is w.grad itself
+    w_h_and_gradients = 24 if "accumulate" in kept else 32  # the gradient that it keeps is w.grad itself
     assert variant["steps"][-1]["allocated"] == w_h_and_gradients

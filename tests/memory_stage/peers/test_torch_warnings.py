@@ -1,4 +1,4 @@
-"""Warnings of PyTorch name the program's own line, each as often as in the program alone."""
+"""Test that PyTorch's warnings name the program's line, as often as without a recorder."""
 
 from __future__ import annotations
 

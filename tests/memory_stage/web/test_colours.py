@@ -14,7 +14,7 @@ TEXT, GRAPHIC = 4.5, 3.0  # WCAG 2.2, 1.4.3 and 1.4.11
 
 
 def tokens(mode: str) -> dict[str, str]:
-    """The colours of a mode by name, as the script takes them."""
+    """Return the colours of a mode by name, as the script reads them."""
     return json.loads(source_module("shared/colors.json"))[mode]
 
 
@@ -22,7 +22,7 @@ MODES = {mode: tokens(mode) for mode in ("light", "dark")}
 
 
 def contrast(one: str, other: str) -> float:
-    """WCAG's ratio of two colours, from 1 to 21."""
+    """Return WCAG's ratio of two colours, from 1 to 21."""
 
     def luminance(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -34,7 +34,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def text_pairs(svg: str) -> set[tuple[str, str, str]]:
-    """The colour of every text, the colour of the box drawn last before it at its place, and the text."""
+    """Return the colour of every text, the colour of the last box drawn before it at its place, and the text."""
     found, behind = set(), []
     for mark in drawing.marks(svg):
         if mark.kind == "rect":

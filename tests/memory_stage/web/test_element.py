@@ -1,4 +1,4 @@
-"""The stage on a page: by keyboard, to a screen reader, in both modes, on paper, and without JavaScript."""
+"""Test the stage on a page: by keyboard, with a screen reader, in both modes, on paper, and without JavaScript."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_button_at_its_end_keeps_the_focus(show):
 
 
 def keyed(name, variant, step):
-    """The trace with a key step, as a recorder would leave it."""
+    """Return the trace with a key step, as a recorder would write it."""
     trace = pages.trace(name)
     trace["opens"] = trace["variants"][variant]["id"]
     trace["variants"][variant]["key"] = step
@@ -115,7 +115,7 @@ def test_space_plays_to_the_end_and_a_touch_stops_it(show):
     page.clock.run_for(60_000)
     assert page.evaluate(STEP) == 2
     assert page.locator(".play").get_attribute("aria-pressed") == "false"
-    page.locator(".play").click()  # from the end it begins again
+    page.locator(".play").click()  # from the end it starts again
     assert page.evaluate(STEP) == 0
     page.keyboard.press("ArrowRight")
     page.clock.run_for(60_000)
@@ -281,7 +281,7 @@ def test_the_notebook_does_not_receive_the_stages_keys(show):
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("light", 792), ("dark", 792), ("light", 1280)])
 def test_axe_finds_nothing(show, scheme, width):
-    # The contrast of colours does not depend on the width; nothing else does on the scheme.
+    # The contrast of colours does not depend on the width, and nothing else depends on the colours.
     for name in ("stale", "error", "hostile", "many-tensors", "loop"):
         page = show(name, width=width, scheme=scheme)
         page.evaluate("host().go(Infinity); openAll()")
@@ -304,7 +304,7 @@ def test_hostile_text_never_becomes_markup(show):
 
 def test_the_styles_of_a_page_do_not_affect_the_stage(show):
     body = pages.element(pages.trace("stale"))
-    # Without motion: a picture that still grows has no place that could be compared.
+    # Without motion, because a growing picture has no fixed places to compare.
     plain, styled = show(body=body, motion="reduce"), show(body=body, motion="reduce", css=pages.THEME_CSS)
     assert plain.evaluate("looksInside()") == styled.evaluate("looksInside()")
 
@@ -431,8 +431,8 @@ def test_printing_changes_nothing_afterwards(show):
     assert page.locator("details.all").evaluate("box => box.open")
 
 
-# At each place of a page that begins with much text: whether the controls are held at the lower edge of the window, and
-# whether they lie over the chooser.
+# At each place of a page that begins with much text: whether the controls are at the lower edge of the window, and
+# whether they cover the chooser.
 OVER = """() => {
     document.body.prepend(Object.assign(document.createElement('div'), { style: 'height: 2000px' }));
     const found = [], at = sel => host().shadowRoot.querySelector(sel).getBoundingClientRect();

@@ -1,4 +1,6 @@
-"""The figures on a page: by keyboard and pointer, to a screen reader, in both modes, on paper, without JavaScript."""
+"""Test the figures on a page: by keyboard and pointer, with a screen reader, in both modes, on paper, without
+JavaScript.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def shown(open_page):
         page = open_page(width=width, scheme=scheme, js=js)
         page.set_content(family.page(family.figures()[name].as_html() if body is None else body, **look))
         if js:
-            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")  # texts are as wide as they stay
+            page.evaluate("Promise.all([...document.fonts].map(face => face.load()))")  # texts have their final width
             page.add_script_tag(content=family.PROBES)
         return page
 
@@ -256,7 +258,7 @@ def test_texts_and_lines_keep_apart_at_every_width(shown):
 
 
 def test_in_an_untrusted_notebook_the_description_of_the_picture_takes_no_room(shown):
-    """JupyterLab takes the tags of a picture away there, and leaves their text."""
+    """JupyterLab removes the tags of a picture there, and leaves their text."""
     html = re.sub(r"<(style|script).*?</\1>", "", family.figures()["timeline"].as_html(), flags=re.DOTALL)
     bare = re.sub(r"</?(svg|defs|pattern|g|rect|path|circle|text|title|tspan)\b[^>]*>", " ", html)
     assert "<svg" in html and "<svg" not in bare

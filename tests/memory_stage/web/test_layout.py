@@ -1,4 +1,4 @@
-"""Every example at every width a page can have: no text clipped, none over another, no line through one."""
+"""Test the layout of every example at every width: no text is clipped, covered or crossed by a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long programs on a page: jumps, a search, passes of loops; questions to the picture; the legend."""
+"""Test long programs on a page: jumps, a search, passes of loops, questions to the picture, and the legend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ for epoch in range(3):
 
 @pytest.fixture(scope="module")
 def nested():
-    """A program with a loop in a loop, recorded."""
+    """Record a program with a loop in a loop."""
     return stage.record(NESTED).data
 
 
@@ -183,7 +183,7 @@ def test_on_paper_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
 
 
 def test_a_click_in_the_picture_asks_and_another_ends_the_question(show):
-    page = show("stale", motion="reduce")  # a storage that moves to its place is hit where it was
+    page = show("stale", motion="reduce")  # a click on a moving storage hits its old place
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
     answered = page.get_by_role("status").filter(has_text="Storage 2")
@@ -244,7 +244,7 @@ def test_every_question_can_be_asked_by_keyboard(show):
         if asked[-1] == "v":
             assert page.locator(".answer").inner_text().startswith("v reads 2 cells of storage 2. Of these, b")
         page.keyboard.press("Enter")
-    assert asked == ["storage 2", "x", "b", "v", "storage 1"]  # and round
+    assert asked == ["storage 2", "x", "b", "v", "storage 1"]  # and from the last to the first
     assert page.locator(".which .told").inner_text() == "storage 2"
     page.keyboard.press("Escape")
     assert (page.evaluate(STEP), page.locator(".answer").inner_text()) == (3, "")
@@ -348,7 +348,7 @@ def test_the_legend_explains_every_mark_that_occurs_and_no_other(show, name):
 
 
 def test_at_twice_the_size_everything_fits_and_works(show):
-    page = show("loop", width=1280, motion="reduce")  # a storage that moves to its place is hit where it was
+    page = show("loop", width=1280, motion="reduce")  # a click on a moving storage hits its old place
     page.evaluate("document.documentElement.style.zoom = 2")
     page.wait_for_function("document.querySelector('memory-stage').width === 640")
     assert page.evaluate("tooWide()") == []

@@ -1,4 +1,4 @@
-"""Pictures without a browser: complete, repeatable, safe; the script fits into a page."""
+"""Test pictures without a browser: complete, repeatable and safe; and the script's size."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def marked(name: str, step: int, **mark: str) -> list[str]:
 
 def test_a_mark_outlines_a_storage_and_all_its_holders():
     assert marked("stale", 2, storage="2") == [
-        *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # of a saved row the capsule and the box
+        *("storage 2", "tensor t2", "saved s1 s2", "saved s1 s2"),  # the bar and the box of a saved row
         "node n2",
     ]
     assert marked("stale", 2, storage="1") == ["storage 1", "tensor t1"]
@@ -283,7 +283,7 @@ def test_a_missing_step_or_variant_is_refused():
 
 def test_the_script_is_light_and_self_contained():
     source = picture.script_source()
-    assert len(gzip.compress(source.encode(), mtime=0)) < 39_000  # a page waits for no other
+    assert len(gzip.compress(source.encode(), mtime=0)) < 39_000  # a page does not wait for another
     for word in (
         "import(",
         "import ",
@@ -298,7 +298,7 @@ def test_the_script_is_light_and_self_contained():
     ):
         assert word not in source, word
     hosts = {part.split("/")[0].split('"')[0] for part in source.replace("http:", "https:").split("https://")[1:]}
-    assert hosts <= {"www.w3.org"}  # the name of SVG, which nothing fetches
+    assert hosts <= {"www.w3.org"}  # SVG's namespace, which nothing fetches
 
 
 def test_the_widget_source_is_the_same_script_with_an_export():

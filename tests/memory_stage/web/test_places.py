@@ -73,7 +73,7 @@ def test_nothing_moves_horizontally_and_the_vertical_order_stays(name):
         for number in range(len(trace["variants"])):
             steps = shown(trace, number, width)
             seen += sum(map(len, steps))
-            # a tray is as wide as its cells, and under 580 px arrows at its right take room: as many as there are
+            # A tray is as wide as its cells. Below 580 px, the arrows at its right need additional space.
             across = ("tensor", "saved", "node", *(("storage",) if width > 500 else ()))
             assert moved_across(steps, across) == [], f"at {width}px"
             assert changed_order(steps, ("storage",)) == [], f"at {width}px"
@@ -91,7 +91,7 @@ def test_a_move_and_a_change_of_order_are_noticed():
 
 @pytest.mark.parametrize("name", [name for name in pages.NAMES if name not in ("branches", "many-tensors")])
 def test_while_a_gradient_passes_nothing_moves(name):
-    """Where nothing has to fold: then room is made for every step of backward at its first."""
+    """If nothing has to fold, the first step of backward makes space for all its steps."""
     trace = pages.trace(name)
     for width in WIDTHS:
         for number, variant in enumerate(trace["variants"]):
@@ -110,14 +110,14 @@ def test_while_a_gradient_passes_nothing_moves(name):
 
 
 def test_a_row_exists_only_while_it_contains_something():
-    """A storage more is a place more, and one that is freed leaves its place a step later."""
+    """An additional storage has an additional place, and a freed one leaves its place a step later."""
     data = stage.record("x = mt.ones([2])\ny = x + 1\ndel y\nz = 1").data
     heights = [int(re.search(r' height="(\d+)"', picture.svg(data, step=step))[1]) for step in range(4)]
     assert heights[0] < heights[1] == heights[2] > heights[3] == heights[0]
 
 
 def test_a_frame_does_not_depend_on_the_order_of_requests(show):
-    """Memory is made from the last frame that was looked at, or from one that was kept."""
+    """Memory is drawn from the last requested frame, or from a cached one."""
     page = show("three")
     for name in ("loop", "preserved"):
         assert page.evaluate("differOutOfOrder", pages.trace(name)) == [], name

@@ -16,13 +16,13 @@ import pytest
 import memory_stage as stage
 from memory_stage.web import embed
 
-# A notebook's page under VS Code's strictest setting: nothing from anywhere, scripts and styles in the page only.
+# A notebook's page under VS Code's strictest setting: nothing from other hosts, and only inline scripts and styles.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src https: data:; "
     "connect-src https:; child-src https: data:"
 )
 
-# JupyterLab and VS Code put HTML into an element and then run its scripts, each as a new element.
+# JupyterLab and VS Code insert HTML into an element and then run its scripts, each as a new element.
 SHOW = """html => {
   const output = document.createElement('div');
   output.innerHTML = html;
@@ -39,7 +39,7 @@ SHOW = """html => {
 
 @pytest.fixture
 def outputs(monkeypatch):
-    """outputs() gives the HTML of two cells of one kernel session."""
+    """outputs() returns the HTML of two cells of one kernel session."""
 
     def made() -> list[str]:
         monkeypatch.setattr(embed, "_carriers", {})
@@ -51,7 +51,7 @@ def outputs(monkeypatch):
 
 
 def steps(place) -> None:
-    """The stage in `place` answers to the keyboard."""
+    """Check that the stage in `place` reacts to the keyboard."""
     place.locator("memory-stage button.next").press("ArrowRight")
     assert place.locator("memory-stage output").inner_text().startswith("step 2 of 2")
 
@@ -61,7 +61,7 @@ def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page
     page.set_content(f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{html.escape(POLICY)}">')
     first, second = outputs()
     assert first.startswith("<script>") and second.startswith("<memory-stage")
-    page.evaluate(SHOW, second)  # scrolled into sight before the cell that carries the script
+    page.evaluate(SHOW, second)  # scrolled into view before the cell that contains the script
     assert page.locator("memory-stage table").is_visible()
     page.evaluate(SHOW, first)
     assert page.locator("memory-stage button.next").count() == 2

@@ -33,9 +33,9 @@ KINDS = {
     "gradients before an error": "torch's backward may have reached a leaf before it raises; here it raises first",
     "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
 }
-#: They write one number everywhere, or one row, so torch lets them write.
+#: They write one number or one row everywhere, so torch accepts the write.
 _FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
-#: Operations that torch makes of others, or whose rule keeps the result.
+#: Operations that torch composes of others, or whose rule saves the result.
 _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")
 
 
@@ -61,7 +61,7 @@ def _seen(memory: Memory) -> dict[str, Any]:
 
 
 def _elements(seen: dict[str, Any]) -> list[Any]:
-    """Shape and numbers in reading order."""
+    """Return the shape and the numbers in reading order."""
     cells = [seen["offset"]]
     for n, stride in zip(seen["shape"], seen["strides"], strict=True):
         cells = [cell + i * stride for cell in cells for i in range(n)]
@@ -123,19 +123,19 @@ def differences(lines: list[Line]) -> list[tuple[int, str, Any, Any]]:
 
 
 def _both_raised(theirs: Any, ours: Any, line: int) -> bool:
-    """Whether both programs ended in this line with the same error, but for the words behind the first ones."""
+    """True if both programs ended in this line with the same error, apart from its last words."""
     errors = [str(each.error).partition(":")[0] for each in (theirs, ours) if each.error is not None]
     last = [each.data["variants"][0]["steps"][-1]["line"] for each in (theirs, ours)]
     return len(errors) == 2 and errors[0] == errors[1] and last == [line, line]
 
 
 def _overlaps(look: dict[str, Any]) -> bool:
-    """Whether several elements of a tensor are one cell, as after ``expand``."""
+    """True if several elements of a tensor are one cell, as after ``expand``."""
     return any(n > 1 and stride == 0 for n, stride in zip(look["shape"], look["strides"], strict=True))
 
 
 def _is_overlapping(text: str, theirs: dict[str, Any], ours: dict[str, Any]) -> bool:
-    """Whether a line has filled a tensor of overlapping cells there, and has left all versions here."""
+    """True if a line has filled a tensor of overlapping cells in torch, and has left all versions unchanged here."""
     target = text.rpartition("no_grad(): ")[2].partition("[")[0].partition(".")[0]
     look, here = theirs.get(target), ours.get(target)
     written = look is not None and here is not None and look["version"] > here["version"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Classic:
-    """One of them."""
+    """A program with a common mistake, and its repair."""
 
     program: str
     line: int
@@ -260,7 +260,7 @@ y.add_(1)
 
 
 def fixed(classic: Classic) -> str:
-    """The program with its fix."""
+    """Return the program with its repair."""
     lines = classic.program.splitlines()
     for number, text in classic.fix.items():
         lines[number - 1] = text

@@ -101,7 +101,7 @@ for step in range(2):
     ),
 }
 
-#: Paddle raises none, and the gradient of ``w`` is wrong.
+#: Paddle raises no error, and the gradient of ``w`` is wrong.
 SILENT = {
     "a write through a view": Classic(
         "h = w * 1\nv = h[0:1]\nv.scale_(10.0)\nloss = h.sum()\nloss.backward()\n",
@@ -195,12 +195,12 @@ SILENT = {
 
 
 def source(classic: Classic) -> str:
-    """The program, with its leaf; line 1 is that."""
+    """Return the program with its leaf in line 1."""
     return _LEAF + classic.program
 
 
 def fixed(classic: Classic) -> str:
-    """The program with its fix."""
+    """Return the program with its repair."""
     lines = source(classic).splitlines()
     for number, text in classic.fix.items():
         lines[number - 1] = text

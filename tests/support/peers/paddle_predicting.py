@@ -23,7 +23,7 @@ _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)"
 
 
 def predicted(node: Any) -> set[tuple[int, int]]:
-    """The versions, now and when it was saved, of all that is stale below a node."""
+    """Return the current and the saved versions of all stale tensors below a node."""
     found, seen, todo = set(), set(), [node]
     while todo:
         each = todo.pop()
@@ -40,7 +40,7 @@ def predicted(node: Any) -> set[tuple[int, int]]:
 
 
 def judge(names: dict[str, Any], found: list[Any]) -> None:
-    """Ask the books first, then backward, of every tensor of the program."""
+    """Record the predictions, and then run backward, for every tensor of the program."""
     books = engine().books
     for name in NAMES:
         root = names[name]
@@ -54,7 +54,7 @@ def judge(names: dict[str, Any], found: list[Any]) -> None:
         except RuntimeError as error:
             match = _VERSIONS.search(str(error))
             if match is None:
-                continue  # another error: nothing of the kind is predicted
+                continue  # another error, which is not predicted
             told = tuple(map(int, match.groups()))
         found.append((name, expected, told))
 
@@ -73,7 +73,7 @@ def judged(seed: int) -> Any:
 
 
 def is_right(expected: list[Any], told: Any) -> bool:
-    """Whether backward raised on one of the versions that were expected, or on none where none was."""
+    """True if backward named one of the expected versions, or did not raise if none was expected."""
     return told in expected if told is not None else not expected
 
 

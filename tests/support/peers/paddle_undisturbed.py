@@ -32,7 +32,7 @@ _BEYOND = re.compile(
 
 
 def state(names: dict[str, Any]) -> list[Any]:
-    """All that a program can see of its tensors."""
+    """Return the state of the tensors that a program can observe."""
     found: list[Any] = [[_BEYOND.sub("(no such dimension)", text) for text in names["errors"]]]
     for name in (*NAMES, "x", "y"):
         t = names[name]

@@ -33,7 +33,7 @@ for name_, x_ in list(globals().items()):
 
 
 def source_of(number: int) -> str:
-    """A random program, in which each line may fail."""
+    """Return a random program in which each line may fail."""
     lines = [f"try:\n    {line.text}\nexcept Exception:\n    pass" for line in program(number)]
     return "\n".join(lines) + _ASK_ALL
 
@@ -93,10 +93,10 @@ def _stale(todo: list[Mark]) -> set[Mark]:
 
 
 def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
-    """The counts over some programs, and the numbers of those in which something was predicted wrongly."""
+    """Return the counts over some programs, and the numbers of programs with a wrong prediction."""
     from memory_stage.engines.torch import session as ear
 
-    before, ear.Backward = ear.Backward, Watched  # in its place
+    before, ear.Backward = ear.Backward, Watched  # in its memory
     total: Counter[str] = Counter()
     wrong = []
     try:

@@ -27,12 +27,12 @@ _NAME = "<program>"
 
 
 def source_of(number: int) -> str:
-    """A random program, up to its first error."""
+    """Return a random program up to its first error."""
     return "\n".join(line.text for line in program(number))
 
 
 def unwatched(source: str, names: dict[str, Any]) -> str:
-    """Run it as Python does; the error's text."""
+    """Run the program without a recorder, and return the text of its error."""
     try:
         exec(compile(source, _NAME, "exec"), names)
     except Exception as error:
@@ -41,7 +41,7 @@ def unwatched(source: str, names: dict[str, Any]) -> str:
 
 
 def watched(source: str, names: dict[str, Any]) -> str:
-    """The same, recorded."""
+    """Run the program with a recorder, and return the text of its error."""
     shown = stage.record(source, names)
     variant = shown.data["variants"][0]
     assert variant["truncated"] is None, variant["truncated"]

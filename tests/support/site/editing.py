@@ -16,12 +16,12 @@ THREE = "chapters/02_three_kinds_of_operation"
 ALIASES = "chapters/04_aliases"
 CONFUSIONS = "chapters/fifteen_confusions"
 OWN = "chapters/your_own_program"  # of PyTorch and Paddle, as recorded
-PYTHON = "pyodide"  # part of the names of the files that a click loads
+PYTHON = "pyodide"  # parts of the names of files that a click loads
 
 
 @dataclass
 class Stage:
-    """A stage of a page, as its reader uses it."""
+    """A stage of a page, used as its reader does."""
 
     page: Page
     element: Locator
@@ -68,7 +68,7 @@ class Stage:
 
     @property
     def shown(self) -> dict:
-        """The variant that the stage opens with."""
+        """Return the variant that the stage opens with."""
         data = self.data
         return next(each for each in data["variants"] if each["id"] == data["opens"])
 

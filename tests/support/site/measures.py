@@ -37,7 +37,7 @@ HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, nu
     });
     return most;
 }) }"""
-# The steps after which the button for the next one is out of view.
+# The steps after which the button for the next step is out of view.
 NEXT_IN_VIEW = """stage => {
     stage.scrollIntoView();
     const out = [];
@@ -51,7 +51,7 @@ NEXT_IN_VIEW = """stage => {
 
 # ---- prose, and the blocks between it
 
-# The characters in each line of the page's paragraphs, the last lines of paragraphs left out.
+# The number of characters in each line of the page's paragraphs, without the last lines of paragraphs.
 LINES = """() => {
     const lines = [];
     for (const paragraph of document.querySelectorAll('.bd-article section > p')) {

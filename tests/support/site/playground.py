@@ -1,4 +1,4 @@
-"""The playground as its reader uses it."""
+"""The playground, used as its reader does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Playground:
-    """The playground as its reader uses it."""
+    """The playground, used as its reader does."""
 
     def __init__(self, seen) -> None:
         self.seen, self.page, self.place = seen, seen.page, seen.page.locator("play-ground")
@@ -41,7 +41,7 @@ class Playground:
 
     @property
     def shown(self) -> dict:
-        """The recording on its stage."""
+        """Return the recording on the playground's stage."""
         return self.place.locator("memory-stage").evaluate("stage => stage.data")
 
     @property

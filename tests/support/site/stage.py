@@ -1,10 +1,10 @@
-"""Drives a stage as a reader without a mouse does."""
+"""Step a stage as a reader without a mouse does."""
 
 from __future__ import annotations
 
 from playwright.sync_api import ElementHandle, Locator, Page
 
-# The type of the focused input, if it is in the stage; the focus is looked for through shadow roots.
+# The type of the focused input, if it is in the stage. The focus is searched for through shadow roots.
 FOCUSED_TYPE = """stage => {
     let focused = document.activeElement;
     while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
@@ -28,21 +28,21 @@ EVERY_STEP = """stage => {
         if (slider.value === slider.max) return shown;
     }
 }""".replace("SHOWN", SHOWN)
-# Gives an input of the stage the focus; whether Tab stops there.
+# Focuses an input of the stage, and returns true if Tab stops there.
 FOCUS = """(stage, type) => {
     const input = stage.shadowRoot.querySelector(type === 'range' ? '.time input' : `input[type=${type}]:checked`);
     input.focus();  // the first focus that a stage gets goes to the first of its controls
     input.focus();
     return stage.shadowRoot.activeElement === input && input.tabIndex === 0 && stage.getAttribute('tabindex') !== '-1';
 }"""
-MOST_TABS = 400  # a page with more stops than this is no page to read by keyboard
+MOST_TABS = 400  # a page with more stops cannot be read by keyboard
 
 
 def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> int:
-    """Choose each variant of the stage in turn and step it to its end by keyboard; gives the number of steps.
+    """Choose each variant of the stage in turn and step it to its end by keyboard; return the number of steps.
 
-    With ``every_key`` Tab leads to the stage and each step is taken by key. Otherwise the stage is given the focus
-    where Tab would stop, and the first and the last step are taken by key, those between as the slider takes them.
+    With ``every_key``, Tab leads to the stage and each step is made by a key. Otherwise the stage receives the focus
+    where Tab would stop, keys make the first and the last step, and the slider makes those between.
     """
     handle = stage.element_handle()
     steps = _step_one_variant(page, stage, handle, every_key)
@@ -54,7 +54,7 @@ def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> in
 
 
 def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool, key: str = "Tab") -> int:
-    """Every step has to move the slider by one, to name itself, and to say something."""
+    """Every step has to move the slider by one, to name itself, and to have a sentence."""
     _lead_to(page, handle, "range", key if every_key else None)
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
@@ -79,7 +79,7 @@ def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_k
 
 
 def _lead_to(page: Page, stage: ElementHandle, kind: str, key: str | None) -> None:
-    """Press the key until an input of this type in the stage has the focus; without a key, give it the focus."""
+    """Press the key until an input of this type in the stage has the focus; without a key, focus it."""
     if key is None:
         assert stage.evaluate(FOCUS, kind), f"Tab does not stop at the stage's {kind}"
         return

@@ -1,4 +1,4 @@
-"""One page open in the browser, and everything that happened to it."""
+"""One page open in the browser, with its requests, messages and errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from playwright.sync_api import ConsoleMessage, Error, Page, Request, Response, 
 
 from tests.support import accessibility
 
-# Stages and figures start when the reader comes near them; a test may ask for any of them at once.
+# Stages and figures start when the reader approaches them. A test may start all of them at once.
 WAKE = """for (const one of document.querySelectorAll('[loading=lazy]')) {
     one.wake?.();
     for (const mark of ['loading', 'tabindex', 'role', 'aria-label']) one.removeAttribute(mark);
@@ -32,12 +32,12 @@ FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { 
 class Visit:
     page: Page
     address: str
-    whole: bool = True  # every stage of the page is started, as when a reader has scrolled through
+    whole: bool = True  # start every stage of the page, as when a reader has scrolled through
     foreign: list[str] = field(default_factory=list)  # requests to any other host: all of them blocked
     failed: list[str] = field(default_factory=list)  # answers that are errors
     complaints: list[str] = field(default_factory=list)  # console errors and uncaught exceptions
     finished: list[Request] = field(default_factory=list)
-    opening: list[Request] = field(default_factory=list)  # those of `finished` that it took to open the page
+    opening: list[Request] = field(default_factory=list)  # the part of `finished` that opened the page
 
     @property
     def name(self) -> str:
@@ -49,20 +49,20 @@ class Visit:
         for event, note in self._listeners():
             self.page.on(event, note)
         self.page.goto(self.address, wait_until="networkidle")
-        self.page.wait_for_load_state("load")  # a long page may be quiet before all of it is read
+        self.page.wait_for_load_state("load")  # a long page may be quiet before all of it is parsed
         self.opening = list(self.finished)
         if self.whole:
             self.page.evaluate(WAKE)
 
     def leave(self) -> bool:
-        """Leave nothing in the tab; whether that has succeeded, so that another visit can have it."""
+        """Empty the tab, and return True if this succeeded, so that another visit can use it."""
         try:
             self.page.evaluate(FORGET)
             self.page.context.clear_cookies()
             self.page.goto("about:blank")
-            self.page.mouse.move(0, 0)  # nothing of the next page is under the mouse from the start
+            self.page.mouse.move(0, 0)  # nothing of the next page is under the mouse at the start
             self.page.unroute("**/*", self._pass_own_host_only)
-        except Error:  # it has crashed, or a script of it runs for ever
+        except Error:  # it has crashed, or one of its scripts never ends
             self.page.context.close()
             return False
         for event, note in self._listeners():
@@ -84,11 +84,11 @@ class Visit:
 
     @property
     def undisturbed(self) -> bool:
-        """Whether nothing failed on the page, and it asked no other host."""
+        """True if nothing failed on the page, and it requested no other host."""
         return self.foreign == self.complaints == self.refused == self.failed == []
 
     def read_through(self) -> None:
-        """Scroll to the end, open everything that folds, as a thorough reader does, and scroll back."""
+        """Scroll to the end, unfold everything as a thorough reader does, and scroll back."""
         self.page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
         self.page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         self.page.wait_for_load_state("networkidle")
@@ -99,16 +99,16 @@ class Visit:
         return accessibility.violations(self.page, contrast=contrast, all_else=all_else)
 
     def resize(self, width: int, height: int) -> None:
-        """Give the window another size, and the page the time to draw itself for that."""
+        """Resize the window, and wait until the page is drawn."""
         self.page.set_viewport_size({"width": width, "height": height})
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def overflow(self) -> int:
-        """Pixels by which the page is wider than the window."""
+        """Return the pixels by which the page is wider than the window."""
         return self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
     def weight(self) -> int:
-        """Bytes of the bodies that it took to open the page, as they came over the wire, compressed."""
+        """Return the compressed bytes of the bodies that opened the page."""
         return sum(request.sizes()["responseBodySize"] for request in self.opening)
 
     def _pass_own_host_only(self, route: Route, request: Request) -> None:

@@ -41,7 +41,7 @@ class Mark:
 
 
 def marks(svg: str) -> list[Mark]:
-    """Every box and every text of a picture, patterns left out."""
+    """Yield every box and every text of a picture, without patterns."""
     return list(_marks(ElementTree.fromstring(svg), 0.0, 0.0, None))
 
 

@@ -41,7 +41,7 @@ def log_of(kind: str) -> MemoryLog:
 
 
 def pieces_log() -> MemoryLog:
-    """Shared and own segments, a hole, a request that fits nowhere, and a segment given back."""
+    """Return a log with shared and separate segments, a hole, a request that fits nowhere, and a released segment."""
     log = MemoryLog(CachingAllocator(768 * KIB, "torch/32"))
     blocks = {}
     for line, (name, size) in enumerate([("a", 20), ("b", 12), ("c", 20), ("d", 30), ("e", 0.3), ("big", 200)], 1):
@@ -81,7 +81,7 @@ def without_history(batch, size):
 
 
 def metered() -> element.Figure:
-    """The meter of the host after ten cells."""
+    """Return the meter of the host after ten cells."""
     shown = meter.Meter("cpu")
     kept = []
     for number, size in enumerate([256, 512, 0, 700, 64, 128, 900, 333, 512, 100], 3):
@@ -94,7 +94,7 @@ def metered() -> element.Figure:
 
 @cache
 def figures() -> dict[str, element.Figure]:
-    """One of each kind, and one of each with a program's hostile text in every place that takes text."""
+    """Return a figure of each kind, and one of each kind with hostile text of a program in every place for text."""
     x = mt.arange(24, dtype="float32").reshape([2, 3, 4])
     y = mt.arange(12, dtype="float32").reshape([3, 4])
     views = {"y": y, "y.transpose([1, 0])": y.transpose([1, 0]), "y[:, ::-1]": y[:, ::-1], "y[1]": y[1]}

@@ -1,4 +1,4 @@
-"""Pages that hold a stage, and the traces to show on them."""
+"""Pages that contain a stage, and the traces to show on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FONTS = Path(__file__).resolve().parents[3] / "_ext" / "book_pages" / "theme" / 
 
 @cache
 def faces() -> str:
-    """The faces that the book's pages bring along: which others a machine has is not the stage's business."""
+    """Return the style of the fonts of the book's pages, so that a stage does not depend on the machine's fonts."""
     told = [':root { --book-sans: "Book Sans"; --book-mono: "Book Mono" }']
     for name, family, weight in (
         ("BookSans-Regular", "Book Sans", "400"),
@@ -64,7 +64,7 @@ def page(body: str, *, css: str = "", script: bool = True, theme: str = "") -> s
 
 
 def spoken(say: str) -> str:
-    """A sentence as it is read: the backticks that mark code are not text."""
+    """Return a sentence as it is read aloud, without the backticks that mark code."""
     return re.sub(r"`([^`]+)`", r"\1", say)
 
 
