@@ -42,6 +42,9 @@ TORCH: dict[str, list[Entry]] = {
         ),
         ("y = c * 2.0\ny.retain_grad()", "c.requires_grad_()\ny = c * 2.0\ny.retain_grad()"),
     ],
+    "no gradient yet": [
+        ("x.grad.zero_()", "x.sum().backward()\nx.grad.zero_()", "torch.optim.SGD([x], lr=0.1).zero_grad()"),
+    ],
     "not a number": [("(x * 2.0).backward()", "(x * 2.0).sum().backward()", "(x * 2.0).backward(torch.ones(3))")],
     "integer leaf": [
         ("i.requires_grad_()", "f = i.float()\nf.requires_grad_()"),

@@ -93,8 +93,8 @@ def difference(trace: dict[str, Any]) -> str:
     for variant in others:
         more = variant["steps"][-1]["allocated"] - before
         much = f"{bytes_shown(abs(more))} {'more' if more > 0 else 'less'}" if more else "the same"
-        phrases.append(f"{variant['label']} allocates {much}")
-    return f"After the last step, against {first['label']}: {', '.join(phrases)}."
+        phrases.append(f"“{variant['label']}” allocates {much}")
+    return f"After the last step, compared with “{first['label']}”: {', '.join(phrases)}."
 
 
 # ---------- as HTML ----------
@@ -141,7 +141,7 @@ def _still(trace: dict[str, Any]) -> str:
 
 def _picture(svg: str) -> str:
     """Wrap a picture so that its labels take no space in an untrusted notebook, which removes the SVG tags only."""
-    return f'<div style="font-size: 0px">{svg}</div>\n'
+    return f'<div style="font-size: 0px; margin-top: 12px">{svg}</div>\n'
 
 
 def _row(number: int, step: dict[str, Any], counters: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from book_kit import predict
 from memory_stage.web import embed
 from memory_stage.web.embed import page_assets, prose
 from tests.support.accessibility import violations
+from tests.support.waiting import soon
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = "book_kit.web"
@@ -188,20 +189,20 @@ def test_it_is_answered_by_keyboard_alone_and_the_verdict_is_spoken(show):
     page.keyboard.press("Enter")
     status = first.get_by_role("status")
     heard = "Not this one. That takes a copy, and = makes none. Try again, or open the answer."
-    assert status.evaluate("status => status.textContent") == heard
-    assert first.locator(".mt-said", has_text="That takes a copy").is_visible()
-    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and label_of(first, 1) == "[2.0, 2.0]"
-    assert not first.get_by_text("One tensor, two names").is_visible()  # the answer waits for another try
+    assert soon(status.evaluate, "status => status.textContent") == heard
+    assert soon(first.locator(".mt-said", has_text="That takes a copy").is_visible)
+    assert soon(label_of, first, 0) == "[1.0, 1.0]✗ not this one" and soon(label_of, first, 1) == "[2.0, 2.0]"
+    assert soon(lambda: not first.get_by_text("One tensor, two names").is_visible())  # the answer waits for another try
     page.keyboard.press("ArrowDown")
-    assert status.inner_text() == ""  # a new choice, no verdict yet
+    assert soon(status.inner_text) == ""  # a new choice, no verdict yet
     page.keyboard.press("Enter")
-    assert status.inner_text() == "Right."
-    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and label_of(first, 1) == "[2.0, 2.0]✓ right"
-    assert first.locator(".mt-why", has_text="One tensor, two names").is_visible()
+    assert soon(status.inner_text) == "Right."
+    assert soon(label_of, first, 0) == "[1.0, 1.0]✗ not this one" and soon(label_of, first, 1) == "[2.0, 2.0]✓ right"
+    assert soon(first.locator(".mt-why", has_text="One tensor, two names").is_visible)
     first.locator("summary").focus()
     page.keyboard.press("Enter")  # the summary folds the answer away again
-    assert not first.locator(".mt-why").is_visible()
-    assert page.locator("predict-first").nth(1).get_by_role("status").inner_text() == ""
+    assert soon(lambda: not first.locator(".mt-why").is_visible())
+    assert soon(page.locator("predict-first").nth(1).get_by_role("status").inner_text) == ""
     assert [address for address in page.requested if "page.html" not in address] == []
 
 
@@ -221,7 +222,7 @@ def test_the_answer_can_be_opened_without_the_right_guess_and_then_every_option_
     first.locator("summary").click()
     first.locator(".mt-said", has_text="That takes a copy").wait_for()
     assert first.locator(".mt-why").is_visible()
-    assert label_of(first, 1) == "[2.0, 2.0]✓ right"
+    assert soon(label_of, first, 1) == "[2.0, 2.0]✓ right"
 
 
 def test_an_answer_is_kept_in_the_browser_until_it_is_forgotten(show):
@@ -230,13 +231,15 @@ def test_an_answer_is_kept_in_the_browser_until_it_is_forgotten(show):
     assert list(page.evaluate("Object.keys(localStorage)")) == ["in-place.answers"]
     page.reload()
     first = page.locator("predict-first").first
-    assert label_of(first, 0) == "[1.0, 1.0]✗ not this one" and first.get_by_role("radio").first.is_checked()
-    assert not first.locator(".mt-why").is_visible()
+    assert soon(label_of, first, 0) == "[1.0, 1.0]✗ not this one" and soon(first.get_by_role("radio").first.is_checked)
+    assert soon(lambda: not first.locator(".mt-why").is_visible())
     first.get_by_role("button", name="Forget it").click()
-    assert first.locator(".mt-mark").count() == 0 and not first.get_by_text("kept in this browser").is_visible()
-    assert page.evaluate("localStorage.length") == 0
+    assert soon(first.locator(".mt-mark").count) == 0 and soon(
+        lambda: not first.get_by_text("kept in this browser").is_visible()
+    )
+    assert soon(page.evaluate, "localStorage.length") == 0
     page.reload()
-    assert page.locator(".mt-mark").count() == 0
+    assert soon(page.locator(".mt-mark").count) == 0
 
 
 def test_all_answers_are_forgotten_at_once(show):
@@ -245,7 +248,7 @@ def test_all_answers_are_forgotten_at_once(show):
     page.evaluate("document.querySelectorAll('predict-first')[1].dataset.name = 'another'")
     answer(page.locator("predict-first").nth(1), 1)
     page.get_by_role("button", name="Forget all answers").first.click()
-    assert page.locator(".mt-mark").count() == 0 and page.evaluate("localStorage.length") == 0
+    assert soon(page.locator(".mt-mark").count) == 0 and soon(page.evaluate, "localStorage.length") == 0
 
 
 def test_without_storage_in_the_browser_a_question_works_and_does_not_mention_keeping(show):
@@ -261,8 +264,8 @@ def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
     page = show()
     first = page.locator("predict-first").first
     first.get_by_role("button", name="Check").click()
-    assert first.get_by_role("status").inner_text() == "Choose an answer first."
-    assert not first.get_by_text("One tensor, two names").is_visible()
+    assert soon(first.get_by_role("status").inner_text) == "Choose an answer first."
+    assert soon(lambda: not first.get_by_text("One tensor, two names").is_visible())
 
 
 def test_a_screen_reader_announces_a_group_with_the_question_and_its_radio_buttons(show):
@@ -286,8 +289,8 @@ def test_without_javascript_everything_can_be_read(show):
     assert first.get_by_role("listitem").count() == 3
     assert first.locator("form").count() == 0
     first.locator("summary").click()
-    assert first.get_by_text("One tensor, two names").is_visible()
-    assert first.get_by_text("That takes a copy").is_visible()
+    assert soon(first.get_by_text("One tensor, two names").is_visible)
+    assert soon(first.get_by_text("That takes a copy").is_visible)
 
 
 def test_in_print_the_options_and_the_answer_appear_without_controls(show):
@@ -338,4 +341,4 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(show, scheme, answe
         answer(page.locator("predict-first").first, 0)
         page.locator("predict-first").nth(1).locator("summary").click()
     assert violations(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert soon(page.evaluate, "document.documentElement.scrollWidth") <= 360

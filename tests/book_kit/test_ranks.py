@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from book_kit import ranks
 from book_kit.magics.ranks_magic import RanksMagic, joined
 from book_kit.ranks.cluster import _Ends
 from tests.support.chapters.chapter import FOLDER, ROOT, Chapter
+from tests.support.waiting import until
 
 RECORD = ROOT / "facts" / "ranks.json"
 KILLED = "import os, signal\nif rank == 1:\n    os.kill(os.getpid(), signal.SIGKILL)\ndist.barrier()"
@@ -179,10 +179,8 @@ def test_a_rank_that_does_not_end_is_named_and_none_outlives_its_notebook():
     program = subprocess.run([sys.executable, "-c", ONE_ALONE], stdout=subprocess.PIPE, text=True, check=False)
     late, *pids = json.loads(program.stdout)
     assert late == "Rank 0 did not come to an end in 0.5 s. All are ended."
-    end = time.monotonic() + 60  # it checks for its notebook once a second; a busy machine is not a fault
-    while (left := [pid for pid in pids if is_running(pid)]) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert left == []
+    # it checks for its notebook once a second
+    assert until(lambda: not any(map(is_running, pids))), [pid for pid in pids if is_running(pid)]
 
 
 # ---- without -------------------------------------------------------------------------------------------------------

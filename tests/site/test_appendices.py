@@ -13,6 +13,7 @@ from bs4 import BeautifulSoup, NavigableString
 from pybtex.database import parse_file
 
 from tests.support.chapters.chapter import appendices, guides, in_order, pages
+from tests.support.waiting import soon
 from tools.build import ROOT
 
 GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
@@ -201,16 +202,16 @@ def test_an_appendix_has_a_field_that_filters_its_rows(site, visit, name):
     assert everything >= 9
     field = seen.page.get_by_label("Show rows with")
     field.fill("paddle")
-    assert 0 < rows.count() <= everything
+    assert soon(lambda: 0 < rows.count() <= everything)
     field.fill("zyzzyva")
-    assert rows.count() == 0
+    assert soon(rows.count) == 0
 
 
 def test_the_error_index_is_filtered_by_the_text_above_a_table(site, visit):
     seen = visit(f"{site}chapters/B_error_index.html", width=1440)
     seen.page.get_by_label("Show rows with").fill("overlaps what is written")
     rows = seen.page.locator("section section .table-scroll tbody tr:visible")
-    assert rows.count() == 1 and "single memory location" in rows.first.inner_text()
+    assert soon(rows.count) == 1 and "single memory location" in soon(rows.first.inner_text)
 
 
 @pytest.mark.parametrize("name", appendices())

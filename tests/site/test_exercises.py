@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.chapters.chapter import in_order
+from tests.support.waiting import soon
 from tools import live
 
 # The beginning of the line, by the features of the page.
@@ -22,7 +23,7 @@ def test_each_unfinished_exercise_explains_how_to_run_an_answer(name, site, visi
         assert seen.page.request.get(seen.page.evaluate("a => new URL(a, location).href", notebook)).json()["cells"]
         assert running.endswith("index.html#how-to-run-it")
     seen.page.locator("exercise-box").first.get_by_role("link").last.click()
-    assert seen.page.locator("#how-to-run-it").is_visible()
+    assert soon(seen.page.locator("#how-to-run-it").is_visible)
 
 
 @pytest.fixture
@@ -40,17 +41,17 @@ def test_an_answer_begins_with_the_code_of_its_cell_and_is_stored(box):
     text.press("Enter")
     text.type("pass")
     written = "def descend(w, steps, rate):\n    for _ in range(steps):\n        pass"
-    assert text.input_value() == written
+    assert soon(text.input_value) == written
     box.page.reload()
-    assert text.input_value() == written
+    assert soon(text.input_value) == written
     box.get_by_role("button", name="Start again").click()
-    assert text.input_value().endswith("check(descend, **descend_tests)")
-    assert box.page.evaluate("localStorage.length") == 0
+    assert soon(lambda: text.input_value().endswith("check(descend, **descend_tests)"))
+    assert soon(box.page.evaluate, "localStorage.length") == 0
 
 
 def test_tab_leads_out_of_the_box_and_axe_finds_nothing(box):
     text = box.get_by_role("textbox")
     text.focus()
     text.press("Tab")
-    assert box.page.evaluate("document.activeElement.textContent") == ("Check" if live.wanted() else "Copy")
-    assert box.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert soon(box.page.evaluate, "document.activeElement.textContent") == ("Check" if live.wanted() else "Copy")
+    assert soon(box.page.evaluate, "document.documentElement.scrollWidth <= document.documentElement.clientWidth")

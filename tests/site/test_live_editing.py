@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, asked_for_python, needs_python
+from tests.support.waiting import soon
 
 pytestmark = needs_python
 
@@ -152,16 +153,16 @@ def test_a_program_is_edited_and_run_by_keyboard_alone(site, visit):
     seen.page.keyboard.press("ControlOrMeta+a")
     seen.page.keyboard.insert_text("x = mt.ones([2])\nx.add_(1.0)")
     seen.page.keyboard.press("ArrowLeft")
-    assert stage.element.evaluate("stage => stage.at.rest"), "keys of the editor step the stage"
+    assert soon(stage.element.evaluate, "stage => stage.at.rest"), "keys of the editor step the stage"
     seen.page.keyboard.press("Tab")
-    assert seen.page.evaluate("document.activeElement.textContent") == "Run"
+    assert soon(seen.page.evaluate, "document.activeElement.textContent") == "Run"
     seen.page.keyboard.press("Shift+Tab")
     seen.page.keyboard.press("Shift+Enter")
     seen.page.wait_for_function("stage => stage.hasAttribute('edited')", arg=stage.element.element_handle())
     assert seen.page.evaluate("document.activeElement.shadowRoot.activeElement.className") == "next"
     seen.page.keyboard.press("Home")
     seen.page.keyboard.press("ArrowRight")
-    assert stage.element.evaluate("stage => stage.at.step") == 1
+    assert soon(stage.element.evaluate, "stage => stage.at.step") == 1
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

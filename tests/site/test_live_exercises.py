@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, expect
 from tests.conftest import PATIENCE
 from tests.support.chapters.chapter import Chapter
 from tests.support.site.editing import needs_python
+from tests.support.waiting import soon
 
 expect.set_options(timeout=PATIENCE)
 
@@ -63,7 +64,7 @@ def test_an_exercise_is_written_and_passed_by_keyboard_alone(site, visit):
     seen.page.keyboard.press("ControlOrMeta+a")
     seen.page.keyboard.insert_text(solutions(LEAVES)[0])
     seen.page.keyboard.press("Tab")
-    assert seen.page.evaluate("document.activeElement.textContent") == "Check"
+    assert soon(seen.page.evaluate, "document.activeElement.textContent") == "Check"
     seen.page.keyboard.press("Enter")
     expect(reported(box)).to_contain_text("Right.")
     assert seen.overflow() <= 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.site.editing import ALIASES, CONFUSIONS, Stage, asked_for_python, needs_python
+from tests.support.waiting import soon
 
 pytestmark = needs_python
 
@@ -77,7 +78,7 @@ def test_a_link_contains_a_long_program_and_one_that_is_too_long_is_refused(site
     found = Stage(other.page, other.page.locator("memory-stage").first)
     found.editor.wait_for()
     found.press("Close")
-    assert found.element.evaluate("stage => stage.editing.programs[0].code") == long
+    assert soon(found.element.evaluate, "stage => stage.editing.programs[0].code") == long
     stage.write("# " + "long " * 30_000)
     stage.press("Copy link to this")
     seen.page.wait_for_function("() => document.querySelector('.live-told').textContent.startsWith('This is too long')")

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.support.site.editing import needs_python
 from tests.support.site.playground import Playground
+from tests.support.waiting import soon
 from tools import live
 
 PLAYGROUND = "chapters/playground.html"
@@ -65,7 +66,7 @@ def test_the_playground_works_by_keyboard_alone(playground):
     assert [step["line"] for step in playground.shown["variants"][0]["steps"]] == [1, 2]
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Explain"
+    assert soon(page.evaluate, "document.activeElement.textContent") == "Explain"
     page.keyboard.press("Enter")
     playground.place.locator(".mt-report").wait_for()
     assert stage.count() == 0
@@ -80,7 +81,7 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(width, scheme, site, visit):
     playground.run("x = mt.to_tensor([1.0, 2.0], stop_gradient=False)\nh = x * 2.0\nh.pow_(2.0)")
     assert playground.seen.violations() == [] and playground.seen.overflow() <= 0
     playground.press("Explain")
-    assert playground.place.locator(".mt-report tbody tr").count() == 1
+    assert soon(playground.place.locator(".mt-report tbody tr").count) == 1
     assert playground.seen.violations() == [] and playground.seen.overflow() <= 0
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.waiting import soon
+
 # The highlighted things, as the page asks its stages for them.
 LISTEN = """() => {
     window.asked = [];
@@ -31,9 +33,9 @@ def names_in(seen, heading: str):
 def test_a_name_under_the_mouse_is_highlighted_in_the_stage_of_its_section(chapter):
     name = names_in(chapter, "Keeping the old numbers").get_by_text("y", exact=True).first
     name.hover()
-    assert chapter.page.evaluate("asked") == [[KEEPING, "y"]]
+    assert soon(chapter.page.evaluate, "asked") == [[KEEPING, "y"]]
     chapter.page.get_by_role("heading", level=1).hover()
-    assert chapter.page.evaluate("asked").pop() == [KEEPING, None]
+    assert soon(lambda: chapter.page.evaluate("asked").pop()) == [KEEPING, None]
 
 
 def test_a_focused_name_is_highlighted_and_the_arrows_lead_to_the_next(chapter):
@@ -42,8 +44,8 @@ def test_a_focused_name_is_highlighted_and_the_arrows_lead_to_the_next(chapter):
     names.first.focus()
     chapter.page.keyboard.press("ArrowRight")
     lit = [name for _, name in chapter.page.evaluate("asked") if name]
-    assert lit == names.all_inner_texts()[:2]
-    assert names.nth(1).evaluate("name => name === document.activeElement")
+    assert lit == soon(lambda: names.all_inner_texts()[:2])
+    assert soon(names.nth(1).evaluate, "name => name === document.activeElement")
 
 
 def test_a_tapped_name_is_highlighted_until_another_place_is_tapped(browser, site):
@@ -55,10 +57,10 @@ def test_a_tapped_name_is_highlighted_until_another_place_is_tapped(browser, sit
     page.evaluate(LISTEN)
     name = page.locator("code.points").get_by_text("y", exact=True).first
     name.tap()
-    assert [asked for _, asked in page.evaluate("asked")][-1] == "y"
-    assert name.evaluate("name => name.classList.contains('lit')")
+    assert soon(lambda: [asked for _, asked in page.evaluate("asked")][-1]) == "y"
+    assert soon(name.evaluate, "name => name.classList.contains('lit')")
     page.get_by_role("heading", level=1).tap()
-    assert [asked for _, asked in page.evaluate("asked")][-1] is None
+    assert soon(lambda: [asked for _, asked in page.evaluate("asked")][-1] is None)
     context.close()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.waiting import soon
+
 LONG = "chapters/fifteen_confusions"
 ASLEEP = "() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => !one.shadowRoot).length"
 ALL_AWAKE = f"() => ({ASLEEP})() === 0"
@@ -43,8 +45,8 @@ def test_a_waiting_stage_has_a_name_and_tab_leads_into_it(opened_page):
     assert last.get_attribute("aria-label")
     assert last.get_attribute("tabindex") == "0"
     last.focus()
-    assert last.evaluate(HOLDS_FOCUS)
-    assert last.get_attribute("tabindex") is None
+    assert soon(last.evaluate, HOLDS_FOCUS)
+    assert soon(lambda: last.get_attribute("tabindex") is None)
 
 
 def test_a_link_starts_the_stage_that_it_leads_to(opened_page):

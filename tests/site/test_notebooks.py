@@ -6,12 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import until
 from tools.build import ROOT
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+")
@@ -48,11 +48,9 @@ def stop(server: subprocess.Popen) -> None:
 
 def wait_for_address(log: Path) -> str:
     """Wait for the address that the server writes when it is ready."""
-    for _ in range(STARTING * 10):
-        if found := ADDRESS.search(log.read_text()):
-            return found.group()
-        time.sleep(0.1)
-    raise AssertionError(f"JupyterLab did not start in {STARTING} s:\n{log.read_text()}")
+    started = until(lambda: ADDRESS.search(log.read_text()) is not None, patience=STARTING)
+    assert started, f"JupyterLab did not start in {STARTING} s:\n{log.read_text()}"
+    return ADDRESS.search(log.read_text()).group()
 
 
 def test_a_double_click_opens_a_chapter_as_a_notebook(lab, browser):

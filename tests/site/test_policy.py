@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 
+from tests.support.waiting import soon
 from tools import live
 
 
@@ -41,4 +42,4 @@ def test_a_wrong_address_gets_the_books_own_page(site, visit):
     page.goto(f"{site}chapters/deeper/nowhere.html")
     assert page.locator("h1").text_content() == "No page here"
     page.get_by_role("main").get_by_role("link", name="front page").click()
-    assert page.url == f"{site}index.html"
+    assert soon(lambda: page.url) == f"{site}index.html"

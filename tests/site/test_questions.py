@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from tests.support.waiting import soon
+
 
 def test_the_stage_refutes_a_guess_about_a_leaf_which_is_stored_for_the_next_visit(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html")
     question = seen.page.locator("predict-first").first
     question.get_by_role("radio", name="the gradient by the old w", exact=True).check()
     question.get_by_role("button", name="Check").click()
-    assert question.get_by_role("status").inner_text().startswith("Not this one.")
+    assert soon(lambda: question.get_by_role("status").inner_text().startswith("Not this one."))
     question.get_by_role("button", name="Step the stage to line 6").click()
     stage = seen.page.locator("memory-stage", has_text="One step of training").first
-    assert "h" in stage.locator(".code .now").inner_text()
+    assert "h" in soon(stage.locator(".code .now").inner_text)
     seen.page.reload()
-    assert seen.page.locator("predict-first .mt-mark").all_inner_texts() == ["✗ not this one"]
+    assert soon(seen.page.locator("predict-first .mt-mark").all_inner_texts) == ["✗ not this one"]
 
 
 def test_without_scripts_the_answer_names_the_stage_and_the_line_that_show_it(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html", scripts=False)
     question = seen.page.locator("predict-first").first
     question.locator("summary").click()
-    assert question.get_by_text("See line 6 of the stage “One step of training”, in place.").is_visible()
-    assert question.get_by_text("That is the usual guess.").is_visible()
+    assert soon(question.get_by_text("See line 6 of the stage “One step of training”, in place.").is_visible)
+    assert soon(question.get_by_text("That is the usual guess.").is_visible)

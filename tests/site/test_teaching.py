@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup
 
 from _ext.book_pages.teaching import PLAN, BuiltPage, write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
+from tests.support.waiting import soon
 from tools import pack
 from tools.build import ROOT
 
@@ -63,7 +64,7 @@ def test_the_error_for_a_missing_part_lists_the_parts_of_the_page(book):
 def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     assert slides.page.evaluate(SHOWS) == 0
     slides.page.keyboard.press("ArrowRight")
-    assert slides.page.evaluate(SHOWS) == 1
+    assert soon(slides.page.evaluate, SHOWS) == 1
     number = next(
         n
         for n, section in enumerate(slides.page.locator(".slides > section").all())
@@ -75,8 +76,8 @@ def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     slides.page.keyboard.press("Home")
     first = stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line")
     slides.page.keyboard.press("ArrowRight")
-    assert slides.page.evaluate(SHOWS) == number  # the slide stays, the stage has stepped
-    assert stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line") != first
+    assert soon(slides.page.evaluate, SHOWS) == number  # the slide stays, the stage has stepped
+    assert soon(lambda: stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line") != first)
     assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
 
 

@@ -19,6 +19,7 @@ from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.events import watch
 from tests.support.stage.programs import PROGRAMS
 from tests.support.stage.stages import hostile_stage, says
+from tests.support.waiting import soon
 
 # ---------- the magic ----------
 
@@ -308,6 +309,11 @@ def test_recorded_traces_can_be_stepped_to_their_end(open_page):
         slider.focus()
         page.keyboard.press("Home")
         for index, sentence in enumerate(says(shown)):
-            assert spoken.text_content().split()[:4] == sentence.replace("`", "").split()[:4], (SHOWN[number:], index)
+            assert (
+                soon(lambda spoken=spoken: spoken.text_content().split()[:4]) == sentence.replace("`", "").split()[:4]
+            ), (
+                SHOWN[number:],
+                index,
+            )
             page.keyboard.press("ArrowRight")
-    assert page.evaluate("typeof hacked") == "undefined"
+    assert soon(page.evaluate, "typeof hacked") == "undefined"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import memory_stage as stage
+from tests.support.waiting import soon
 from tests.support.web import pages
 from tests.support.web.stepping import STEP, sentence, squeezed, steps_of, tab_to
 
@@ -49,15 +50,15 @@ def test_jumps_lead_to_the_next_event_and_from_the_last_to_the_first(show):
         button.click()
         visited.append(page.evaluate(STEP))
     assert visited == made[1:5]  # the first step is one, too
-    assert status(page) == f"allocation 5 of {len(made)}: step {made[4] + 1}"
+    assert soon(status, page) == f"allocation 5 of {len(made)}: step {made[4] + 1}"
     button.click(modifiers=["Shift"])
-    assert page.evaluate(STEP) == made[3]
+    assert soon(page.evaluate, STEP) == made[3]
     page.evaluate("host().go(Infinity)")
     button.click()
-    assert page.evaluate(STEP) == made[0]
-    assert page.get_by_role("button", name="next write").count() == 0  # this variant never writes
+    assert soon(page.evaluate, STEP) == made[0]
+    assert soon(page.get_by_role("button", name="next write").count) == 0  # this variant never writes
     page.evaluate("host().choose(1)")
-    assert page.get_by_role("button", name="next write 40", exact=True).count() == 1
+    assert soon(page.get_by_role("button", name="next write 40", exact=True).count) == 1
 
 
 def test_the_peak_is_one_key_away_and_keeps_the_focus(show):
@@ -65,11 +66,11 @@ def test_the_peak_is_one_key_away_and_keeps_the_focus(show):
     peaks = [step["peak"] for step in steps_of("loop")]
     tab_to(page, "[data-jump=peak]")
     page.keyboard.press("Enter")
-    assert page.evaluate(STEP) == peaks.index(max(peaks))
-    assert status(page) == f"peak: step {peaks.index(max(peaks)) + 1}"
+    assert soon(page.evaluate, STEP) == peaks.index(max(peaks))
+    assert soon(status, page) == f"peak: step {peaks.index(max(peaks)) + 1}"
     page.keyboard.press("ArrowRight")  # stepping continues from there
-    assert page.evaluate(STEP) == peaks.index(max(peaks)) + 1
-    assert page.evaluate("focused().dataset.jump") == "peak"
+    assert soon(page.evaluate, STEP) == peaks.index(max(peaks)) + 1
+    assert soon(page.evaluate, "focused().dataset.jump") == "peak"
 
 
 def test_a_search_counts_its_hits_and_visits_them(show):
@@ -77,20 +78,20 @@ def test_a_search_counts_its_hits_and_visits_them(show):
     hits = [k for k, step in enumerate(steps_of("loop")) if "1.1" in step["say"] or step["line"] == 4]
     tab_to(page, "[type=search]")
     page.keyboard.type("1.1")
-    assert status(page) == f"{len(hits)} steps"
+    assert soon(status, page) == f"{len(hits)} steps"
     page.keyboard.press("Enter")
-    assert page.evaluate(STEP) == hits[0]
+    assert soon(page.evaluate, STEP) == hits[0]
     page.keyboard.press("Enter")
-    assert page.evaluate(STEP) == hits[1]
-    assert status(page) == f"2 of {len(hits)}: step {hits[1] + 1}"
+    assert soon(page.evaluate, STEP) == hits[1]
+    assert soon(status, page) == f"2 of {len(hits)}: step {hits[1] + 1}"
     page.get_by_role("button", name="Hit before").click()
     page.get_by_role("button", name="Hit before").click()
-    assert page.evaluate(STEP) == hits[-1]
+    assert soon(page.evaluate, STEP) == hits[-1]
     page.keyboard.press("Home")  # of the stage, from a button
-    assert page.evaluate(STEP) == 0
+    assert soon(page.evaluate, STEP) == 0
     page.locator("[type=search]").fill("<b>nowhere")
     page.keyboard.press("Enter")
-    assert (status(page), page.evaluate(STEP)) == ("not found", 0)
+    assert soon(lambda: (status(page), page.evaluate(STEP))) == ("not found", 0)
 
 
 def test_keys_in_the_search_field_move_only_the_caret(show):
@@ -99,7 +100,7 @@ def test_keys_in_the_search_field_move_only_the_caret(show):
     page.keyboard.type("ab")
     for key in ("ArrowLeft", "Home", "End", "ArrowRight"):
         page.keyboard.press(key)
-    assert page.evaluate(STEP) == 0
+    assert soon(page.evaluate, STEP) == 0
 
 
 def test_passes_lead_to_the_same_moment_of_the_next_pass(show, nested):
@@ -111,17 +112,17 @@ def test_passes_lead_to_the_same_moment_of_the_next_pass(show, nested):
     outer, inner = page.locator(".pass .told").all()
     assert (outer.inner_text(), inner.inner_text()) == ("line 2, pass 1 of 3", "line 3, pass 1 of 4")
     page.get_by_role("button", name="Next inner pass").click()
-    assert steps[page.evaluate(STEP)]["passes"] == [[2, 1], [3, 2]]
-    assert steps[page.evaluate(STEP)]["line"] == 5
+    assert soon(lambda: steps[page.evaluate(STEP)]["passes"]) == [[2, 1], [3, 2]]
+    assert soon(lambda: steps[page.evaluate(STEP)]["line"]) == 5
     page.get_by_role("button", name="Next pass", exact=True).click()
-    assert steps[page.evaluate(STEP)]["passes"][0] == [2, 2]
-    assert steps[page.evaluate(STEP)]["line"] == 5
+    assert soon(lambda: steps[page.evaluate(STEP)]["passes"][0]) == [2, 2]
+    assert soon(lambda: steps[page.evaluate(STEP)]["line"]) == 5
     slider = page.get_by_role("slider", name="Pass of the loop")
     slider.focus()
     page.keyboard.press("ArrowRight")
-    assert steps[page.evaluate(STEP)]["passes"][0] == [2, 3]
-    assert slider.get_attribute("aria-valuetext") == "line 2, pass 3 of 3"
-    assert page.get_by_role("button", name="Next pass", exact=True).get_attribute("aria-disabled") == "true"
+    assert soon(lambda: steps[page.evaluate(STEP)]["passes"][0]) == [2, 3]
+    assert soon(slider.get_attribute, "aria-valuetext") == "line 2, pass 3 of 3"
+    assert soon(page.get_by_role("button", name="Next pass", exact=True).get_attribute, "aria-disabled") == "true"
 
 
 def test_outside_a_loop_the_passes_lead_into_it(show):
@@ -130,12 +131,12 @@ def test_outside_a_loop_the_passes_lead_into_it(show):
     assert page.locator(".pass .told").inner_text() == "line 3: 40 passes, to come"
     assert slider.is_disabled()
     page.get_by_role("button", name="Next pass", exact=True).click()
-    assert page.evaluate(STEP) == 2
-    assert slider.is_enabled()
+    assert soon(page.evaluate, STEP) == 2
+    assert soon(slider.is_enabled)
     page.evaluate("host().go(Infinity)")
-    assert page.locator(".pass .told").inner_text() == "line 3: 40 passes, done"
+    assert soon(page.locator(".pass .told").inner_text) == "line 3: 40 passes, done"
     page.get_by_role("button", name="Pass before").click()
-    assert page.evaluate(STEP) == 41
+    assert soon(page.evaluate, STEP) == 41
 
 
 def test_all_steps_as_text_fold_loops_and_write_equal_sentences_once(show):
@@ -187,16 +188,16 @@ def test_a_click_in_the_picture_asks_and_another_ends_the_question(show):
     page.evaluate("host().go(3)")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
     answered = page.get_by_role("status").filter(has_text="Storage 2")
-    assert squeezed(answered.inner_text()) == (
+    assert soon(lambda: squeezed(answered.inner_text())) == (
         "Storage 2, 12 B, is held by a and multiply (line 3, saved a@0). Without a it would stay, for backward."
     )
-    assert set(page.evaluate("ringed()")) >= {"2"}
-    assert page.locator(".which .told").inner_text() == "storage 2"
+    assert soon(lambda: set(page.evaluate("ringed()"))) >= {"2"}
+    assert soon(page.locator(".which .told").inner_text) == "storage 2"
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"2\"]')"))
-    assert page.locator(".answer").inner_text() == ""
-    assert page.evaluate("ringed()") == []
+    assert soon(page.locator(".answer").inner_text) == ""
+    assert soon(page.evaluate, "ringed()") == []
     page.mouse.click(*page.evaluate("placeOf('[data-tensor=\"t2\"]')"))
-    assert page.locator(".answer").inner_text().startswith("a reads 3 cells of storage 2.")
+    assert soon(lambda: page.locator(".answer").inner_text().startswith("a reads 3 cells of storage 2."))
 
 
 def test_the_question_stays_while_stepping_and_its_answer_follows(show):
@@ -226,10 +227,10 @@ def test_the_button_asks_about_the_last_touched_object(show):
     page = show("slice")
     page.evaluate("host().go(3)")
     page.get_by_role("button", name="Who holds these bytes?").click()
-    assert "is held by b and v" in page.locator(".answer").inner_text()
-    assert "2" in page.evaluate("ringed()")
+    assert "is held by b and v" in soon(page.locator(".answer").inner_text)
+    assert "2" in soon(page.evaluate, "ringed()")
     page.get_by_role("button", name="Who holds these bytes?").click()
-    assert (page.locator(".answer").inner_text(), page.evaluate("ringed()")) == ("", [])
+    assert soon(lambda: (page.locator(".answer").inner_text(), page.evaluate("ringed()"))) == ("", [])
 
 
 def test_every_question_can_be_asked_by_keyboard(show):
@@ -242,12 +243,14 @@ def test_every_question_can_be_asked_by_keyboard(show):
     for _ in range(5):
         asked.append(page.locator(".which .told").inner_text())
         if asked[-1] == "v":
-            assert page.locator(".answer").inner_text().startswith("v reads 2 cells of storage 2. Of these, b")
+            assert soon(
+                lambda: page.locator(".answer").inner_text().startswith("v reads 2 cells of storage 2. Of these, b")
+            )
         page.keyboard.press("Enter")
     assert asked == ["storage 2", "x", "b", "v", "storage 1"]  # and from the last to the first
-    assert page.locator(".which .told").inner_text() == "storage 2"
+    assert soon(page.locator(".which .told").inner_text) == "storage 2"
     page.keyboard.press("Escape")
-    assert (page.evaluate(STEP), page.locator(".answer").inner_text()) == (3, "")
+    assert soon(lambda: (page.evaluate(STEP), page.locator(".answer").inner_text())) == (3, "")
 
 
 def test_a_question_with_hostile_names_stays_text(show):
@@ -271,11 +274,11 @@ def test_a_finger_steps_asks_and_jumps(browser):
     page.add_script_tag(content=(pages.FOLDER.parent / "probes.js").read_text())
     page.locator(".next").tap()
     page.locator("[data-jump=peak]").tap()
-    assert page.evaluate(STEP) == [step["peak"] for step in steps_of("loop")].index(28)
+    assert soon(page.evaluate, STEP) == [step["peak"] for step in steps_of("loop")].index(28)
     page.locator(".pic [data-storage='1'] > text").first.tap()
-    assert page.locator(".answer").inner_text().startswith("Storage 1, 8 B, is held by x.")
+    assert soon(lambda: page.locator(".answer").inner_text().startswith("Storage 1, 8 B, is held by x."))
     page.locator(".code li").nth(1).tap()
-    assert page.evaluate(STEP) == 1
+    assert soon(page.evaluate, STEP) == 1
     context.close()
 
 
@@ -354,5 +357,5 @@ def test_at_twice_the_size_everything_fits_and_works(show):
     assert page.evaluate("tooWide()") == []
     page.evaluate("host().go(2); inside('.pic').scrollIntoView()")
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"1\"]')"))
-    assert page.locator(".answer").inner_text().startswith("Storage 1")
-    assert sentence(page)
+    assert soon(lambda: page.locator(".answer").inner_text().startswith("Storage 1"))
+    assert soon(sentence, page)

@@ -15,6 +15,7 @@ import pytest
 
 import memory_stage as stage
 from memory_stage.web import embed
+from tests.support.waiting import soon
 
 # A notebook's page under VS Code's strictest setting: nothing from other hosts, and only inline scripts and styles.
 POLICY = (
@@ -53,7 +54,7 @@ def outputs(monkeypatch):
 def steps(place) -> None:
     """Check that the stage in `place` reacts to the keyboard."""
     place.locator("memory-stage button.next").press("ArrowRight")
-    assert place.locator("memory-stage output").inner_text().startswith("step 2 of 2")
+    assert soon(lambda: place.locator("memory-stage output").inner_text().startswith("step 2 of 2"))
 
 
 def test_outputs_inserted_into_a_page_later_work_under_a_strict_policy(open_page, outputs):

@@ -13,6 +13,7 @@ from memory_stage.trace.validation import problems
 from memory_stage.web import embed, picture, static_html
 from tests.support.accessibility import violations
 from tests.support.stage.stages import HOSTILE, Page, hostile_comparison, hostile_stage
+from tests.support.waiting import soon
 
 THREE = {
     "normal": "x = mt.ones([3])\ny = x + 1",
@@ -77,7 +78,9 @@ def test_every_step_is_a_row_with_its_line_and_its_bytes(open_page):
         ["view", "12 B", "12 B", "shares the storage"],
         ["in place", "12 B", "12 B", "shares the tensor"],
     ]
-    difference = "After the last step, against normal: view allocates 12 B less, in place allocates 12 B less."
+    difference = (
+        "After the last step, compared with “normal”: “view” allocates 12 B less, “in place” allocates 12 B less."
+    )
     assert page.get_by_text(difference).is_visible()
     for table, variant in zip(others, shown.data["variants"], strict=True):
         head, *told = rows(table)
@@ -110,12 +113,12 @@ def test_the_text_contains_the_same_table():
         "  view           12 B  12 B  shares the storage",
         "  in place       12 B  12 B  shares the tensor",
     ]
-    assert lines[6].startswith("After the last step, against normal: view allocates 12 B less")
+    assert lines[6].startswith("After the last step, compared with “normal”: “view” allocates 12 B less")
 
 
 def test_variants_of_the_same_size_are_described_as_equal():
     data = stage.compare({"a": "x = mt.ones([1])", "b": "x = mt.zeros([1])"}).data
-    assert static_html.difference(data) == "After the last step, against a: b allocates the same."
+    assert static_html.difference(data) == "After the last step, compared with “a”: “b” allocates the same."
 
 
 def test_no_line_is_empty_because_markdown_would_split_the_html():
@@ -176,8 +179,8 @@ def test_a_saved_stage_works_from_the_disk_without_a_request(opened, tmp_path):
     assert page.locator("memory-stage output").inner_text().startswith("step 2 of 2")  # its key step
     page.get_by_role("button", name="Step from line 1").click()
     page.get_by_role("button", name="Next").click()
-    assert page.locator("memory-stage output").inner_text().startswith("step 2 of 2")
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert soon(lambda: page.locator("memory-stage output").inner_text().startswith("step 2 of 2"))
+    assert soon(page.evaluate, "document.documentElement.scrollWidth") == 360
     assert page.asked == [path.as_uri()] and page.errors == []
 
 
@@ -186,7 +189,7 @@ def test_the_arrow_keys_step_a_saved_stage_without_a_click(opened, tmp_path):
     stage.record("x = mt.zeros([2])\nx.add_(1.0)\nx.add_(2.0)\n").save(path)
     page = opened(path)
     page.keyboard.press("ArrowLeft")
-    assert page.locator("memory-stage output").inner_text().startswith("step 2 of 3")
+    assert soon(lambda: page.locator("memory-stage output").inner_text().startswith("step 2 of 3"))
 
 
 def test_a_saved_stage_without_javascript_is_picture_and_table(opened, tmp_path):
@@ -207,7 +210,7 @@ def test_hostile_text_in_a_saved_file_stays_text(opened, tmp_path):
     page.get_by_role("radio").nth(1).check()
     page.get_by_label("Step", exact=True).focus()
     page.keyboard.press("End")
-    assert page.evaluate("typeof hacked") == "undefined" and page.errors == []
+    assert soon(page.evaluate, "typeof hacked") == "undefined" and page.errors == []
 
 
 def test_the_last_stage_is_saved_when_none_is_given(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 // Faults of a page's layout, for tests: texts that overlap, touch or are cut off. Returns plain data.
 
-const TOUCH = 2.5; // px: texts of one line that are nearer seem to be one word
+const TOUCH = 2.5; // px: texts of one line that are nearer seem to be one word; less in a picture that is scaled down
 const OVER = 1.5; // px in which two texts may meet: a font's box is a little higher than its letters
 const LEFT_OUT = 'script, style, noscript, template, select, textarea, mjx-container, defs, title, metadata';
 
@@ -42,6 +42,7 @@ function textOf(node) {
   return {
     node,
     svg,
+    scale: svg ? Math.min(1, svg.getBoundingClientRect().width / svg.width.baseVal.value) : 1,
     picture: svg && holder.closest('text'),
     size: parseFloat(ancestors[0][1].fontSize),
     block: svg ? holder.closest('text') : block?.[0],
@@ -113,7 +114,8 @@ function disturbance(a, b) {
   const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
   const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
   const isOver = across > OVER && down > OVER;
-  const isTouching = across > -TOUCH && down > Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
+  const isTouching =
+    across > -TOUCH * Math.min(a.text.scale, b.text.scale) && down > Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
   if (!isOver && !isTouching) return undefined;
   if (isCovered(a, b) || isCovered(b, a)) return undefined;
   return isOver ? 'overlaps' : 'touches';
@@ -171,15 +173,16 @@ function moveTo(one, moment) {
 
 /**
  * Return the faults of every stage and figure of the page as it scrolls past in steps of 100 px, with its folds closed
- * and open, and those of the whole page.
- * @param {{moment?: string}} [how]
+ * and open, and those of the rest of the page unless it is a notebook.
+ * @param {{moment?: string, isOurs?: boolean}} [how]
  */
-function faultsOfLayout({ moment = 'opening' } = {}) {
+function faultsOfLayout({ moment = 'opening', isOurs = true } = {}) {
   const style = document.createElement('style');
   style.textContent =
     '*, ::before, ::after { content-visibility: visible !important; scroll-behavior: auto !important }';
   document.head.append(style);
-  const found = new Set([...faultsAmong(textsIn(document.body).map(textOf))].map(fault => `the page: ${fault}`));
+  const texts = isOurs ? textsIn(document.body).map(textOf) : [];
+  const found = new Set([...faultsAmong(texts)].map(fault => `the page: ${fault}`));
   for (const one of livesOn(document)) {
     const title = (one.data ?? one.shown).title;
     moveTo(one, moment);

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import ElementHandle, Locator, Page
 
+from tests.support.waiting import soon
+
 # The type of the focused input, if it is in the stage. The focus is searched for through shadow roots.
 FOCUSED_TYPE = """stage => {
     let focused = document.activeElement;
@@ -74,7 +76,7 @@ def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_k
     assert len(set(names)) == len(names), f"steps with the same name: {names}"
     page.keyboard.press("Home")
     page.keyboard.press("End")
-    assert handle.evaluate(SHOWN)[0] == last, "End does not lead to the last step"
+    assert soon(lambda: handle.evaluate(SHOWN)[0]) == last, "End does not lead to the last step"
     return len(names)
 
 

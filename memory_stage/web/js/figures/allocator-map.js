@@ -359,9 +359,15 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
         max: gw - 8,
       });
     }
-    if (widthOf(word, { size: 12 }) + 6 < gw) {
-      out += svgText(gx + gw / 2, y + (was ? 29 : 21.5), word, { size: 12, color: 'muted', anchor: 'middle' });
-    }
+    // in a narrow piece the size is under the word, or alone
+    const fits = text => widthOf(text, { size: 12 }) + 6 < gw;
+    const size = bytesText(g.bytes);
+    const lines = fits(word) ? [word] : was ? [size] : ['free', size];
+    const tops = lines.length > 1 ? [14, 29] : [was ? 29 : 21.5];
+    if (!lines.every(fits)) continue;
+    lines.forEach((text, i) => {
+      out += svgText(gx + gw / 2, y + tops[i], text, { size: 12, color: 'muted', anchor: 'middle' });
+    });
   }
   for (const b of s.blocks) {
     const bx = x + b.offset * scale;

@@ -46,8 +46,9 @@ function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, ava
     return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: false };
   }
   // what was written first, then what is looked at; a gap is as wide as the count that stands in it
-  const wish = ([from, to]) =>
-    to > from ? Math.max(CELL_MIN, widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7) : least;
+  const dots = widthOf('···', { size: 12 }) + 4;
+  const countW = ([from, to]) => widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7;
+  const wish = part => (part[1] > part[0] ? Math.max(CELL_MIN, dots, countW(part)) : least);
   const keep = new Set();
   const total = parts => parts.reduce((sum, p) => sum + wish(p), 0);
   for (const i of [0, n - 1, ...written, ...ends, ...rowEnds]) {

@@ -26,7 +26,7 @@ import { fillVariantTable, variantTable } from './variant-table.js';
 
 const WIDE = 1000; // px; from this width on, the picture is beside the program
 const NARROW = 620; // px; below this width, there is one column
-const WINDOW_REST = 150; // px of the window's height that are not for the picture
+const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, folds, and some of the page
 const MEASURED = 8; // longest sentences that are measured
 
 const indexOfVariant = (variants, id) =>

@@ -3,7 +3,7 @@
 import { bytesText, escapeHtml, hash, markedUp } from '../shared/text.js';
 
 const IS_FAULT = /^(stale|refused|raises)/;
-const HIDDEN_VERDICT = '<span aria-hidden="true">?</span><span class="sr">shown once stepped to its end</span>';
+const HIDDEN_VERDICT = '<span class="hidden">step to see</span>';
 
 let tables = 0; // so that the radio buttons of each table have a name
 
@@ -58,7 +58,7 @@ function differenceText(variants, moments, chosen) {
     if (i === chosen) return [];
     const bytes = moments[i].allocated - here;
     const amount = bytes ? `${bytesText(Math.abs(bytes))} ${bytes > 0 ? 'more' : 'less'}` : 'the same';
-    return [`${label} allocates ${amount}`];
+    return [`“${label}” allocates ${amount}`];
   });
-  return `At this step, against ${variants[chosen].label}: ${differences.join(', ')}.`;
+  return `At this step, compared with “${variants[chosen].label}”: ${differences.join(', ')}.`;
 }

@@ -10,6 +10,15 @@ import { inEnglish } from './words.js';
  * @property {number} weight
  */
 
+/** Sentences in which Python puts names of any program: alone they tell nothing of a cause. */
+const FRAMES = [
+  'object has no attribute',
+  'object is not callable',
+  'object is not subscriptable',
+  'object is not iterable',
+  'got an unexpected keyword argument',
+  'missing required positional argument',
+];
 const FEWEST_PAIRS = 3; // pairs of words that a text and a message share
 const FEWEST_TELLING = 2; // the same, if one of the pairs occurs in messages of one cause alone
 const ENOUGH = 0.55; // agreement
@@ -39,6 +48,8 @@ function featuresOf(words) {
 }
 
 const isPair = feature => feature.includes(' ');
+
+const FRAME_PAIRS = new Set(FRAMES.flatMap(frame => [...featuresOf(telling(frame))].filter(isPair)));
 
 /** @type {ReturnType<typeof weighMessages> | undefined} */
 let catalogue;
@@ -76,11 +87,12 @@ function weighMessages() {
 function agreement(features, asked, entry, { weight, isUnique }) {
   const shared = [...features].filter(feature => entry.features.has(feature));
   const sum = shared.reduce((all, feature) => all + weight(feature), 0);
-  const pairs = shared.filter(isPair).length;
+  const pairs = shared.filter(isPair);
   const ofMessage = sum / entry.weight;
   const ofText = sum / asked;
   const fewest = shared.some(isUnique) ? FEWEST_TELLING : FEWEST_PAIRS;
-  if (pairs < fewest && ofMessage < NEARLY_WHOLE) return 0;
+  if (pairs.length < fewest && ofMessage < NEARLY_WHOLE) return 0;
+  if (pairs.length && pairs.every(pair => FRAME_PAIRS.has(pair))) return 0;
   return Math.max(ofMessage, ofText) + 0.1 * Math.min(ofMessage, ofText);
 }
 

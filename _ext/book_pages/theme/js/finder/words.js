@@ -85,6 +85,12 @@ const TERMS = {
 };
 const LONGEST_FIRST = Object.keys(TERMS).sort((a, b) => b.length - a.length);
 
+/** Phrases of which a single word would lead elsewhere, as "out" does to the argument, and the words to look for. */
+const PHRASES = /** @type {const} */ ([
+  [/\bout of memory\b/gi, 'memory error allocator'],
+  [/\bversion counters?\b/gi, 'version'],
+]);
+
 /** Words that occur in most questions and say nothing about their subject. */
 const FILLER_WORDS = new Set(
   `a an and are as at be been being but by can could did do does for from had has have how i if in into is it its me my
@@ -98,7 +104,6 @@ export const RELATED = {
   modify: 'overwrite',
   mutate: 'overwrite',
   mutation: 'overwrite',
-  oom: 'memory',
   vram: 'memory',
   ram: 'memory',
   differ: 'difference',
@@ -115,11 +120,14 @@ export const RELATED = {
 };
 
 /**
- * Replace the Chinese terms in a query by English ones.
+ * Replace the Chinese terms in a query by English ones, and an abbreviation by its words.
  * @param {string} query
  */
 export const inEnglish = query =>
-  LONGEST_FIRST.reduce((text, term) => text.replaceAll(term, ` ${TERMS[term]} `), query);
+  LONGEST_FIRST.reduce((text, term) => text.replaceAll(term, ` ${TERMS[term]} `), query).replace(
+    /\boom\b/gi,
+    'out of memory',
+  );
 
 /**
  * Return a word without its endings.
@@ -159,7 +167,7 @@ export const termsOf = text => wordsOf(text).map(stem);
  * @param {string} query
  */
 export function wordsAsked(query) {
-  const all = wordsOf(inEnglish(query));
+  const all = wordsOf(PHRASES.reduce((text, [phrase, words]) => text.replace(phrase, words), inEnglish(query)));
   const telling = all.filter(word => !FILLER_WORDS.has(word));
   return telling.length ? telling : all;
 }

@@ -1,0 +1,112 @@
+"""Stages as a reader scrolls past them: no two texts overlap or touch, and none is cut off.
+
+Each run looks at every page in the book's own type, and at a sample of the other looks, drawn anew in each run: three
+fonts, text at 200 %, four windows, light and dark, the page and what nbconvert makes of a chapter. MINITENSOR_SEED
+repeats a sample; MINITENSOR_LAYOUT=all looks at every page in every look, which takes an hour.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from tests.support.chapters.chapter import in_order, pages
+from tests.support.site.looks import FONTS, SEED, Look, faults, has_font, looked_at
+
+SAMPLE = 12  # looks
+PLACES_OF_SAMPLE = ("page", "page", "JupyterLab", "Notebook 7")
+EVERYTHING = os.environ.get("MINITENSOR_LAYOUT") == "all"
+CHAPTER = "chapters/04_aliases"
+
+
+def looks_right(browser, site: str, name: str, look: Look) -> None:
+    with looked_at(browser, f"{site}{name}.html", look) as page:
+        for family in FONTS[look.font] or ():
+            if not has_font(page, family):
+                pytest.skip(f"this machine has no font {family}")
+        found = faults(page, look)
+    assert found == [], f"{name}, {look}, MINITENSOR_SEED={SEED}: {len(found)} faults, the first: {found[:8]}"
+
+
+@pytest.mark.parametrize("name", pages())
+def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(browser, site, name):
+    looks_right(browser, site, name, Look())
+
+
+@pytest.mark.parametrize("number", range(SAMPLE))
+def test_a_sample_of_other_looks_has_no_fault_either(browser, site, number):
+    """The look is drawn in the test, because all processes of a run have to collect the same tests."""
+    draw = random.Random(f"{SEED} {number}")
+    look = Look.drawn(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
+    chapters = [f"chapters/{name}" for name in in_order()]
+    looks_right(browser, site, draw.choice(pages() if look.place == "page" else chapters), look)
+
+
+@pytest.mark.skipif(not EVERYTHING, reason="takes an hour: MINITENSOR_LAYOUT=all")
+@pytest.mark.parametrize("look", list(Look.every()) if EVERYTHING else [], ids=str)
+def test_every_look_of_every_page_has_no_fault(browser, site, look):
+    for name in pages() if look.place == "page" else [f"chapters/{name}" for name in in_order()]:
+        looks_right(browser, site, name, look)
+
+
+# ---- faults that there were, made again ------------------------------------------------------------------------------
+
+STAGES = "for (const stage of document.querySelectorAll('memory-stage'))"
+PLANTED = {
+    "the words under a stage in the grid of what stays in view": (
+        Look(),
+        STAGES + " stage.$('.pair').append(stage.$('.words'));",
+        "overlaps",
+    ),
+    "widths of letters that are assumed": (
+        Look(font="DejaVu"),
+        STAGES
+        + """{
+            stage.meter = { key: 'assumed', widthOf: (text, font) => text.length * font.size * (font.mono ? .6 : .5) };
+            stage.draw();
+        }""",
+        "touches",
+    ),
+    "the same in a notebook": (
+        Look("JupyterLab"),
+        STAGES
+        + """{
+            stage.meter = { key: 'assumed', widthOf: (text, font) => text.length * font.size * (font.mono ? .6 : .5) };
+            stage.draw();
+        }""",
+        "touches",
+    ),
+    "a bar for the thumb through which the text is seen": (
+        Look(window=(390, 844)),
+        STAGES + " stage.$('.time').style.background = 'transparent';",
+        "overlaps",
+    ),
+    "a sentence in a box that is too low": (
+        Look(),
+        STAGES + " Object.assign(stage.$('.say').style, { height: '30px', minHeight: 0, overflow: 'hidden' });",
+        "is cut off",
+    ),
+    "a label that reaches beyond its box": (
+        Look(),
+        STAGES + " for (const text of stage.$('.pic').querySelectorAll('text')) text.style.fontSize = '26px';",
+        "is wider than its box",
+    ),
+    "a picture that is wider than the page": (
+        Look(),
+        STAGES + " stage.$('.pic').style.marginLeft = '900px';",
+        "reaches beyond the page",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_fault_that_is_planted_is_found(browser, site, what):
+    look, plant, kind = PLANTED[what]
+    with looked_at(browser, f"{site}{CHAPTER}.html", look) as page:
+        if FONTS[look.font] and not has_font(page, FONTS[look.font][0]):
+            pytest.skip(f"this machine has no font {look.font}")
+        assert faults(page, look) == []
+        page.evaluate(f"() => {{ {plant} }}")
+        assert [fault for fault in faults(page, look) if kind in fault] != []

@@ -1,0 +1,145 @@
+"""Looks at a page: fonts, the size of text, the window and the colours; and what is wrong with the layout there."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, Route
+
+from memory_stage.web import element
+from memory_stage.web import picture as stage_picture
+from tests.conftest import PATIENCE
+from tests.support.site.visit import WAKE
+from tools.build import ROOT
+
+FAULTS = (Path(__file__).parent / "layout.js").read_text(encoding="utf-8")
+FONTS = {  # for prose and for code; None leaves the page its own
+    "its own": None,
+    "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
+    "Noto CJK": ("Noto Sans CJK SC", "Noto Sans Mono CJK SC"),
+}
+SIZES = {"100 %": (1, "100%"), "200 % zoom": (2, "100%"), "200 % text": (1, "200%")}  # of the page, of its root's text
+WINDOWS = ((1440, 900), (1280, 720), (1024, 768), (390, 844))
+NARROWEST = 320  # px of a page, also of a zoomed one
+SCHEMES = ("light", "dark")
+MOMENTS = ("opening", "end")
+PLACES = ("page", "JupyterLab", "Notebook 7")
+TEMPLATES = {"JupyterLab": "lab", "Notebook 7": "classic"}  # of nbconvert
+SEED = int(os.environ.get("MINITENSOR_SEED") or random.SystemRandom().randrange(10**6))
+
+
+@dataclass(frozen=True)
+class Look:
+    place: str = "page"
+    font: str = "its own"
+    size: str = "100 %"
+    window: tuple[int, int] = WINDOWS[0]
+    scheme: str = "light"
+    moment: str = "opening"
+
+    @classmethod
+    def drawn(cls, draw: random.Random, **given: Any) -> Look:
+        """Return a random look, but for what is given."""
+        choices = {
+            "place": PLACES,
+            "font": tuple(FONTS),
+            "size": tuple(SIZES),
+            "window": WINDOWS,
+            "scheme": SCHEMES,
+            "moment": MOMENTS,
+        }
+        return cls(**{key: draw.choice(values) for key, values in choices.items()} | given)
+
+    @classmethod
+    def every(cls) -> Iterator[Look]:
+        for place in PLACES:
+            for font in FONTS:
+                for size in SIZES:
+                    for window in WINDOWS:
+                        for number, scheme in enumerate(SCHEMES):
+                            yield cls(place, font, size, window, scheme, MOMENTS[number])
+
+    def __str__(self) -> str:
+        return ", ".join(f"{key} {value}" for key, value in asdict(self).items())
+
+
+USE_FONTS = """([sans, mono]) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`:root:root:root { --book-sans: "${sans}" !important; --book-mono: "${mono}" !important }`);
+    document.adoptedStyleSheets = [sheet];
+}"""
+SETTLE = """async size => {
+    document.documentElement.style.fontSize = size;
+    WAKE
+    await Promise.all([...document.fonts].map(face => face.load().catch(() => {})));
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+}""".replace("WAKE", WAKE)
+
+
+@cache
+def notebook(name: str, template: str, scheme: str) -> str:
+    """Return the HTML that nbconvert makes of an executed chapter, with the scripts that its first cell would bring."""
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(template_name=template, theme=scheme)
+    text, _ = exporter.from_filename(str(ROOT / "_build" / "jupyter_execute" / f"{name}.ipynb"))
+    scripts = [stage_picture.script_source(), element.script_source()]
+    end = "".join("<script>" + source.replace("</", "<\\/") + "</script>" for source in scripts)
+    return text.replace("</body>", f"{end}</body>")
+
+
+@contextmanager
+def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
+    """Open a page (``address`` of the served book and name of a page), with all its stages started and its fonts
+    loaded."""
+    zoom, text = SIZES[look.size]
+    width, height = (max(NARROWEST, length // zoom) for length in look.window)
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        device_scale_factor=zoom,
+        color_scheme=look.scheme,
+        reduced_motion="reduce",
+    )
+    try:
+        context.set_default_timeout(PATIENCE)
+        if FONTS[look.font]:
+            sans, mono = FONTS[look.font]
+            context.add_init_script(f"({USE_FONTS})(['{sans}', '{mono}'])")
+        page = context.new_page()
+        site, name = address.rsplit("/", 2)[0], "/".join(address.rsplit("/", 2)[1:])
+
+        def answer(route: Route) -> None:
+            """Give the notebook in place of the page; other hosts give nothing."""
+            if route.request.url == address and look.place != "page":
+                body = notebook(name.removesuffix(".html"), TEMPLATES[look.place], look.scheme)
+                route.fulfill(body=body, content_type="text/html")
+            elif route.request.url.startswith(site):
+                route.continue_()
+            else:
+                route.abort()
+
+        page.route("**/*", answer)
+        page.goto(address, wait_until="load")
+        page.evaluate(SETTLE, text)
+        yield page
+    finally:
+        context.close()
+
+
+def faults(page: Page, look: Look) -> list[str]:
+    """Return what is wrong with the layout of the stages and figures, and of the rest of a page of the book."""
+    how = {"moment": look.moment, "isOurs": look.place == "page"}
+    return page.evaluate(f"how => {{ {FAULTS}; return faultsOfLayout(how); }}", how)
+
+
+def has_font(page: Page, family: str) -> bool:
+    """True if the machine has a font of this name."""
+    load = "name => new FontFace('probe', `local('${name}')`).load().then(() => true, () => false)"
+    return page.evaluate(load, family)

@@ -1,0 +1,84 @@
+"""Wait for a condition of something that still moves: a page after a click, a process that ends, a file that grows.
+
+A busy machine makes everything late, so a test neither pauses for a fixed time nor reads a page once after an action.
+It reads again until the condition holds. `tests/architecture/test_waiting.py` finds the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+PATIENCE = 60.0  # seconds until a condition counts as false
+PAUSE = 0.01  # seconds before the second read; each further pause is twice as long, up to the longest
+LONGEST_PAUSE = 0.2
+
+
+def until(condition: Callable[[], bool], patience: float = PATIENCE) -> bool:
+    """Return True as soon as a condition holds; False if it still does not hold after ``patience`` seconds."""
+    end = time.monotonic() + patience
+    pause = PAUSE
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return True
+
+
+class soon:
+    """A value that is read again until a comparison holds: ``assert soon(page.evaluate, "step") == 3``.
+
+    The name is a word of the assertion. The value can be compared with ``==``, ``<``, ``<=``, ``>``, ``>=`` and ``in``,
+    or asserted as it is. For other conditions, pass a function: ``assert soon(lambda: "x" not in page.content())``. A
+    read that raises an error is repeated, because the page may be on its way to another. After a failure it shows the
+    last value.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, read: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+        self._read = lambda: read(*arguments, **named)
+        self._last: Any = None
+
+    def _holds(self, condition: Callable[[Any], Any]) -> bool:
+        raised: list[Exception] = []
+
+        def look() -> bool:
+            raised.clear()
+            try:
+                self._last = self._read()
+            except Exception as error:
+                raised.append(error)
+                return False
+            return bool(condition(self._last))
+
+        held = until(look)
+        if raised:
+            raise raised[0]
+        return held
+
+    def __bool__(self) -> bool:
+        return self._holds(bool)
+
+    def __eq__(self, other: object) -> bool:
+        return self._holds(lambda value: value == other)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._holds(lambda value: value < other)
+
+    def __le__(self, other: Any) -> bool:
+        return self._holds(lambda value: value <= other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._holds(lambda value: value > other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._holds(lambda value: value >= other)
+
+    def __contains__(self, item: Any) -> bool:
+        return self._holds(lambda value: item in value)
+
+    def __repr__(self) -> str:
+        return f"soon({self._last!r})"
