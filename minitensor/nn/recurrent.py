@@ -64,7 +64,8 @@ class _Cell(Layer):
             raise ValueError(f"{op}: inputs is a tensor of shape {shape}, not {x.shape}")
         size = [x.shape[0], self.hidden_size]
         if given is None:
-            return zeros(size) if states == 1 else (zeros(size), zeros(size))
+            dtype = self._parameter("weight_ih").dtype
+            return zeros(size, dtype) if states == 1 else (zeros(size, dtype), zeros(size, dtype))
         name = "initial_states" if time else "states"
         each_of = [given] if states == 1 else checks.elements(op, name, given, "two tensors", Tensor)
         wanted = [1, *size] if time else size

@@ -22,6 +22,8 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.creation.making import MOST_ELEMENTS, as_shape, float_dtype
+from minitensor.engine.dtypes import HALVES
+from minitensor.engine.kernels.sixteen_bits import narrow
 
 _TWO_PI = 2.0 * math.pi
 _SINGLE = 2.0**-24
@@ -102,6 +104,12 @@ class Generator:
     def uniform(self, shape: tuple[int, ...], dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded)."""
         shape, dtype = _drawable("Generator.uniform()", shape, dtype)
+        """Return numbers drawn uniformly from ``low`` (included) to ``high`` (excluded).
+
+        Numbers of 16 bits are rounded float32 numbers, as in PyTorch, so ``high`` may occur.
+        """
+        if dtype in HALVES:
+            return narrow(self.uniform(shape, np.dtype(np.float32), low, high), dtype)
         made = np.empty(math.prod(shape), dtype)
         low, high = checks.real("Generator.uniform()", "low", low), checks.real("Generator.uniform()", "high", high)
         low, high = dtype.type(low), dtype.type(high)
@@ -136,6 +144,8 @@ class Generator:
         """Return numbers from the normal distribution; ``dense`` is True if they go into contiguous memory."""
         shape, dtype = _drawable("Generator.normal()", shape, dtype)
         mean, std = checks.real("Generator.normal()", "mean", mean), checks.real("Generator.normal()", "std", std)
+        if dtype in HALVES:
+            return narrow(self.normal(shape, np.dtype(np.float32), mean, std, dense), dtype)
         count = math.prod(shape)
         if count < 16 or not dense:
             return np.array([self.one_normal() * std + mean for _ in range(count)], dtype).reshape(shape)

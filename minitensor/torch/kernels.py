@@ -14,6 +14,7 @@ from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels import elementwise, rounding
 from minitensor.engine.kernels.numbers import number
+from minitensor.engine.kernels.sixteen_bits import in_its_dtype
 from minitensor.engine.modes import modes
 from minitensor.torch.arguments import need_int
 from minitensor.torch.generator import generator_of
@@ -84,7 +85,7 @@ def _in_memory_order(array: Array) -> Array:
 
 
 def _fill(out: Array, drawn: Array) -> Array:
-    np.copyto(out, like(drawn, out))
+    np.copyto(out, like(drawn, out), casting="unsafe")
     return out
 
 
@@ -155,6 +156,14 @@ def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
     return least, None if to is None else need_int("random_", "to", to, 2), generator
 
 
+#: The bits of whole numbers that a dtype holds exactly, without a sign.
+_EXACT_BITS = {
+    **{"bool": 1, "uint8": 8, "int8": 7, "int16": 15, "int32": 31, "int64": 63},
+    **{"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53},
+}
+
+
+@in_its_dtype
 def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> Array:
     """Fill ``out`` with integers from ``from_`` to ``to``, or up to the largest that the dtype holds exactly."""
     _writable(out, only_floats=False)
@@ -163,7 +172,7 @@ def random(a: Array, from_: int, to: int | None, generator: Any, out: Array) -> 
         if from_:
             from_, to = 0, from_
         else:
-            bits = {"float32": 24, "float64": 53, "int32": 31, "int64": 63, "bool": 1}[out.dtype.name]
+            bits = _EXACT_BITS[out.dtype.name]
             words = draw.long_words(out.size) if bits > 32 else draw.words(out.size)
             most = 2**bits + (1 if out.dtype in FLOATS else 0)
             return _fill(out, (words % np.uint64(most)).reshape(out.shape))

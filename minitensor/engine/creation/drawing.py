@@ -29,34 +29,36 @@ def rand(shape: Any, dtype: Any = None) -> Tensor:
     """Return a tensor of ``shape`` with uniform random numbers from 0 (included) to 1 (excluded).
 
     Args:
-        dtype: float32 (the default) or float64.
+        dtype: a floating dtype; float32 by default.
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the dtype is not float32 or float64, or the shape is no list of integers.
+        TypeError: if the dtype is not a floating one, or the shape is no list of integers.
     """
-    return made_here("rand", np.asarray(source.generator.random(as_shape("rand", shape), float_dtype("rand", dtype))))
+    return made_here(
+        "rand", kernels.between_0_and_1(source.generator, as_shape("rand", shape), float_dtype("rand", dtype))
+    )
 
 
 def randn(shape: Any, dtype: Any = None) -> Tensor:
     """Return a tensor of ``shape`` with numbers from the normal distribution of mean 0 and variance 1.
 
     Args:
-        dtype: float32 (the default) or float64.
+        dtype: a floating dtype; float32 by default.
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the dtype is not float32 or float64, or the shape is no list of integers.
+        TypeError: if the dtype is not a floating one, or the shape is no list of integers.
     """
-    drawn = source.generator.standard_normal(as_shape("randn", shape), float_dtype("randn", dtype))
-    return made_here("randn", np.asarray(drawn))
+    drawn = np.empty(as_shape("randn", shape), float_dtype("randn", dtype))
+    return made_here("randn", kernels.standard_normal(drawn))
 
 
 def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Return random numbers as ``rand`` does, in the shape and dtype of ``x``.
 
     Args:
-        dtype: float32 or float64; by default that of ``x``.
+        dtype: a floating dtype; by default that of ``x``.
 
     Raises:
         TypeError: if ``x`` is no tensor, or the dtype is not floating.
@@ -68,7 +70,7 @@ def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Return random numbers as ``randn`` does, in the shape and dtype of ``x``.
 
     Args:
-        dtype: float32 or float64; by default that of ``x``.
+        dtype: a floating dtype; by default that of ``x``.
 
     Raises:
         TypeError: if ``x`` is no tensor, or the dtype is not floating.
@@ -83,7 +85,7 @@ def uniform(
 
     Raises:
         ValueError, TypeError: if ``min`` is above ``max``, or a parameter is no number.
-        TypeError: if the dtype is not float32 or float64.
+        TypeError: if the dtype is not a floating one.
     """
     drawn = _empty("uniform", shape, dtype, current.gpu)
     low, high, seed = kernels.uniform_arguments(min, max, seed, "uniform")

@@ -176,7 +176,7 @@ def float_dtype(op: str, dtype: Any) -> np.dtype:
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     if wanted.numpy not in FLOATS:
-        raise TypeError(f"{op}: dtype must be float32 or float64, not {wanted.name}")
+        raise TypeError(f"{op}: dtype must be a floating one, such as float32, not {wanted.name}")
     return wanted.numpy
 
 

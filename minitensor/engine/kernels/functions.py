@@ -9,7 +9,9 @@ import numpy as np
 
 from minitensor.engine.device.arrays import as_array
 from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import limits as limits_of
 from minitensor.engine.kernels.numbers import number, stored
+from minitensor.engine.kernels.sixteen_bits import in_its_dtype
 
 Array = np.ndarray
 
@@ -93,14 +95,15 @@ def nan_to_num_arguments(nan: Any, posinf: Any, neginf: Any) -> tuple[Any, ...]:
     )
 
 
+@in_its_dtype
 def nan_to_num(a: Array, nan: float, posinf: float | None, neginf: float | None, out: Array | None = None) -> Array:
     """``a`` with other numbers for nan, inf and -inf (None: the largest and the lowest of the dtype)."""
     if a.dtype not in FLOATS:
         return a.copy() if out is None else out
-    limits = np.finfo(a.dtype)
+    limits = limits_of(a.dtype)
     with np.errstate(all="ignore"):
         others = [
-            stored("nan_to_num", value, a.dtype)[()]
+            stored("nan_to_num", float(value), a.dtype)[()]
             for value in (nan, limits.max if posinf is None else posinf, limits.min if neginf is None else neginf)
         ]
         places = np.isnan(a), a == math.inf, a == -math.inf

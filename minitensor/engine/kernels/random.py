@@ -13,9 +13,10 @@ import numpy as np
 
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.device.arrays import like
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, HALVES, limits
 from minitensor.engine.kernels.indexed import whole
 from minitensor.engine.kernels.numbers import number
+from minitensor.engine.kernels.sixteen_bits import in_its_dtype
 from minitensor.engine.random import source
 
 Array = np.ndarray
@@ -35,10 +36,23 @@ def _writable(out: Array, only_floats: bool = True) -> None:
 
 def _drawn(draw: Callable[..., Array], out: Array) -> Array:
     """Fill ``out`` by a method of a generator that takes a size, a dtype and an array to fill."""
+    if out.dtype in HALVES:
+        return _filled(out, draw(out.shape, dtype=np.float32))
     if type(out) is np.ndarray and out.flags.c_contiguous:
         draw(dtype=out.dtype, out=out)
         return out
     return _filled(out, draw(out.shape, dtype=out.dtype))
+
+
+def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
+    """Return numbers drawn uniformly from 0 (included) to 1 (excluded).
+
+    16-bit floats are multiples of their distance just below 1: a float32 there would be rounded to 1.
+    """
+    if dtype not in HALVES:
+        return np.asarray(generator.random(shape, dtype))
+    steps = 2.0 / float(limits(dtype).eps)
+    return np.asarray(np.floor(generator.random(shape, np.float32) * steps) / steps, dtype)
 
 
 def _filled(out: Array, numbers: Array) -> Array:
@@ -81,10 +95,16 @@ def uniform_arguments(min: Any, max: Any, seed: Any, op: str = "uniform_") -> tu
     return low, high, seed
 
 
+@in_its_dtype
 def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
     """Fill ``out`` with uniform numbers from ``min`` to ``max``."""
     _writable(out)
-    return _stretched(_drawn(_generator(seed).random, out), max - min, min)
+    generator = _generator(seed)
+    if out.dtype in HALVES:
+        _filled(out, between_0_and_1(generator, out.shape, out.dtype))
+    else:
+        _drawn(generator.random, out)
+    return _stretched(out, max - min, min)
 
 
 def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
@@ -109,10 +129,15 @@ def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
     return middle, deviation
 
 
+def standard_normal(out: Array) -> Array:
+    """Fill ``out`` with numbers from the normal distribution of mean 0 and variance 1."""
+    return _drawn(_generator().standard_normal, out)
+
+
 def normal(a: Array, mean: float, std: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the normal distribution."""
     _writable(out)
-    return _stretched(_drawn(_generator().standard_normal, out), std, mean)
+    return _stretched(standard_normal(out), std, mean)
 
 
 def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:

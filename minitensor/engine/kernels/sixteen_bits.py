@@ -9,7 +9,7 @@ Generated code tests only if elements have 2 bytes, which costs 15 ns, and calls
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from minitensor.engine.device.arrays import as_array
 from minitensor.engine.dtypes import HALVES, promoted
 
 Array = Any  # numpy's, or a device's
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def wide(given: Any) -> Any:
@@ -50,10 +51,16 @@ def dtype_of_result(given: Sequence[Any]) -> np.dtype | None:
     return found
 
 
+def in_its_dtype(forward: Function) -> Function:
+    """Decorate a function that depends on the dtype itself, such as on its largest number: it gets 16-bit floats."""
+    forward.is_native = True  # type: ignore[attr-defined]  # read by `in_float32`
+    return forward
+
+
 def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = None) -> Array:
     """Return ``forward(*given)`` computed in float32 if operands have 16-bit floats; or write it into ``out``."""
     dtype = dtype_of_result(given)
-    if dtype is None and (out is None or out.dtype not in HALVES):
+    if (dtype is None and (out is None or out.dtype not in HALVES)) or getattr(forward, "is_native", False):
         return forward(*given) if out is None else forward(*given, out=out)
     with np.errstate(all="ignore"):
         if out is None:

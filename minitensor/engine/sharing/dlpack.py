@@ -7,6 +7,8 @@ and versions follow :mod:`minitensor.engine.sharing.numpy_memory`.
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.device.places import place_of
+from minitensor.engine.dtypes import HALVES, bfloat16
 from minitensor.engine.sharing.numpy_memory import borrowed, entry_of, lent, plain
 
 #: Device types of the DLPack protocol.
@@ -86,14 +89,49 @@ def dlpack(
             "__dlpack__: this tensor is read-only, and a capsule without a version cannot mark it. Use `x.clone()`, or "
             "a consumer that asks for max_version (1, 0)."
         )
-    return array.__dlpack__(max_version=max_version) if is_versioned else array.__dlpack__()
+    named: dict[str, Any] = {"max_version": max_version} if is_versioned else {}
+    if array.dtype not in HALVES or array.dtype == np.float16:
+        return array.__dlpack__(**named)
+    return _relabelled(array.view(np.uint16).__dlpack__(**named), BFLOAT)
+
+
+# ---------- bfloat16, which numpy has no capsules for ----------
+
+#: Codes of kinds of numbers in the DLPack protocol, and the place of the code behind the start of the data.
+UINT, BFLOAT = 1, 4
+_CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
+
+
+def _code_of(capsule: Any) -> Any:
+    """Return the byte with the kind of the numbers in a capsule, to read and to write."""
+    python = ctypes.pythonapi
+    python.PyCapsule_GetName.restype, python.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    name = python.PyCapsule_GetName(capsule)
+    if name not in _CODE_AT:
+        raise BufferError(f"from_dlpack: the capsule {name!r} was used already, or holds no tensor")
+    return ctypes.c_uint8.from_address(python.PyCapsule_GetPointer(capsule, name) + _CODE_AT[name])
+
+
+def _relabelled(capsule: Any, code: int) -> Any:
+    """Return ``capsule`` with another kind of numbers, of as many bits."""
+    _code_of(capsule).value = code
+    return capsule
 
 
 class _Capsule:
-    """Source object for a capsule that exists already."""
+    """Source object for a capsule that exists already.
+
+    Attributes:
+        is_bfloat16: True if its numbers are bfloat16; it is relabelled, so that numpy reads them as integers.
+    """
 
     def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
+        self.capsule, code = capsule, _code_of(capsule)
+        self.is_bfloat16 = code.value == BFLOAT
+        if self.is_bfloat16:
+            code.value = UINT
 
     def __dlpack__(self, **_: Any) -> Any:
         return self.capsule
@@ -126,10 +164,20 @@ def from_dlpack(source: Any) -> Tensor:
     if device == CUDA:
         raise BufferError("from_dlpack: this memory is on a CUDA device. Copy it to the host first, with `.cpu()`.")
     try:
+        if not isinstance(source, _Capsule):
+            source = _Capsule(_capsule_of(source))
         array = np.from_dlpack(source)
     except (BufferError, RuntimeError) as error:
         raise BufferError(f"from_dlpack: {error}") from error
-    return borrowed("from_dlpack", plain("from_dlpack", array))
+    return borrowed("from_dlpack", plain("from_dlpack", array.view(bfloat16.numpy) if source.is_bfloat16 else array))
+
+
+def _capsule_of(source: Any) -> Any:
+    """Return the capsule of an object, with a version if the object and numpy support one."""
+    if _SPEAKS_VERSIONS:
+        with suppress(TypeError):
+            return source.__dlpack__(max_version=(1, 0))
+    return source.__dlpack__()
 
 
 # ---------- CUDA ----------

@@ -33,7 +33,7 @@ from minitensor.engine.events import StorageCreated, TensorCreated, watch
 class Window:
     """Owner of an array's memory for numpy: the array and its views keep it alive, and it keeps ``keeps`` alive."""
 
-    __slots__ = ("__array_interface__", "keeps", "__weakref__")
+    __slots__ = ("__array_interface__", "_dtype", "keeps", "__weakref__")
 
     def __init__(
         self, at: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, writeable: bool, keeps: Any
@@ -45,7 +45,12 @@ class Window:
             "strides": strides,
             "data": (at, not writeable),
         }
-        self.keeps = keeps
+        self._dtype, self.keeps = dtype, keeps
+
+    def array(self) -> np.ndarray:
+        """Return the array; the interface has no name for bfloat16, which is two bytes of any kind there."""
+        found: np.ndarray = np.asarray(self)
+        return found if found.dtype == self._dtype else found.view(self._dtype)
 
     @classmethod
     def on(cls, array: np.ndarray, writeable: bool, keeps: Any) -> Window:
@@ -203,7 +208,7 @@ def borrowed(op: str, array: np.ndarray) -> Tensor:
         storage.savers = None
         entry_of(storage).for_good = True  # the owner keeps the memory
     writeable = array.flags.writeable and not overlaps_itself(array)
-    tensor = Tensor._alias(np.asarray(Window.on(array, writeable, storage.buffer)), storage)
+    tensor = Tensor._alias(Window.on(array, writeable, storage.buffer).array(), storage)
     if new:
         _notify(storage)
     listener = watch.listener
@@ -255,7 +260,7 @@ def _around(array: np.ndarray) -> np.ndarray:
         begin -= (begin - first) // size * size
         end += (last - end) // size * size
     window = Window(begin, ((end - begin) // size,), (size,), array.dtype, False, array)
-    return np.asarray(window)
+    return window.array()
 
 
 def _owned(array: np.ndarray) -> tuple[int, int]:
@@ -313,7 +318,7 @@ def lent(x: Tensor) -> np.ndarray:
     entry_of(storage).windows.add(window)
     if not was:
         _notify(storage)
-    return np.asarray(window)
+    return window.array()
 
 
 Tensor.numpy = numpy

@@ -55,7 +55,7 @@ class _Recurrent(Module):
         return (weight_ih.t(), weight_hh.t(), *biases)
 
     def _zero_state(self, rows: int) -> Tensor:
-        return zeros(rows, self.hidden_size)
+        return zeros(rows, self.hidden_size, dtype=next(self.parameters()).dtype)
 
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Return the new state; for a sequence, all outputs and the last state. ``hx`` is the former state, by default

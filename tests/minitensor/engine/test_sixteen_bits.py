@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -322,3 +324,142 @@ def test_a_function_is_the_same_for_large_tensors():
         out = FUNCTIONS[name](given)
         wide = FUNCTIONS[name](mt.to_tensor(x[:1000].astype(np.float32))).numpy()
         assert (out.numpy()[:1000] == wide.astype(np.float16)).all()
+
+
+# ---------- sharing ----------
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "uint8", "int8", "int16"])
+def test_memory_is_shared_with_numpy_and_by_dlpack(dtype: str):
+    x = mt.to_tensor([1, 2, 3], dtype)
+    lent, back = x.numpy(share=True), mt.from_dlpack(x)
+    assert lent.dtype == back._array.dtype == dtype_of(dtype).numpy
+    back[0] = 7
+    lent[1] = 5
+    assert x.tolist() == back.tolist() == [7, 5, 3]
+    assert mt.from_numpy(lent)._storage is back._storage is x._storage
+    assert np.asarray(x).dtype == dtype_of(dtype).numpy
+    assert mt.from_dlpack(x.__dlpack__()).tolist() == [7, 5, 3]
+
+
+@pytest.mark.cpu_only
+def test_a_capsule_of_bfloat16_is_labelled_so_and_used_once():
+    x = mt.to_tensor([1.5], "bfloat16")
+    for capsule in (x.__dlpack__(), x.__dlpack__(max_version=(1, 0))):
+        y = mt.from_dlpack(capsule)
+        assert y.dtype == "bfloat16" and y.item() == 1.5
+        with pytest.raises(BufferError, match="used already"):
+            mt.from_dlpack(capsule)
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "uint8", "int16"])
+def test_a_file_has_tensors_and_arrays_of_every_dtype(dtype: str, tmp_path: Any):
+    x = torch.tensor([[1, 2, 3], [4, 5, 6]]).to(getattr(torch, dtype)).t()
+    torch.save({"x": x, "array": x.numpy(), "view": x[1]}, tmp_path / "file")
+    loaded = torch.load(tmp_path / "file")
+    assert loaded["x"].dtype == loaded["view"].dtype == x.dtype
+    assert loaded["array"].dtype == dtype_of(dtype).numpy
+    assert loaded["x"].tolist() == loaded["array"].tolist() == x.tolist()
+    assert loaded["view"]._storage is loaded["x"]._storage and loaded["x"].stride() == (1, 3)
+
+
+# ---------- random numbers ----------
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_random_numbers_are_in_their_range(dtype: str):
+    for draw in (
+        lambda: mt.rand([5000], dtype),
+        lambda: mt.ones([5000], dtype).uniform_(),
+        lambda: mt.uniform([5000], dtype),
+    ):
+        x = draw()
+        assert x.dtype == dtype
+        numbers = x.astype("float64").numpy()
+        assert numbers.min() >= 0 and numbers.max() < 1 and abs(numbers.mean() - 0.5) < 0.03
+        assert len(set(numbers.tolist())) > 100
+    for x in (mt.randn([5000], dtype), mt.ones([5000], dtype).normal_(), mt.ones([5000], dtype).exponential_() - 1.0):
+        numbers = x.astype("float64").numpy()
+        assert x.dtype == dtype and abs(numbers.mean()) < 0.1 and abs(numbers.std() - 1) < 0.1
+
+
+@pytest.mark.cpu_only
+def test_whole_random_numbers_are_those_of_pytorch():
+    """`torch.manual_seed(3); torch.empty(8, dtype=...).random_()` of PyTorch 2.13.0."""
+    wanted = {"uint8": 255, "int8": 127, "int16": 2**15 - 1, "float16": 2**11, "bfloat16": 2**8}
+    for dtype, most in wanted.items():
+        torch.manual_seed(3)
+        x = torch.empty(5000, dtype=getattr(torch, dtype)).random_()
+        numbers = x.double().numpy()
+        assert 0 <= numbers.min() < most / 100 + 1 and most * 0.97 < numbers.max() <= most
+        assert torch.empty(9, dtype=getattr(torch, dtype)).random_(2, 5).unique().tolist() == [2, 3, 4]
+
+
+# ---------- limits, layers, numpy only ----------
+
+
+def test_what_depends_on_the_largest_number_knows_the_dtype():
+    for dtype in HALVES:
+        largest = float(limits(dtype_of(dtype).numpy).max)
+        x = mt.to_tensor([np.inf, -np.inf, np.nan], dtype)
+        assert FUNCTIONS["nan_to_num"](x).tolist() == [largest, -largest, 0.0]
+        assert x.nan_to_num_() is x and x.tolist() == [largest, -largest, 0.0]
+
+
+def test_a_number_beyond_float16_is_inf_and_warns_of_nothing(recwarn: pytest.WarningsRecorder):
+    x = mt.to_tensor([70000.0, 65504.0, 1e-9])
+    assert x.astype("float16").tolist() == [np.inf, 65504.0, 0.0]
+    y = mt.to_tensor([60000.0], "float16")
+    assert (y + y).tolist() == [np.inf] and y.add_(y).tolist() == [np.inf]
+    assert not recwarn.list
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("dtype", HALVES)
+def test_layers_compute_in_16_bits(dtype: str):
+    kind = getattr(torch, dtype)
+    x = torch.randn(2, 3, 8, 8).to(kind)
+    wide = x.float()
+    nets = {
+        "conv": (torch.nn.Conv2d(3, 2, 3), x, wide),
+        "linear": (torch.nn.Linear(8, 4), x, wide),
+        "batch": (torch.nn.BatchNorm2d(3), x, wide),
+        "layer": (torch.nn.LayerNorm(8), x, wide),
+        "lstm": (torch.nn.LSTM(8, 5), x[0], wide[0]),
+        "attention": (torch.nn.MultiheadAttention(8, 2), (x[0],) * 3, (wide[0],) * 3),
+    }
+    for name, (net, given, exact) in nets.items():
+        net.to(kind)
+        twin = type(net)(
+            *{"conv": (3, 2, 3), "linear": (8, 4), "batch": (3,), "layer": (8,), "lstm": (8, 5), "attention": (8, 2)}[
+                name
+            ]
+        )
+        twin.load_state_dict(
+            {key: value.float() if value.is_floating_point() else value for key, value in net.state_dict().items()}
+        )
+        outs = [each(*(a if isinstance(a, tuple) else (a,))) for each, a in ((net, given), (twin, exact))]
+        outs = [out[0] if isinstance(out, tuple) else out for out in outs]
+        assert outs[0].dtype == kind, name
+        np.testing.assert_allclose(outs[0].detach().float().numpy(), outs[1].detach().numpy(), rtol=0.05, atol=0.05)
+        outs[0].float().pow(2).mean().backward()
+        assert all(p.grad.dtype == kind for p in net.parameters() if p.grad is not None), name
+
+
+@pytest.mark.cpu_only
+def test_minitensor_needs_numpy_only():
+    code = (
+        "import sys; sys.modules['ml_dtypes'] = None\n"
+        "import minitensor as mt, minitensor.torch as torch\n"
+        "assert mt.ones([2], 'float16').sum().item() == 2 and torch.ones(2).half().dtype == torch.float16\n"
+        "assert repr(torch.bfloat16) == 'torch.bfloat16' and torch.bfloat16.itemsize == 2\n"
+        "for call in (lambda: mt.ones([2], 'bfloat16'), lambda: torch.ones(2).bfloat16(),\n"
+        "             lambda: torch.zeros(2, dtype=torch.bfloat16), lambda: torch.autocast('cpu')):\n"
+        "    try: call()\n"
+        "    except ImportError as error: assert 'pip install' in str(error)\n"
+        "    else: raise AssertionError\n"
+        "assert not mt.amp.is_bfloat16_supported() and mt.amp.is_float16_supported()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
