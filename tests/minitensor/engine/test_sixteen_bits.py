@@ -309,14 +309,6 @@ def test_a_write_on_a_saved_tensor_is_noticed(dtype: str):
         z.sum().backward()
 
 
-def test_bfloat16_without_ml_dtypes_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(mt.bfloat16, "_numpy", None)
-    with pytest.raises(ImportError, match=r"pip install 'minitensor\[bfloat16\]'"):
-        mt.ones([2], "bfloat16")
-    with pytest.raises(ImportError, match="ml_dtypes"):
-        mt.ones([2]).astype(mt.bfloat16)
-
-
 def test_a_function_is_the_same_for_large_tensors():
     x = np.linspace(-3, 3, 9 << 20, dtype=np.float32).astype(np.float16)
     given = mt.to_tensor(x)
