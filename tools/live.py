@@ -85,10 +85,10 @@ def bring(numpy: Path | None = None, host: str | None = None) -> Brought:
         version = _json(modules / "pyodide" / "package.json")["version"]
         host = host or os.environ.get("MINITENSOR_LIVE_FROM") or DISTRIBUTION.format(version=version)
         wheel = _distributed_numpy(entry, host)
-    return Brought(modules, _bundled_editor(modules), wheel, _sha256(wheel) == entry["sha256"])
+    return Brought(modules, bundled_editor(modules), wheel, _sha256(wheel) == entry["sha256"])
 
 
-def _bundled_editor(modules: Path) -> Path:
+def bundled_editor(modules: Path) -> Path:
     """Return the editor as one file, bundled by esbuild if the cache does not have it."""
     bundle = modules.parent / f"editor-{_sha256(EDITOR)[:16]}.js"
     if not bundle.exists():

@@ -56,7 +56,7 @@ def npm_brings(monkeypatch):
         return modules.parent / "editor.js"
 
     monkeypatch.setattr(npm, "_install", install)
-    monkeypatch.setattr(live, "_bundled_editor", bundled_editor)
+    monkeypatch.setattr(live, "bundled_editor", bundled_editor)
 
 
 @pytest.fixture

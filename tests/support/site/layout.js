@@ -98,13 +98,16 @@ function piecesOf(text) {
   return [pieces, faults];
 }
 
-/** Return true if an opaque element in which `upper` is, and `lower` is not, lies over the lower one. */
+/** Return true if an opaque element in which `upper` is, and `lower` is not, lies over the place where both are. */
 const isCovered = (upper, lower) =>
   upper.text.covers.some(([element]) => {
     if (isContained(lower.text.node, element)) return false;
     const box = element.getBoundingClientRect();
     return (
-      box.left <= lower.left + 1 && box.right >= lower.right - 1 && box.top < lower.bottom && box.bottom > lower.top
+      box.left <= Math.max(upper.left, lower.left) + 1 &&
+      box.right >= Math.min(upper.right, lower.right) - 1 &&
+      box.top <= Math.max(upper.top, lower.top) + 1 &&
+      box.bottom >= Math.min(upper.bottom, lower.bottom) - 1
     );
   });
 
