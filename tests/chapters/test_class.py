@@ -17,7 +17,7 @@ SHOWN = [(part["page"].split("/")[-1], *shown) for part in PARTS for each in par
 
 
 def words(text: str) -> str:
-    """Text as a reader sees it: strings that a cell joins are one, lines are joined, and code has no marks."""
+    """Return the text as a reader sees it: joined strings of a cell, joined lines, and code without marks."""
     text = re.sub(r'"\s*\n\s*f?"', "", text)
     return " ".join(text.replace("\\n", " ").replace("`", "").split())
 

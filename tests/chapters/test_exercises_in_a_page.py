@@ -22,7 +22,7 @@ def of_chapter(name: str) -> list[Exercise]:
 
 @cache
 def solutions(name: str) -> list[str]:
-    """The solutions of a chapter, checked as a reader's answer is."""
+    """Return the solutions of a chapter, checked like a reader's answer."""
     return [cell.source.replace("require(", "check(") for cell in Chapter.read(name).cells_with("require(")]
 
 

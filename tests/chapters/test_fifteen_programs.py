@@ -32,12 +32,12 @@ class Run:
         self.allocated = self.steps[-1]["allocated"]
 
     def events(self, do: str, line: int | None = None) -> list[dict]:
-        """Events of a kind, of all steps or of those of a line."""
+        """Return events of a kind, of all steps or of those of a line."""
         steps = [step for step in self.steps if line in (None, step["line"])]
         return [event for step in steps for event in step["events"] if event["do"] == do]
 
     def lines(self, do: str) -> list[int]:
-        """The lines of the steps in which events of a kind happened."""
+        """Return the lines of the steps with events of a kind."""
         return [step["line"] for step in self.steps for event in step["events"] if event["do"] == do]
 
     def tensor(self, name: str) -> dict:
@@ -53,7 +53,7 @@ class Run:
         return len({self.tensor(name)["storage"] for name in names}) == 1
 
     def numbers(self, name: str) -> list[float]:
-        """The numbers of a tensor, in reading order."""
+        """Return the numbers of a tensor, in reading order."""
         seen = self.tensor(name)
         cells = [seen["offset"]]
         for n, stride in zip(seen["shape"], seen["strides"], strict=True):
@@ -61,7 +61,7 @@ class Run:
         return [float(self.storage(name)["values"][str(cell)]) for cell in cells]
 
     def written(self) -> set[str]:
-        """The storages that were written."""
+        """Return the written storages."""
         return {event["storage"] for event in self.events("write")}
 
     def error(self) -> str:
@@ -98,7 +98,7 @@ def _run_page() -> dict[str, list]:
 
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
-    """The stages of the section that a test's name gives: for each its runs, by label."""
+    """Return the runs of each stage in the section that the test's name gives, by label."""
     number = re.match(r"test_(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]
@@ -189,7 +189,7 @@ def test_6_both_share_the_storage_and_only_one_is_noticed(runs):
     assert detach.lines("stale") == [4] and detach.lines("raise") == [5]
     assert [event.get("unnoticed", False) for event in detach.events("stale")] == [False]
     assert [event["unnoticed"] for event in data.events("stale")] == [True] and data.storage("out")["version"] == 0
-    assert data.error() == "" and data.numbers("a.grad") == [0, 0]  # wrong, and nothing is said
+    assert data.error() == "" and data.numbers("a.grad") == [0, 0]  # wrong, without an error
 
 
 def test_7_memory_and_gradient_are_independent(runs):

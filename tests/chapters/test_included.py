@@ -1,4 +1,4 @@
-"""Lines of the engine that chapters show: read from the engine when the book is built, whole, and never empty."""
+"""Test lines of the engine that chapters show: the build reads them from the engine, complete and never empty."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_chapters_about_the_engine_show_its_lines(name):
 
 
 def test_every_directive_is_read():
-    """A directive that the pattern does not match would be left in the notebooks."""
+    """A directive that the pattern does not match would stay in the notebooks."""
     for name in in_order():
         text = Chapter.read(name).text
         assert text.count("{literalinclude}") == len(INCLUDE.findall(text))

@@ -21,7 +21,7 @@ RULES: list[Callable[[Chapter], str | None]] = []
 
 
 def calls(chapter: Chapter, name: str) -> list[ast.Call]:
-    """Calls of a function in the cells of a chapter, in order; cells with magics hold none that are asked for."""
+    """Return the calls of a function in the cells of a chapter, in order. Cells with magics contain none of these."""
     found = []
     for cell in chapter.code:
         source = "\n".join(line for line in cell.source.splitlines() if not line.startswith("%"))

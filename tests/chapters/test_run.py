@@ -74,7 +74,7 @@ def verdict(cell: nbformat.NotebookNode) -> str:
 
 
 def run(name: str) -> tuple[nbformat.NotebookNode, float]:
-    """Runs a chapter: the notebook with its outputs, and how many seconds it took."""
+    """Run a chapter; return the notebook with its outputs, and the seconds."""
     manager = AsyncKernelManager(kernel_spec_manager=ThisInterpreter())
     notebook = Chapter.read(name).notebook
     client = NotebookClient(
@@ -89,7 +89,7 @@ def run(name: str) -> tuple[nbformat.NotebookNode, float]:
 
 
 def as_in_the_book(name: str) -> tuple[nbformat.NotebookNode, float]:
-    """The same, of the run that made the book; every cell of it has to have run, in order."""
+    """Return the same for the run that made the book. Every cell must have run, in order."""
     ran = nbformat.read(BUILT / "html" / "_sources" / "chapters" / f"{name}.ipynb", as_version=4)
     counts = [cell.execution_count for cell in ran.cells if cell.cell_type == "code"]
     assert counts == list(range(1, len(Chapter.read(name).code) + 1))

@@ -17,7 +17,7 @@ KEPT = [(program, names) for program, names in ALL if names is not None]
 
 
 def moved(program: tuple[str, ...], by: float) -> float:
-    """The weighted sum of all numbers after a program here, from a leaf that is moved and wants no gradient."""
+    """Return the weighted sum of all numbers after a program here, from a moved leaf that wants no gradient."""
     x = mt.to_tensor(np.array(short_programs.X) + by * DIRECTION, dtype="float64")
     names = {"x": x, "a": x * 1.0}
     for statement in program:
@@ -29,7 +29,7 @@ def moved(program: tuple[str, ...], by: float) -> float:
 
 
 def test_the_exact_derivative_equals_that_of_differences():
-    """Not where a tensor is detached: its numbers follow the leaf, its derivative does not."""
+    """Detached tensors are left out, because their numbers follow the leaf and their derivatives do not."""
     followed = [(program, names) for program, names in KEPT if "detach" not in "".join(program)]
     assert len(followed) > 400
     for program, names in followed[::9]:
@@ -62,7 +62,7 @@ def test_minitensor_gets_no_short_program_wrong(policy):
     with mt.set_inplace_policy(policy):
         judged = [verdict(answer(mt, program), names) for program, names in ALL]
     assert "wrong" not in judged
-    refused = judged.count("refused") - (len(ALL) - len(KEPT))  # but for those that overwrite the leaf
+    refused = judged.count("refused") - (len(ALL) - len(KEPT))  # except those that overwrite the leaf
     assert refused == 0 if policy == "copy_on_write" else 0 < refused < len(KEPT) / 2
 
 
@@ -84,9 +84,9 @@ def test_the_record_has_every_program_for_every_framework(key):
     assert key == f"{record['library']} {record['version']}"
     longer = next(iter(record["counts"].values()))
     short = [verdict(record["answers"]["; ".join(program)], names) for program, names in KEPT]
-    for kind in ("right", "refused", "wrong"):  # the longer ones are these and more
+    for kind in ("right", "refused", "wrong"):  # the longer programs include these
         assert longer["leaf kept"][kind] >= short.count(kind)
-    assert "/" not in json.dumps(record["answers"])  # no path of the machine that asked
+    assert "/" not in json.dumps(record["answers"])  # no path of the machine that recorded them
 
 
 def test_the_recorded_counts_of_minitensor_cover_the_same_programs_without_a_wrong_one():
@@ -100,7 +100,9 @@ def test_the_recorded_counts_of_minitensor_cover_the_same_programs_without_a_wro
 
 
 def test_the_recorded_answers_are_those_of_the_recorded_view_programs():
-    """Two records of the same thing: who is wrong there about a write through a slice is wrong here."""
+    """Two records of the same behaviour: a framework that is wrong about a write through a slice in one is wrong in the
+    other.
+    """
     text = "b = a[:2]; b.scale_(2.0, 0.5)"
     names = dict(ALL)[tuple(text.split("; "))]
     views = json.loads(short_programs.FILE.with_name("view-gradients.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The engine of chapter 16: built again from the chapter's text alone, and judged as the chapter says."""
+"""Test the engine of chapter 16: built from the chapter's text alone, and judged as the chapter claims."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = [FOLDER / "small_engine" / name for name in ("engine.py", "judge.py", "w
 
 
 def typed_in(chapter: Chapter) -> str:
-    """The engine of a reader who types every cell in order, and makes the changes of each diff where it says."""
+    """Return the engine of a reader who types every cell in order, and applies each diff."""
     lines: list[str] = []
     for cell in chapter.code:
         magic, _, body = cell.source.partition("\n")
@@ -40,7 +40,7 @@ def typed_in(chapter: Chapter) -> str:
 
 
 def changed(lines: list[str], diff: list[str]) -> list[str]:
-    """The lines with a unified diff applied, strictly: every line that it shows has to be where it says."""
+    """Return the lines with a unified diff applied strictly: every line that it shows has to be at its place."""
     made, at = [], 0
     for line in diff:
         if stated := re.match(r"@@ -(\d+),\d+ \+(\d+),\d+ @@", line):
@@ -135,7 +135,7 @@ def test_copies_before_the_shared_history_make_more_programs_wrong():
 
 
 def some_programs(count: int, length: int, vocabulary: str, seed: int) -> list:
-    """Random programs of the vocabulary, each with its exact numbers."""
+    """Generate random programs of the vocabulary, each with its exact numbers."""
     dice, found = random.Random(seed), []
     while len(found) < count:
         program, names = (), dict.fromkeys("xa")

@@ -22,7 +22,7 @@ TRACE = re.compile(r'<memory-stage[^>]*>\s*<script type="application/json">(.*?)
 
 
 def section(title: str) -> str:
-    """The Markdown under a heading, with comments of its code, which begin like headings."""
+    """Return the Markdown under a heading, including comments of its code, which begin like headings."""
     return PAGE.prose.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
@@ -35,14 +35,14 @@ def shell() -> Iterator[InteractiveShell]:
 
 @pytest.fixture(scope="module")
 def traces(shell) -> list[dict]:
-    """The traces of the page's stages."""
+    """Return the traces of the page's stages."""
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(FOLDER)
         return [trace for cell in PAGE.code for trace in run(shell, cell.source)]
 
 
 def run(shell: InteractiveShell, source: str) -> list[dict]:
-    """Run a cell; the traces of the stages that it shows."""
+    """Run a cell; return the traces of the stages that it shows."""
     with capture_output() as shown:
         result = shell.run_cell(source)
         result.raise_error()
@@ -86,5 +86,5 @@ def test_the_examples_run(shell, tmp_path, monkeypatch):
         shown.append(len(run(shell, example)))
         if number == 0:
             shell.run_cell("model = batch = mt.ones([2])").raise_error()
-    assert shown == [0, 1, 1, 1, 0]  # the last one saves its stage and shows none
+    assert shown == [0, 1, 1, 1, 0]  # the last one saves its stage and shows nothing
     assert "<memory-stage" in (tmp_path / "step.html").read_text(encoding="utf-8")

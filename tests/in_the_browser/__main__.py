@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def record(part: str, told: dict[str, Any], paths: Sequence[str] = ()) -> None:
-    """Write one part of the record; the other stays as it was recorded, and so do the files of tests not named now."""
+    """Write one part of the record. The other part and the files of tests that are not named now stay unchanged."""
     there = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     if paths and part in there:
         before = there[part]
@@ -120,7 +120,7 @@ def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[
 
 
 def counts(told: dict[str, Any]) -> dict[str, int]:
-    """The outcomes of all files of tests together."""
+    """Add up the outcomes of all files of tests."""
     kinds = ("passed", "failed", "skipped", "left out")
     return {kind: sum(file.get(kind, 0) for file in told["files"].values()) for kind in kinds}
 

@@ -1,4 +1,4 @@
-"""Python in a worker of a real browser, driven from here."""
+"""Drive Python in a worker of a real browser."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def python_in(browser: Browser, brought: live.Brought) -> Iterator[Python]:
-    """Python in a new page, with the files that a book would have beside its pages."""
+    """Open Python in a new page, with the files that a book has beside its pages."""
     with tempfile.TemporaryDirectory() as folder:
         live.place(brought, Path(folder))
         pack(Path(folder))
@@ -75,7 +75,7 @@ def python_in(browser: Browser, brought: live.Brought) -> Iterator[Python]:
 
 
 def pack(folder: Path) -> None:
-    """Write into `folder` the page, its worker, the tests, and pytest as it is installed here."""
+    """Write the page, its worker, the tests and the installed pytest into `folder`."""
     (folder / "index.html").write_text('<!doctype html><html lang="en"><title>Tests</title>', encoding="utf-8")
     (folder / "worker.js").write_bytes((Path(__file__).parent / "worker.js").read_bytes())
     with zipfile.ZipFile(folder / "pytest.zip", "w") as packed:

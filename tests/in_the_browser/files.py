@@ -1,4 +1,4 @@
-"""Which files of tests run in the browser, and which do not: each of these with its reason."""
+"""Files of tests that run in the browser, and files that do not, with the reasons."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ LEFT_OUT = {
 
 
 def runs() -> list[str]:
-    """The files that run there."""
+    """Return the files that run there."""
     found = [path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("test_*.py")]
     return sorted(set(found) - set(LEFT_OUT))

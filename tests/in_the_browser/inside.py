@@ -25,10 +25,10 @@ from tests.in_the_browser.absent import ABSENT, reason_against
 OPTIONS = ["-vv", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-p", "no:xdist"]
 
 
-#: How a run of tests ends; otherwise pytest was used wrongly.
+#: Valid ends of a run. Any other status means that pytest was used wrongly.
 ENDED = (
     *(pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED),
-    *(pytest.ExitCode.INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED),  # an import failed, a file skipped itself
+    *(pytest.ExitCode.INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED),  # an import failed, or a file skipped itself
 )
 
 
@@ -86,7 +86,7 @@ def versions(given: str) -> str:
 
 
 def tests(given: str) -> str:
-    """Run files of tests: outcomes, the text of each failure, and why others did not run."""
+    """Run files of tests; return outcomes, the text of each failure, and the reasons of tests that did not run."""
     asked = json.loads(given)
     return json.dumps(ran([*asked.get("options", ()), *asked["paths"]]))
 
@@ -102,7 +102,7 @@ def ran(arguments: list[str]) -> dict[str, Any]:
 
 
 def broken(given: str) -> str:
-    """One test that holds, one that does not, and one that asks for a process."""
+    """Run one test that passes, one that fails, and one that starts a process."""
     Path("/tmp/test_broken.py").write_text(BROKEN, encoding="utf-8")
     return json.dumps(ran(["--rootdir=/tmp", "-c", "/dev/null", "/tmp/test_broken.py"]))
 
@@ -123,7 +123,7 @@ def complete(given: str) -> str:
 
 
 def modules(given: str) -> str:
-    """Import every module of the engine's wheel; the errors, by module."""
+    """Import every module of the engine's wheel; return the errors, by module."""
     lacking = {}
     for module in pkgutil.walk_packages(minitensor.__path__, "minitensor."):
         try:
@@ -134,7 +134,7 @@ def modules(given: str) -> str:
 
 
 def programs(given: str) -> str:
-    """Run random programs: verdicts, and those that are wrong."""
+    """Run random programs; return the verdicts, and the wrong programs."""
     from tests.support.conformance.programs.batch import run_batch
 
     asked = json.loads(given)

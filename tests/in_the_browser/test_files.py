@@ -27,7 +27,7 @@ def test_every_test_that_is_not_run_exists():
 
 
 def test_no_recorded_test_failed_and_no_recorded_program_was_wrong():
-    """`python -m tests.in_the_browser --record` wrote it."""
+    """`python -m tests.in_the_browser --record` wrote the record."""
     told = json.loads(RECORD.read_text(encoding="utf-8"))
     tests, programs = told["tests"], told["programs"]
     assert (tests["failed"], programs["wrong"]) == ({}, [])

@@ -1,4 +1,4 @@
-"""A share of the engine's tests, and random programs, hold under Python in the page; the whole has its own command."""
+"""Run some of the engine's tests and random programs under Python in a page. Another command runs all of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_tests_of_the_engine_pass_in_the_browser(python):
 
 
 def test_a_test_that_fails_in_the_browser_is_reported(python):
-    """Were failures lost on their way, the tests above would prove nothing."""
+    """If failures were lost on their way, the tests above would prove nothing."""
     found = python.broken()
     assert found["counts"] == {"passed": 1, "failed": 1, "left out": 1}
     assert "assert 1 == 2" in next(iter(found["failed"].values()))

@@ -1,4 +1,4 @@
-"""Plant faults and see whether the tests notice: python -m tests.mutations --sample 10 --seed 1"""
+"""Plant faults and check that the tests notice: python -m tests.mutations --sample 10 --seed 1"""
 
 from __future__ import annotations
 

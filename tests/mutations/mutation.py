@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: The folder that holds the package and its tests.
+#: The folder with the package and its tests.
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -32,10 +32,10 @@ class Mutation:
     tests: tuple[str, ...]
 
     def planted(self, source: str) -> str:
-        """``source`` with the fault.
+        """Return ``source`` with the fault.
 
         Raises:
-            ValueError: when the text to be replaced does not stand there just once.
+            ValueError: if the text to replace does not occur exactly once.
         """
         found = source.count(self.old)
         if found != 1:
@@ -43,7 +43,7 @@ class Mutation:
         return source.replace(self.old, self.new)
 
     def source(self, root: Path = ROOT) -> str:
-        """The text of the file, without the fault."""
+        """Return the text of the file without the fault."""
         return (root / self.file).read_text(encoding="utf-8")
 
 
@@ -51,14 +51,16 @@ MUTATIONS: dict[str, Mutation] = {}
 
 
 def mutation(file: str, name: str, sentence: str, old: str, new: str, *tests: str) -> None:
-    """Adds one."""
+    """Register a mutation."""
     if name in MUTATIONS:
         raise ValueError(f"two mutations are called {name}")
     MUTATIONS[name] = Mutation(name, file, old, new, sentence, tests)
 
 
 def sample(count: int, seed: int) -> list[Mutation]:
-    """``count`` of them, the same ones for the same ``seed``; no two of one file as long as there are others."""
+    """Return ``count`` mutations, the same ones for the same ``seed``, from different files as long as there are
+    others.
+    """
     rest = Random(seed).sample(sorted(MUTATIONS.values(), key=lambda m: m.name), len(MUTATIONS))
     chosen: list[Mutation] = []
     while rest and len(chosen) < count:

@@ -1,7 +1,7 @@
-"""Runs tests on a mutant, in a copy of the package and its tests, and says whether they noticed.
+"""Run tests on a mutant, in a copy of the package and its tests, and judge whether they noticed.
 
-Promises: the working tree is only read; every process has a time limit and a limit of memory; a test counts only if it
-fails in its body, for another reason than that the mutant's code is no code, and passes without the fault.
+The working tree is only read. Every process has limits of time and memory. A test counts if it fails in its body, for
+another reason than invalid code, and passes without the fault.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ SECONDS, BYTES = 300, 4 << 30
 #: The tests that run on the host, and those that run on a GPU.
 HOST, GPU = "host", "gpu"
 
-#: A failure that begins so says that the fault is not code that could have been written, or that a name is missing.
+#: A message that begins like this shows that the mutant is no valid code, or that a name is missing.
 NO_CODE = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "UnboundLocalError")
 
-#: Where to look when the expected tests have not noticed: quick files first, then parts of the conformance suite.
+#: Tests to run if the expected ones have not noticed: quick files first, then parts of the conformance suite.
 QUICK = (
     *("autograd", "grad", "modes", "writes", "leaves", "hooks", "stale", "retained", "indexing", "memory", "watching"),
     *("memory_returns", "all_or_nothing", "all_or_nothing_values", "protocols", "dtypes", "creation", "unusual_input"),
@@ -76,7 +76,7 @@ class Verdict:
 
 
 class Tree:
-    """A copy of the package and its tests, in which one mutant after another is tried."""
+    """A copy of the package and its tests, in which one mutant after another runs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -91,7 +91,7 @@ class Tree:
         self._failing: dict[str, list[str]] = {}  # by file or test: the tests that fail without a fault
 
     def judge(self, mutation: Mutation, anywhere: bool = True) -> Verdict:
-        """Plant the fault, run the expected tests and, if ``anywhere``, all others; take the fault out again."""
+        """Plant the fault, run the expected tests and, if ``anywhere``, all others; then remove the fault."""
         began = time.monotonic()
         file = self.folder / mutation.file
         sound = mutation.source(self.folder)
@@ -103,7 +103,7 @@ class Tree:
         for tests, devices in self._turns(mutation, anywhere):
             found = self._try(file, sound, mutation, tests, devices)
             if found and tests not in self._failing and not self._passes(found[0][1]):
-                # It fails without the fault, too; so others may.
+                # It also fails without the fault, and so may others.
                 self._failing[tests] = [test for _, test, _ in self.run(tests, most=1000)]
                 found = self._try(file, sound, mutation, tests, devices)
             if found:
@@ -113,7 +113,7 @@ class Tree:
         return verdict
 
     def _try(self, file: Path, sound: str, mutation: Mutation, tests: str, devices: str) -> list[tuple[str, str, str]]:
-        """The first failure of ``tests`` on the mutant, if any."""
+        """Return the first failure of ``tests`` on the mutant, if any."""
         write(file, mutation.planted(sound))
         try:
             return self.run(tests, devices, self._failing.get(tests, ()))
@@ -135,7 +135,7 @@ class Tree:
     def run(
         self, tests: str, devices: str = "", deselected: Sequence[str] = (), most: int = 1
     ) -> list[tuple[str, str, str]]:
-        """The failures of pytest on ``tests``, ``most`` of them: (noticed or broken, test, message).
+        """Run pytest on ``tests`` and return up to ``most`` failures: (noticed or broken, test, message).
 
         Args:
             tests: a file, or a test in it.
@@ -175,7 +175,7 @@ class Tree:
         return found
 
     def _passes(self, test: str) -> bool:
-        """Whether ``test`` passes without a fault."""
+        """True if ``test`` passes without a fault."""
         if test not in self._passing:
             self._passing[test] = self.run(test) == []
         return self._passing[test]
@@ -188,7 +188,7 @@ def write(file: Path, source: str) -> None:
 
 
 def path(tests: str) -> str:
-    """``in_place::test_x`` as pytest takes it."""
+    """Return ``in_place::test_x`` as a path for pytest."""
     name, colons, test = tests.partition("::")
     return tests if "/" in name else f"tests/minitensor/engine/test_{name}.py{colons}{test}"
 

@@ -1,4 +1,4 @@
-"""The built book, a server of it on this machine, and pages opened in the browser."""
+"""Fixtures: the built book, a server of it on this machine, and pages opened in the browser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = build.ROOT
 
 @pytest.fixture(scope="session")
 def book(building: str) -> Path:
-    """The folder of built pages."""
+    """Return the folder of built pages."""
     if building == "failed":
         log = (ROOT / "_build" / "build.log").read_text(encoding="utf-8", errors="replace")
         pytest.fail(f"The book does not build.\n{log[-6000:]}", pytrace=False)
@@ -29,7 +29,7 @@ def book(building: str) -> Path:
 
 @pytest.fixture(scope="session")
 def serve_folder() -> Iterator[Callable[[Path], str]]:
-    """Serves a folder on a free port of this machine; gives its address, ending in a slash."""
+    """Serve a folder on a free port of this machine; return its address, ending in a slash."""
     servers = []
 
     def start(folder: Path) -> str:
@@ -46,13 +46,13 @@ def serve_folder() -> Iterator[Callable[[Path], str]]:
 
 @pytest.fixture(scope="session")
 def site(book: Path, serve_folder: Callable[[Path], str]) -> str:
-    """The address of the served book."""
+    """Return the address of the served book."""
     return serve_folder(book)
 
 
 @pytest.fixture(scope="session")
 def idle_tabs() -> dict[bool, list[Page]]:
-    """Tabs that no visit uses now, by whether scripts run in them."""
+    """Tabs that no visit is using, by whether scripts run in them."""
     return {True: [], False: []}
 
 
@@ -91,7 +91,7 @@ def new_tab(browser: Browser, scripts: bool) -> Page:
 
 @pytest.fixture
 def visit(browser: Browser, idle_tabs: dict[bool, list[Page]]) -> Iterator[Callable[..., Visit]]:
-    """Visits of one test."""
+    """Open visits of one test."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address
 
@@ -100,7 +100,7 @@ def visit(browser: Browser, idle_tabs: dict[bool, list[Page]]) -> Iterator[Calla
 def opened(
     request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], site: str
 ) -> Iterator[Visit]:
-    """One visit of a page, named by the parameter, for all tests that leave the page as they found it."""
+    """Return a visit of the page that the parameter names, for all tests that leave the page unchanged."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address(f"{site}{request.param}.html")
 
@@ -109,14 +109,14 @@ def opened(
 def on_a_phone(
     request: pytest.FixtureRequest, browser: Browser, idle_tabs: dict[bool, list[Page]], book: Path
 ) -> Iterator[Visit]:
-    """The same on a phone, opened from the disk."""
+    """Return the same on a phone, opened from the disk."""
     with visits(browser, idle_tabs) as open_address:
         yield open_address((book / f"{request.param}.html").as_uri(), width=360)
 
 
 @pytest.fixture(scope="module")
 def on_page(browser: Browser, site: str) -> Iterator[Callable[..., tuple[Visit, list[Stage]]]]:
-    """A page of the book and its stages; each page is opened once, so that its Python is loaded once."""
+    """Return a page of the book and its stages. Each page is opened once, so that its Python is loaded once."""
     kept: dict[str, Visit] = {}
     with visits(browser, {True: [], False: []}) as open_address:
 

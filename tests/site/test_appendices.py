@@ -1,4 +1,4 @@
-"""The appendices lead to places that are there, and the chapters lead to the appendices."""
+"""Test that the appendices link to existing places, and that the chapters link to the appendices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.build import ROOT
 GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
 CLAIMS = json.loads((ROOT / "facts" / "article-claims.json").read_text(encoding="utf-8"))
 READ = [*in_order(), *guides()]
-#: Bold words of the chapters that are no terms: a line of a list, a result, a word in its everyday meaning.
+#: Bold words of the chapters that are no terms: list items, results, words in their everyday meaning.
 NO_TERMS = {
     "nothing",
     "no gradient",
@@ -98,7 +98,7 @@ NOT_PROSE = ["a", "code", "pre", "h1", "h2", "h3", "h4", "table", "script", "sty
 
 @cache
 def prose(book: Path, name: str) -> list[tuple[str, str | None]]:
-    """The texts of a chapter's prose in order, each with the anchor that it leads to if it is a term's link."""
+    """Return the texts of a chapter in order, each with the anchor of its term's link, if it has one."""
     found: list[tuple[str, str | None]] = []
     for text in chapter(book, name).find("article").find_all(string=True):
         if type(text) is not NavigableString or not text.strip():
@@ -116,7 +116,7 @@ def prose(book: Path, name: str) -> list[tuple[str, str | None]]:
 
 
 def uses(book: Path, name: str, term: dict) -> list[str | None]:
-    """For each use of a term in the prose of a chapter, where it leads."""
+    """Return the target of each use of a term in a chapter's text."""
     longer = [form for other in GLOSSARY for form in other["forms"] if other["name"] != term["name"]]
     found: list[str | None] = []
     for text, place in prose(book, name):
@@ -151,7 +151,7 @@ def test_the_chapters_use_most_of_the_terms(book):
 
 @pytest.mark.parametrize("term", GLOSSARY, ids=lambda term: term["name"])
 def test_a_term_is_taught_where_the_glossary_says(book, term):
-    """Before that place, its first use on a page leads to the glossary, so no term comes before its meaning."""
+    """Before that place, its first use on a page links to the glossary, so no term is used before it is explained."""
     section = soup(book / f"{term['page']}.html").find("section", id=term["place"])
     assert section is not None
     words = section.get_text().lower()

@@ -1,4 +1,4 @@
-"""A sound book builds; a book with a fault does not, and a page that asks another host is caught."""
+"""Test that a valid book builds, that a faulty one does not, and that requests to other hosts are caught."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cell(code: str) -> str:
 
 @pytest.fixture
 def small_book(tmp_path):
-    """A book of one page with the configuration and the extension of the real one."""
+    """Return a book of one page with the configuration and the extension of the real one."""
 
     def make(text: str) -> Path:
         settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def test_a_valid_book_builds_and_a_request_to_another_host_is_caught(
 
     seen = visit((book / "_build" / "html" / "index.html").as_uri())
     assert seen.foreign == ["https://example.org/pixel.png"]
-    assert len(seen.complaints) == 1  # the browser says that it could not load it
+    assert len(seen.complaints) == 1  # the browser reports that it could not load it
     seen = visit(f"{serve_folder(book / '_build' / 'html')}index.html")
     assert seen.foreign == []  # the policy forbids it, and the browser reports this
     assert "Content Security Policy" in seen.complaints[0]

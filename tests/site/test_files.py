@@ -1,4 +1,4 @@
-"""The files of the built book: complete, and naming nothing beyond themselves."""
+"""Test that the files of the built book are complete and name no other hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_pages_name_no_file_of_another_host(book):
 
 
 def test_every_file_that_a_page_names_exists(book):
-    """Jupyter Book says nothing about a script or a style sheet that is missing."""
+    """Jupyter Book does not report a missing script or style sheet."""
     named = re.compile(r'\b(?:src|href)="([^"#?]+)')
     for page in pages_of(book):
         for name in named.findall(page.read_text(encoding="utf-8")):
@@ -48,7 +48,7 @@ def test_a_page_names_the_script_of_the_buttons_if_it_has_python_and_programs(bo
     runs = re.compile(r"<(memory-stage|exercise-box|play-ground)\b")
     for page in pages_of(book):
         text = page.read_text(encoding="utf-8")
-        has_room = page.parent.name != "slides"  # a stage on a slide is shown, and led to on its page
+        has_room = page.parent.name != "slides"  # a stage on a slide is shown, and linked to on its page
         assert ("live.js" in text) == (live.wanted() and has_room and bool(runs.search(text))), page
 
 

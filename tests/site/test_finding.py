@@ -1,4 +1,4 @@
-"""An error that is pasted, and a question that is searched, lead to the place that explains them."""
+"""Test that a pasted error and a searched question lead to the place that explains them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def tab(browser):
 
 @pytest.fixture
 def door(tab, site):
-    """The error door on the first page."""
+    """Open the error door on the first page."""
     if tab.url != f"{site}index.html":
         tab.goto(f"{site}index.html")
     return tab.locator("error-door")
@@ -170,7 +170,7 @@ def test_every_cause_leads_to_a_place_that_exists(book):
 
 
 def test_every_cause_has_its_section_in_the_error_index(door):
-    """Under its own title, where the finder leads to."""
+    """The finder links to it under its own title."""
     index = door.page.evaluate("Object.values(bookMessages.causes).map(({ title, index }) => [title, index])")
     assert [title for title, _ in index] == [cause["title"] for cause in CAUSES.values()]
     seen = door.page.context.new_page()
@@ -181,7 +181,7 @@ def test_every_cause_has_its_section_in_the_error_index(door):
     assert headings == {place: title.replace("`", "") for title, place in index}
 
 
-# How readers paste a message: all of it, or the part that was on the screen.
+# Ways in which readers paste a message: all of it, or the part on the screen.
 
 
 def first_half(message: str) -> str:
@@ -288,7 +288,7 @@ ASKED = {
 }
 
 
-# Words that many chapters use, and a page that has to be among the first found.
+# Words that many chapters use, and a page that has to be among the first results.
 WORDS = {
     "原位": {"02_three_kinds_of_operation", "09_automatic_detection"},
     "叶子": {"08_leaves"},
@@ -301,7 +301,7 @@ WORDS = {
 
 
 def search(page, query: str) -> list[str]:
-    """The addresses found for a query that is typed into the field beside the chapters."""
+    """Return the addresses found for a query typed into the field beside the chapters."""
     field = page.locator("#chapters .bd-search input")
     field.fill(query)
     field.press("Enter")
@@ -377,7 +377,7 @@ SPELLED = {
     "veiw": "view",  # two letters in another order, codespell:ignore
     "contigous": "contiguous",  # one is missing, codespell:ignore
     "memmory": "memory",  # one too many, codespell:ignore
-    "tensor_version_counter": "tensor version counter",  # a name of somebody's program
+    "tensor_version_counter": "tensor version counter",  # a name in somebody's program
 }
 
 
@@ -410,7 +410,7 @@ def test_each_chinese_term_of_the_glossary_finds_the_place_that_teaches_it(tab, 
     assert tab.locator("#search-results .cause").first.inner_text().startswith("strides 步长")
 
 
-# Names that a library has for a term, as somebody types them.
+# A library's names for a term, as somebody types them.
 NAMED = {
     "requires_grad": "stop_gradient",
     "x.requires_grad": "stop_gradient",

@@ -1,4 +1,4 @@
-"""Where a page leads when the address of the repository is known, and the notebooks that are put there."""
+"""Test the links of a page if the address of the repository is known, and the notebooks there."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_notebook_for_colab_is_valid_and_first_installs_the_book(book):
 
 
 def test_the_facts_that_a_page_cites_are_beside_the_pages(book):
-    """And nothing else of the folder is."""
+    """No other file of the folder is copied."""
     pages = {page: page.read_text(encoding="utf-8") for page in (book / "chapters").glob("*.html")}
     cited = {path for text in pages.values() for path in re.findall(r'href="\.\./(facts/[\w./-]+)"', text)}
     assert {"facts/tensors.json", "facts/views.json", "facts/aliases.json"} <= cited

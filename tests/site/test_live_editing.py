@@ -49,7 +49,7 @@ def test_a_page_opened_from_the_disk_explains_once_why_there_is_no_button(book, 
     assert why.startswith("Opened from the disk, a page cannot load Python. Served by make book LIVE=1, it lets you")
     stage = seen.page.locator("memory-stage").first
     stage.evaluate("stage => stage.go(1)")
-    assert stage.evaluate("stage => stage.at.step") == 1  # all else is there
+    assert stage.evaluate("stage => stage.at.step") == 1  # everything else is loaded
 
 
 @pytest.mark.parametrize("name", [THREE, ALIASES, CONFUSIONS])
@@ -107,7 +107,7 @@ def test_each_variant_of_a_comparison_can_be_edited(on_page):
     for number, label in enumerate(labels):
         stage.choose("Variant", label)
         stage.write(f"x = mt.ones([{number + 2}])")
-    stage.choose("Policy", "2.5: refuse")  # of the last one alone
+    stage.choose("Policy", "2.5: refuse")  # only of the last one
     stage.choose("Device", "GPU, simulated, as PyTorch")
     stage.run()
     assert [variant.get("policy", "2.6") for variant in stage.data["variants"]] == ["2.6"] * (len(labels) - 1) + ["2.5"]

@@ -1,4 +1,4 @@
-"""Answers to exercises, checked in the page by the same `check` as in a notebook."""
+"""Test answers to exercises, which the page checks with the same `check` as a notebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.waiting import soon
 expect.set_options(timeout=PATIENCE)
 
 LEAVES, BYTES, ENGINE = "08_leaves", "05_counting_bytes", "16_an_engine_in_an_afternoon"
-DATA = "13_data_in_place"  # its tests count bytes, too
+DATA = "13_data_in_place"  # its tests also count bytes
 MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
 
 
@@ -23,7 +23,7 @@ def boxes(site, visit, name, **how) -> tuple:
 
 
 def answer(box: Locator, text: str) -> Locator:
-    """Write, check, and wait for the report."""
+    """Write an answer, check it, and wait for the report."""
     box.get_by_role("textbox").fill(text)
     box.get_by_role("button", name="Check").click()
     return reported(box)

@@ -29,7 +29,7 @@ REACHES = [
 @pytest.mark.parametrize("program", REACHES, ids=[each.split("\n")[0] for each in REACHES])
 def test_a_program_reaches_neither_the_page_nor_another_host(on_page, program):
     visit, stages = on_page(ALIASES)
-    stages[0].run("x = mt.ones([2])")  # Python is there by now
+    stages[0].run("x = mt.ones([2])")  # Python is loaded by now
     before = len(visit.finished)
     kept = visit.page.evaluate("JSON.stringify(localStorage)")
     stages[0].run(program)
@@ -52,7 +52,7 @@ def test_a_programs_output_names_and_errors_are_shown_as_text(on_page):
 
 
 def step_through(stage: Stage) -> None:
-    """Show every step, and see that no text became an element."""
+    """Show every step, and check that no text became an element."""
     for _ in range(len(stage.data["variants"][0]["steps"]) + 1):
         stage.element.evaluate("stage => stage.go(stage.at.step + 1)")
         assert (

@@ -1,4 +1,4 @@
-"""Links that carry a program in their fragment: it is shown, and runs after a click."""
+"""Test links with a program in their fragment, which is shown and runs only after a click."""
 
 from __future__ import annotations
 

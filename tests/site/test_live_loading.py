@@ -32,9 +32,11 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def opened(context: BrowserContext, address: str) -> tuple[Page, Stage, list[Request]]:
-    """A page, its first stage, and all that the page and its worker have loaded."""
+    """Open a page; return it, its first stage, and the files that the page and its worker have loaded."""
     page, loaded = context.new_page(), []
-    context.on("requestfinished", lambda request: loaded.append(request))  # a method of a list is none that it takes
+    context.on(
+        "requestfinished", lambda request: loaded.append(request)
+    )  # a method of a list, which the check does not accept
     page.goto(address)
     return page, Stage(page, page.locator("memory-stage").first), loaded
 

@@ -1,4 +1,4 @@
-"""The playground: a reader's program, run, shown and explained in the page."""
+"""Test the playground: a reader's program, run, shown and explained in the page."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_a_step_that_prints_without_end_is_ended(on_page):
     stages[0].run("list(map(lambda i: print('x' * 10_000), iter(int, 1)))")
     assert stages[0].errors == [] or "MemoryError" in stages[0].errors[-1]
     ways = ("it ran for 20 seconds", "too large to show", "has ended Python", "Python was ended")
-    cut = stages[0].shown["truncated"] or ""  # where memory was too short for the recorder, too
+    cut = stages[0].shown["truncated"] or ""  # also if the recorder had too little memory
     ended = stages[0].errors or "It ended with MemoryError" in cut
     assert ended or any(way in stages[0].told for way in ways), (stages[0].told, cut)
     if not ended:

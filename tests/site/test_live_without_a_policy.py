@@ -21,7 +21,7 @@ from tools import live, serve
 pytestmark = pytest.mark.skipif(not live.wanted(), reason="needs what a page's Python is made of: make test LIVE=1")
 
 U = "https://elsewhere.example/hostile"
-TEXT = f"import('{U}')"  # JavaScript that asks another host
+TEXT = f"import('{U}')"  # JavaScript that requests another host
 PROXIES = "from pyodide.ffi import JsProxy, to_js\n"
 FROM_TEXT = """
 def from_text(found):
@@ -36,7 +36,7 @@ def from_text(found):
             pass
 """.replace("TEXT", TEXT)
 
-#: Name -> program. But for `NEVER`, all come through where nothing is taken away: else they would prove nothing.
+#: Name -> program. All except `NEVER` succeed if nothing is removed; otherwise they would prove nothing.
 HOSTILE = {
     "fetch": f"import js\njs.fetch('{U}')",
     "a module by its name": f"import importlib\nimportlib.import_module('js').fetch('{U}')",
@@ -126,7 +126,7 @@ FORGET = """async () => {
 
 
 class Plain(SimpleHTTPRequestHandler):
-    """A host that sends files, and no policy; of the worker, each kind."""
+    """A host that sends files without a policy, and each kind of worker."""
 
     protocol_version = "HTTP/1.1"
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript", ".wasm": "application/wasm"}
@@ -146,7 +146,7 @@ class Plain(SimpleHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *arguments: object) -> None:
-        """A page view is no news."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")

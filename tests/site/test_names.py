@@ -1,4 +1,4 @@
-"""Pointing at a name in the prose lights it in the stage nearest to it."""
+"""Test that pointing at a name in the text highlights it in the nearest stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEEPING = "Four ways to keep the old numbers"
 
 @pytest.fixture
 def chapter(site, visit):
-    """Chapter 4, with its stages listened to."""
+    """Open chapter 4 and listen to its stages."""
     seen = visit(f"{site}chapters/04_aliases.html", width=1280)
     seen.page.evaluate(LISTEN)
     return seen

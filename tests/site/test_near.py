@@ -1,4 +1,4 @@
-"""A page starts the stages its reader is near, the others in time: for Tab, for links, for paper, for a search."""
+"""Test that a page first starts the stages near its reader, and the others for Tab, links, paper or a search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IN_VIEW_ASLEEP = """() => [...document.querySelectorAll('memory-stage')].filter(
     const {top, bottom} = stage.getBoundingClientRect();
     return !stage.shadowRoot && bottom > 0 && top < innerHeight;
 }).length"""
-# Whether the focus is on a control inside the element.
+# Returns true if the focus is on a control inside the element.
 HOLDS_FOCUS = "stage => Boolean(stage.shadowRoot?.activeElement?.matches('button, input'))"
 PRINTED = """() => {
     dispatchEvent(new Event('beforeprint'));
@@ -26,7 +26,7 @@ PRINTED = """() => {
 
 @pytest.fixture
 def opened_page(site, visit):
-    """The longest page, as it is when it has been opened and nothing was touched."""
+    """Return the longest page, opened and untouched."""
     seen = visit(f"{site}{LONG}.html", whole=False)
     yield seen.page
     assert seen.complaints == []

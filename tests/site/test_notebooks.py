@@ -1,4 +1,4 @@
-"""JupyterLab, as `make notebooks` starts it."""
+"""Test JupyterLab, as `make notebooks` starts it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.support.waiting import until
 from tools.build import ROOT
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+")
-STARTING = 300  # seconds, generous: the machine may be busy
+STARTING = 300  # seconds; generous, because the machine may be busy
 
 
 @pytest.fixture
 def lab(tmp_path) -> Iterator[str]:
-    """The address of a JupyterLab on a copy of a chapter, apart from the user's own Jupyter settings."""
+    """Return the address of a JupyterLab on a copy of a chapter, without the user's Jupyter settings."""
     (tmp_path / "chapters").mkdir()
     source = min((ROOT / "chapters").glob("*.md"))
     (tmp_path / "chapters" / "chapter.md").write_bytes(source.read_bytes())
@@ -37,7 +37,7 @@ def lab(tmp_path) -> Iterator[str]:
 
 
 def stop(server: subprocess.Popen) -> None:
-    """End JupyterLab. It waits for ever for a kernel that was still starting: such a one it is not left to end."""
+    """End JupyterLab, which would wait forever for a kernel that was still starting."""
     server.terminate()
     try:
         server.wait(timeout=10)

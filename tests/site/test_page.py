@@ -122,7 +122,7 @@ def test_an_appendix_is_filtered_by_words_and_sorted_by_its_headers(site, visit)
 
 OWN = "chapters/your_own_program"
 LAYERS = "chapters/12_in_place_layers"
-# Blocks of code whose text wraps, or reaches beyond its box, though the page has room for its longest line.
+# Blocks of code whose text wraps, or extends beyond its box, although the page has space for its longest line.
 TIGHT = """blocks => blocks.filter(pre => {
     const alone = pre.cloneNode(true);
     alone.style.cssText = 'position: absolute; width: max-content; white-space: pre';

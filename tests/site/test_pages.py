@@ -35,15 +35,15 @@ OWN_ELEMENTS = ("memory-stage", "predict-first")
 KILOBYTE = 1000
 HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
 MEASURE = range(66, 76)  # characters a line
-STAGE_WIDTH = 1180  # pixels, where there is room
-MOST_EMPTY = 0.1  # of a picture's height, at rest
+STAGE_WIDTH = 1180  # pixels, if there is space
+MOST_EMPTY = 0.1  # of a picture's height, if the stage is untouched
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
 each_page_to_read = pytest.mark.parametrize("opened", READ, indirect=True)
 
 
 def picture(seen: Visit, *what: str) -> None:
-    """Keep a picture of the page for eyes, with SCREENSHOTS=1; no test looks at it."""
+    """Save a picture of the page for inspection, with SCREENSHOTS=1. No test reads it."""
     if os.environ.get("SCREENSHOTS") == "1":
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         seen.page.screenshot(path=SCREENSHOTS / f"{'-'.join((seen.name, *what))}.png", full_page=True)
@@ -65,7 +65,7 @@ def test_a_page_is_light(opened, site, book):
     has_mathematics = opened.page.locator("mjx-container").count() > 0
     weight = opened.weight()
     own = len(gzip.compress((book / opened.address.removeprefix(site)).read_bytes()))
-    assert weight > own + 40 * KILOBYTE  # type and style alone are more: the scale works
+    assert weight > own + 40 * KILOBYTE  # type and style alone weigh more, so the scale works
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
 
@@ -105,7 +105,7 @@ def test_a_page_prints(opened):
 def test_text_has_a_limited_width_and_a_stage_is_wider(opened, width):
     opened.resize(width, 900)
     lines = opened.page.evaluate(LINES)
-    if len(lines) > 10:  # an appendix has next to no prose
+    if len(lines) > 10:  # an appendix has hardly any text
         assert MEASURE[0] <= median(lines) <= MEASURE[-1]
     widths = opened.page.locator("memory-stage").evaluate_all(WIDTHS)
     assert set(widths) <= {STAGE_WIDTH}
@@ -165,7 +165,7 @@ def test_a_page_is_accessible_after_every_stage_was_stepped_to_its_end_by_keyboa
     assert theme(opened) == "light"
     picture(opened, "light")
     assert opened.overflow() == 0
-    kinds = set()  # the keys of one stage are those of all: a single program, and a comparison
+    kinds = set()  # all stages have the same keys, so one program and one comparison suffice
     for stage in opened.page.locator("memory-stage").all():
         kind = stage.locator("input[type=radio]").count() > 0
         step_to_the_end(opened.page, stage, every_key=kind not in kinds)
@@ -181,7 +181,7 @@ def test_a_page_turns_dark_with_the_readers_system_and_stays_readable(opened):
     picture(opened, "dark")
     assert opened.overflow() == 0
     assert opened.complaints == []
-    assert opened.violations(all_else=False) == []  # all else was asked in the light
+    assert opened.violations(all_else=False) == []  # everything else was tested in the light
 
 
 def test_a_page_opened_in_dark_mode_is_dark(site, visit):

@@ -1,4 +1,4 @@
-"""The book on paper: one file with bookmarks, without set-up code, and no answer before its question."""
+"""Test the book on paper: one file with bookmarks, without set-up code, and with each answer after its question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pypdf import PdfReader
 from tools import pdf
 
 NAMES = ["index", "chapters/08_leaves"]
-LEAST_FULL = 0.5  # of a sheet that is followed by another of the same page, from its top to its lowest line
+LEAST_FULL = 0.5  # of a sheet followed by another one of the same page, from its top to its lowest line
 FOOT = 60  # points: the page number is below
 STAGE_DATA = r'<memory-stage[^>]*>.*?<script type="application/json">(.*?)</script>'
 

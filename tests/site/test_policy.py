@@ -12,7 +12,7 @@ from tools import live
 
 
 def asked_of(policy: str) -> dict[str, list[str]]:
-    """The sources that a policy names, by directive."""
+    """Return the sources that a policy names, by directive."""
     return {name: sources for name, *sources in (directive.split() for directive in policy.split(";"))}
 
 

@@ -1,4 +1,4 @@
-"""A question in its chapter: a guess is kept, and without scripts the answer still says where it is shown."""
+"""Test a question in its chapter: a guess is stored, and without scripts the answer names the stage and the line."""
 
 from __future__ import annotations
 

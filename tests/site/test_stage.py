@@ -1,4 +1,4 @@
-"""A moment of a stage can be linked to."""
+"""Test links to a moment of a stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOMENT = "stage => [stage.variant.id, stage.at.step]"
 
 @pytest.fixture
 def second_moment(site, visit):
-    """A stage of chapter 4 with several variants, in the second of them, at its last step but one."""
+    """Show a stage of chapter 4 with several variants, in the second one, at its last step but one."""
     seen = visit(f"{site}chapters/04_aliases.html")
     stage = seen.page.locator("memory-stage").first
     stage.evaluate("stage => stage.choose(1)")

@@ -1,11 +1,11 @@
-"""Somebody who has never seen the book finds an answer from the first page: in three clicks, or with one paste."""
+"""Test that a new reader finds an answer from the first page with three clicks, or with one paste."""
 
 from __future__ import annotations
 
 import pytest
 
 MOST_CLICKS = 3
-# A question, the links that lead to its answer, and words of the answer that then stand in view.
+# A question, the links that lead to its answer, and words of the answer that are then visible.
 WAYS = {
     "does relu_ save memory in training?": (
         ["Memory ran out", "Fifteen confusions, 15"],

@@ -1,4 +1,4 @@
-"""The class made from the chapters: slides, the sheet of questions, and the book in one file."""
+"""Test the class made from the chapters: slides, the sheet of questions, and the book in one file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read(path):
 
 @pytest.fixture
 def slides(site, visit):
-    """The slides, opened; they turn with the arrow keys."""
+    """Open the slides, which turn with the arrow keys."""
     seen = visit(f"{site}slides/index.html")
     seen.page.wait_for_function("document.querySelector('.slides > section.present')")
     return seen
@@ -76,7 +76,7 @@ def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
     slides.page.keyboard.press("Home")
     first = stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line")
     slides.page.keyboard.press("ArrowRight")
-    assert soon(slides.page.evaluate, SHOWS) == number  # the slide stays, the stage has stepped
+    assert soon(slides.page.evaluate, SHOWS) == number  # the slide stays, and the stage steps
     assert soon(lambda: stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line") != first)
     assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
 
@@ -156,7 +156,7 @@ def test_every_chapter_is_on_a_learning_path_or_follows_from_one():
 
 def test_the_book_in_one_file_opens_from_the_folder_where_it_was_unpacked(book, tmp_path, visit):
     packed = tmp_path / "book.zip"
-    of_no_use = book / "_static" / "live"  # a page that was opened from the disk is given no Python
+    of_no_use = book / "_static" / "live"  # a page that was opened from the disk has no Python
     files = [path for path in book.rglob("*") if path.is_file() and of_no_use not in path.parents]
     assert pack.pack(book, packed) == len(files)
     with zipfile.ZipFile(packed) as archive:

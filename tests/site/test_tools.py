@@ -1,4 +1,4 @@
-"""Setting up and serving, as `make book` does them."""
+"""Test the set-up and the server of `make book`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_server_uses_the_next_port_if_one_is_in_use(tmp_path):
 
 @pytest.fixture
 def clone(tmp_path):
-    """A checkout in which nothing has been set up."""
+    """A checkout in which nothing was set up."""
     settings = [f"{package}/pyproject.toml" for package in environment.PACKAGES]
     for name in ("tools/environment.py", "pyproject.toml", "requirements.txt", *settings):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -56,7 +56,7 @@ def clone(tmp_path):
 
 
 def set_up(clone: Path, as_if: str) -> subprocess.CompletedProcess[str]:
-    """Run the set-up under a Python that is not as it should be."""
+    """Run the set-up under an unsuitable Python."""
     code = f"import runpy, sys; {as_if}; runpy.run_path('tools/environment.py', run_name='__main__')"
     return subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True)
 

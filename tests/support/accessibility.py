@@ -20,7 +20,7 @@ STRICTER = ("label-content-name-mismatch",)
 OF_COLOURS = {"color-contrast": "*", "link-in-text-block": "a[href]"}
 LOOK = "data-look"
 
-# Marks one element of each look; gives how many texts there are and how many looks.
+# Marks one element of each look; returns the numbers of texts and of looks.
 MARK = """attribute => {
     const all = [];
     const gather = root => {
@@ -76,8 +76,8 @@ UNMARK = """attribute => {
     };
     clear(document);
 }"""
-# Style sheets are not loaded a second time ("preload"): axe would look for imported ones beside the page instead of
-# beside the importing sheet, and report them as missing.
+# Style sheets are not loaded a second time ("preload"), because axe would search for imported ones beside the page
+# instead of beside the importing sheet, and report them as missing.
 ASK = """async ([rules, options]) => {
     axe.reset();
     axe.configure({ rules });

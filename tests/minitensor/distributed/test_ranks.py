@@ -22,12 +22,12 @@ from minitensor.engine.device.arrays import GPU_OF_TYPE
 from tests.support.distributed.programs import numbers
 from tools.build import ROOT
 
-LIMIT = 200  # seconds after which the ranks are ended: a busy machine is no fault
+LIMIT = 200  # seconds until the ranks are ended; long, because a busy machine is no fault
 CLOSE = 1e-6  # relative, in float64
 
 
 def mpiexec() -> str | None:
-    """The command that starts ranks: of this environment first."""
+    """Return the command that starts ranks, preferably this environment's."""
     return shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
 
@@ -144,7 +144,7 @@ def test_gradients_go_through_a_sum_over_ranks(said):
     for rank, (values, gradient, second, unchanged) in enumerate(said["sum_with_gradient_2"]):
         assert values == both.tolist()
         assert gradient == ((1.0 + 2.0) * 2 * both).tolist()  # of both losses, with their factors 1 and 2
-        # the first is 2 * 3 * both**2 for each rank's loss; the second is of the sum of that over both ranks
+        # The first is 2 * 3 * both**2 for each rank's loss. The second is the derivative of its sum over both ranks.
         assert second == (2 * 2 * 6 * both).tolist()
         assert unchanged == numbers(rank).tolist()
 
@@ -157,7 +157,7 @@ def test_ranks_that_average_their_gradients_train_the_network_of_one_process(sai
     for found in said[program]:
         assert found["difference"] < CLOSE
         assert found["losses"] < CLOSE
-        assert found["falls"] < 0.9  # and it does learn
+        assert found["falls"] < 0.9  # and the loss decreases
 
 
 @pytest.mark.parametrize("program", ["training_2", "training_on_four_4"])
@@ -265,7 +265,7 @@ def test_arrays_of_cuda_devices_are_reduced(backend):
 
 
 class OfDevice:
-    """As much of an array of CuPy as NCCL is given."""
+    """The part of a CuPy array that NCCL receives."""
 
     dtype, size, nbytes = np.dtype(np.float32), 3, 12
     data = SimpleNamespace(ptr=4096)
@@ -285,7 +285,7 @@ class Nccl:
 
 
 class OneOfTwo:
-    """The second of two ranks, as `Mpi` brings them together."""
+    """The second of two ranks, as `Mpi` connects them."""
 
     rank, size = 1, 2
 

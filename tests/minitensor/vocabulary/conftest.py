@@ -1,4 +1,4 @@
-"""Every test begins with default modes, on the host, and with the same random numbers."""
+"""Fixtures: default modes, the host as device, and the same random numbers for every test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def defaults() -> Iterator[None]:
 
 @pytest.fixture(params=["cpu", "gpu:sim"])
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The host, and a simulated GPU; new tensors are made there."""
+    """Return the host or a simulated GPU, which is the device of new tensors."""
     before = paddle.get_device()
     paddle.set_device(request.param)
     yield request.param
@@ -29,7 +29,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def gpu() -> Iterator[None]:
-    """A new simulated GPU that rounds as Paddle's allocator does."""
+    """Set a new simulated GPU that rounds as Paddle's allocator does."""
     before = paddle.get_device()
     paddle.set_device("gpu:sim", capacity="2 GiB", profile="paddle")
     yield

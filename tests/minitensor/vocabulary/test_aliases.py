@@ -53,7 +53,7 @@ def test_most_programs_do_the_same(counts):
 
 @pytest.mark.parametrize("kind", judging.KINDS)
 def test_every_kind_occurs(counts, kind):
-    assert counts[kind], "no program differs in this way any more: take the kind out of KINDS"
+    assert counts[kind], "no program differs in this way any longer, so remove the kind from KINDS"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_no_program_shows_a_known_fault(counts, fault):
 
 
 def first(verdicts: list[judging.Judged], verdict: str) -> int:
-    """A program of that verdict that ends with a gradient."""
+    """Return a program with that verdict that ends with a gradient."""
     return next(
         number
         for number, judged in enumerate(verdicts)
@@ -78,7 +78,7 @@ def first(verdicts: list[judging.Judged], verdict: str) -> int:
 
 
 def changed(number: int, change: str) -> dict[str, judging.Result]:
-    """PyTorch's answer to a program, with one thing in it changed."""
+    """Return PyTorch's result of a program with one fact changed."""
     answer = copy.deepcopy(RECORD["answers"][number])
     for recorded in answer.values():
         name = max(recorded["names"])

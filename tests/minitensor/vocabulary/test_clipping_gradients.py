@@ -23,7 +23,7 @@ def of_paddle(*gradients: list[float]) -> list[paddle.Tensor]:
 
 @pytest.mark.parametrize(("norm_type", "norm"), [(2.0, 13.0), (1, 19.0), (math.inf, 12.0), (0, 2.0)])
 def test_paddle_scales_all_gradients_by_one_factor_to_the_largest_allowed_norm(norm_type, norm):
-    # 3, 4 and 12: of squares 13, of sizes 19, the largest 12; for 0, two gradients that are not 0, as Paddle counts
+    # norms of the gradients 3, 4 and 12: 13 by squares, 19 by sizes, 12 by the largest; for 0, the two that are not 0
     leaves = of_paddle([3.0, 4.0], [12.0])
     told = paddle.nn.utils.clip_grad_norm_(leaves, norm / 2, norm_type)
     assert told.item() == pytest.approx(norm) and told.shape == []
@@ -53,7 +53,7 @@ def test_an_unknown_kind_of_norm_is_refused():
 
 
 def test_pytorch_writes_small_gradients_too_and_each_bound_is_one_write():
-    # torch multiplies by the factor clamped to 1, and clamps from below, then from above.
+    # torch multiplies by the factor clamped to 1, and clamps first from below and then from above.
     x = torch.ones(2, requires_grad=True)
     (x * 2.0).sum().backward()
     before = x.grad._version

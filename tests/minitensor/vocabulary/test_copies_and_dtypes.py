@@ -24,7 +24,7 @@ VIEWS = {
 
 
 def sharing(tensors):
-    """Which pairs of tensors show a byte that is one byte."""
+    """Return the pairs of tensors that share a byte."""
     arrays = [each._array for each in tensors]
     return [[np.shares_memory(a, b) for a in arrays] for b in arrays]
 
@@ -118,7 +118,7 @@ def test_a_leaf_without_a_gradient_accepts_data_of_another_shape():
 
 
 def takes_dtype(library):
-    """Every function of ``library`` that names ``dtype`` among its parameters."""
+    """Return every function of ``library`` with a parameter ``dtype``."""
     for name in sorted(dir(library)):
         each = getattr(library, name)
         if inspect.isfunction(each) and "dtype" in inspect.signature(each).parameters:

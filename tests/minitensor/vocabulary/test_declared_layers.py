@@ -1,4 +1,4 @@
-"""Activations and losses are declared once for both vocabularies: their classes are as if they were written by hand."""
+"""Test that activations and losses, declared once for both vocabularies, have classes as if written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``help`` speaks of the parameters that a function has, in both vocabularies; and of no phrase that is none."""
+"""Test that ``help`` describes the parameters of a function in both vocabularies, and uses no forbidden phrase."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def parameters(function: Any) -> dict[str, inspect.Parameter]:
 
 #: The name of every parameter that some function has.
 EVERY = {name for space in SPACES.values() for _, function in functions_of(space) for name in parameters(function)}
-#: Where a docstring names the parameter of another function, or a property of a tensor.
+#: Docstrings that name the parameter of another function, or a property of a tensor.
 OF_OTHERS = {("minitensor", "CUDAPlace"): {"place"}, ("minitensor.Tensor", "requires_grad_"): {"stop_gradient"}}
 
 
 def mentioned(text: str) -> set[str]:
-    """The names in backticks, and those before a colon under ``Args:``."""
+    """Return the names in backticks, and those before a colon under ``Args:``."""
     found = set(re.findall(r"`([a-z_]\w*)`", text))
     for block in re.findall(r"^Args:\n((?: +.*\n?)+)", text, re.M):
         for names in re.findall(r"^    ([\w*, ]+):", block, re.M):
@@ -61,7 +61,7 @@ def mentioned(text: str) -> set[str]:
 def unknown(space: str, name: str, function: Any) -> set[str]:
     has = parameters(function)
     if any(each.kind is each.VAR_KEYWORD for each in has.values()):
-        return set()  # its keywords are named nowhere else
+        return set()  # no other text names its keywords
     return mentioned(inspect.getdoc(function) or "") & EVERY - set(has) - OF_OTHERS.get((space, name), set())
 
 
@@ -93,7 +93,7 @@ def test_a_documented_name_that_is_no_parameter_is_reported():
 def test_the_help_of_an_operation_uses_the_names_of_its_vocabulary(vocabulary: Any, others: set[str]):
     words = {name: set(re.findall(r"\b[a-z]\w*\b", vocabulary[name].__doc__)) for name in vocabulary}
     strange = {name: said & others - set(parameters(vocabulary[name])) for name, said in words.items()}
-    prose = {"other", "input"}  # words of English, too
+    prose = {"other", "input"}  # also words of English
     assert {name: found - prose for name, found in strange.items() if found - prose} == {}
 
 
@@ -120,7 +120,7 @@ def test_in_place_operations_raise_the_documented_errors(name: str):
         assert not promised
 
 
-#: Where the frameworks' own words are repeated.
+#: Docstrings that repeat the frameworks' words.
 THEIRS = {"torch/nn/init.py", "torch/nn/loss_functions.py", "torch/slicing_joining.py", "engine/views/reshaping.py"}
 
 
@@ -160,7 +160,7 @@ def test_operations_raise_the_documented_errors_for_axes_and_shapes(name: str):
             function(mt.ones([3]))
 
 
-#: Calls with shapes that do not fit, under Paddle's names and under PyTorch's.
+#: Calls with shapes that do not fit, under Paddle's and PyTorch's names.
 MISFITS = {
     "matmul": lambda m, x, i: m.matmul(x, x),
     "addmm": lambda m, x, i: m.addmm(x, x, x),
@@ -288,7 +288,7 @@ def test_docstrings_of_pytorchs_functions_name_their_refusals(name: str):
 
 
 def test_docstrings_describe_refused_kinds_of_arguments_in_each_vocabulary():
-    """A number everywhere; in PyTorch a tensor without dimensions, too."""
+    """A number is refused everywhere, and in PyTorch a tensor without dimensions too."""
     assert "A number counts by its kind, not by its width." in mt.add.__doc__
     assert "A number, or a tensor without dimensions, counts by its kind, not by its width." in torch.add.__doc__
     wide = np.float64(1.0)
@@ -298,7 +298,7 @@ def test_docstrings_describe_refused_kinds_of_arguments_in_each_vocabulary():
     assert (mt.ones([2], dtype="int64") + 1.0).dtype is mt.float32
 
 
-#: The same under Paddle's names.
+#: The same calls under Paddle's names.
 REFUSED_BY_PADDLES = {
     "mm": (ValueError, lambda x: mt.mm(x, x)),
     "bmm": (ValueError, lambda x: mt.bmm(mt.ones([2, 3, 4]), mt.ones([2, 3, 4]))),
@@ -382,5 +382,5 @@ def test_docstrings_name_the_unit_of_bytes():
 def test_docstrings_of_paddles_functions_name_their_refusals(name: str):
     kind, call = REFUSED_BY_PADDLES[name]
     assert f"    {kind.__name__}: " in inspect.getdoc(getattr(mt, name)).partition("Raises:")[2]
-    with pytest.raises(kind, match=rf"^{name}\b"):  # in its own name
+    with pytest.raises(kind, match=rf"^{name}\b"):  # with its own name
         call(mt.ones([3, 4]))

@@ -59,7 +59,7 @@ WITHOUT_SHAPES = {
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
     *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_"),
 }
-#: Names that refuse nothing that they could be given.
+#: Names that accept every possible argument.
 REFUSES_NOTHING = {
     *("CPUPlace", "ParamAttr", "enable_grad", "get_device", "get_inplace_policy", "in_dynamic_mode", "no_grad"),
     *("is_compiled_with_cuda", "is_grad_enabled", "Constant", "bool", "float", "double", "int", "long", "explain"),
@@ -73,7 +73,7 @@ REFUSAL = re.compile(r"\w+Error\b|refused")
 
 
 def public(space: Any) -> Iterator[tuple[str, Any]]:
-    own = space in (mt.nn.initializer, transforms)  # of the others, most is defined elsewhere
+    own = space in (mt.nn.initializer, transforms)  # most of the others are defined elsewhere
     for name in getattr(space, "__all__", None) or dir(space):
         value = None if name.startswith("_") else getattr(space, name, None)
         module = str(getattr(value, "__module__", ""))
@@ -160,7 +160,7 @@ def layers() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
 
 
 def modules() -> dict[str, tuple[type[Exception], Callable[[], Any]]]:
-    """The same of PyTorch's."""
+    """Return the same calls for PyTorch's classes."""
     x, images, classes = torch.ones(3, 4), torch.ones(1, 2, 4, 4), torch.tensor([0, 1, 9])
     leaf = torch.ones(2, requires_grad=True)
     whole, nn, optim = torch.tensor([1, 2]), torch.nn, torch.optim

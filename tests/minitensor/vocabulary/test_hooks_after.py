@@ -1,4 +1,4 @@
-"""Hooks that are called when a gradient is there: `_register_backward_hook`, `register_post_accumulate_grad_hook`."""
+"""Test hooks that run after a gradient is stored: `_register_backward_hook`, `register_post_accumulate_grad_hook`."""
 
 from __future__ import annotations
 

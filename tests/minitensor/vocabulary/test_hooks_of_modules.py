@@ -23,7 +23,7 @@ def test_hooks_receive_gradients_of_inputs_and_outputs_from_the_last_module_to_t
     net, seen = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)), []
     handles = [net[i].register_full_backward_hook(noted(seen)) for i in (0, 2)]
     net(torch.tensor([[1.0, 2.0, -3.0]])).sum().backward()
-    # As torch 2.13 printed it for the same seed.
+    # Printed by torch 2.13 for the same seed.
     assert seen == [
         ("Linear", [[[-0.06275151669979095, 0.1871093362569809]]], [[[1.0]]]),
         ("Linear", [None], [[[-0.06275151669979095, 0.0]]]),
@@ -57,7 +57,7 @@ class Product(nn.Module):
 
 
 def test_a_hook_is_called_if_only_some_gradients_are_requested():
-    """As torch 2.13 called it: all gradients of the inputs are there, whichever one is asked for."""
+    """As in torch 2.13, the hook gets the gradients of all inputs, whichever one is requested."""
     product, seen = Product(), []
     product.register_full_backward_hook(noted(seen))
     a, b = (torch.tensor(numbers, requires_grad=True) for numbers in ([1.0, 2.0], [3.0, 4.0]))
@@ -117,7 +117,7 @@ def test_without_recording_a_hook_is_not_called():
 
 
 def test_a_hook_before_backward_changes_the_gradient_of_the_output():
-    """The numbers are those that PyTorch 2.13 printed."""
+    """PyTorch 2.13 printed these numbers."""
     layer, seen = nn.Linear(2, 1, bias=False), []
     with torch.no_grad():
         layer.weight.fill_(2.0)

@@ -21,7 +21,7 @@ WRONG_KINDS = [q.partition(": ")[2] for q in QUESTIONS if q.startswith("paddle: 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_questions_are_answered_as_in_the_framework(group):
-    """All but those of the list, which is written anew by `python -m tests.support.vocabulary.learners list`."""
+    """Listed questions are left out; `python -m tests.support.vocabulary.learners list` writes the list again."""
     asked = [question for question in QUESTIONS if learners.group(question) == group and question not in NOT_YET]
     otherwise = {question: less for question in asked if (less := learners.differences(question))}
     unexpected = {question: less for question, less in otherwise.items() if learners.on_purpose(question) is None}
@@ -47,7 +47,7 @@ def test_the_listed_answers_still_differ(question):
 
 
 def test_a_wrong_type_in_place_is_a_type_error_where_it_is_one_in_paddle():
-    """An operation that takes a list where Paddle's does not is the only other answer; no error is of an odd type."""
+    """Some operations accept a list where Paddle's do not. No error has an unusual type."""
     asked = {name: [RECORDED[v][name] for v in learners.VERSIONS["paddle"]] for name in WRONG_KINDS}
     here = {name: learners.answer("paddle", records[0]["program"]).get("error", "") for name, records in asked.items()}
     paddles = [name for name, (old, new) in asked.items() if all("TypeError" in r.get("error", "") for r in (old, new))]

@@ -1,4 +1,4 @@
-"""The appendix on names: every cell runs, every difference has a note, every note a difference that was recorded."""
+"""Test the appendix on names: every cell runs, every difference has a note, and every note a recorded difference."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ RECORD = {
 FUNCTIONS = list(dict.fromkeys(question.rpartition(", ")[0] for question in RECORD))
 WRITES = ("its input written", "its result written", "both written")
 
-#: Where PyTorch refuses and the engine answers: it saves less, or something that nobody can write.
+#: PyTorch refuses and the engine does not, because it saves less, or saves a tensor that nobody can write.
 ANSWERED_HERE = {
     "gelu": {"its input written", "both written"},
     "layer_norm": {"its input written", "both written"},
@@ -39,7 +39,7 @@ ANSWERED_HERE = {
     "norm1": {"its result written"},
     "smooth_l1": {"its input written", "both written"},
 }
-#: Where PyTorch answers and the engine refuses: it saves the input where PyTorch saves the result, or the other way.
+#: The engine refuses and PyTorch does not, because one saves the input and the other the result.
 REFUSED_HERE = {
     "2 / x": {"its input written", "both written"},
     "elu": {"its result written", "both written"},
@@ -48,7 +48,7 @@ REFUSED_HERE = {
 
 
 def outcome(function: str, write: str) -> str | list[float]:
-    """The gradient as numbers; "refused"; or the error of a function that is not here."""
+    """Return the gradient as numbers, "refused", or the error of a missing function."""
     return told(learners.answer("torch", RECORD[f"{function}, {write}"]["program"]))
 
 

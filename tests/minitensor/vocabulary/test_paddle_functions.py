@@ -138,7 +138,7 @@ def test_conv2d_in_blocks_equals_conv2d_at_once(monkeypatch):
         return y.numpy(), x.grad.numpy(), w.grad.numpy()
 
     whole = gradients()
-    monkeypatch.setitem(convolution.COLUMNS, "host", 2 * 2 * 9 * 36 * 8)  # two images at a time, and one
+    monkeypatch.setitem(convolution.COLUMNS, "host", 2 * 2 * 9 * 36 * 8)  # two images at a time, and then one
     for once, parts in zip(whole, gradients(), strict=True):
         np.testing.assert_allclose(once, parts, rtol=1e-12)
 
@@ -172,8 +172,8 @@ def test_backward_keeps_inputs_by_reference():
     scores = paddle.to_tensor(np.ones((64, 16)), stop_gradient=False)
     assert held_by(lambda: F.linear(x, w, b)) == 0
     assert held_by(lambda: F.conv2d(images, kernels)) == 0
-    assert held_by(lambda: F.cross_entropy(scores, label)) == 64 * 2 * 8  # the largest score of a row, and a sum
-    channels = 2 * 3 * 8  # a mean and a spread of each
+    assert held_by(lambda: F.cross_entropy(scores, label)) == 64 * 2 * 8  # the largest score of a row, and its sum
+    channels = 2 * 3 * 8  # a mean and a spread for each
     stay = [paddle.zeros([3], "float64"), paddle.ones([3], "float64")]
     assert held_by(lambda: F.batch_norm(images, *stay, training=True)) == channels
 
@@ -184,7 +184,7 @@ def test_only_values_that_a_wanted_gradient_needs_are_kept():
     w.stop_gradient = False
     y = F.linear(x, w)
     with paddle.no_grad():
-        w.scale_(2.0)  # the gradient of w needs x only
+        w.scale_(2.0)  # the gradient of w needs only x
     y.sum().backward()
     assert w.grad.tolist() == [[4.0, 4.0]] * 3
 

@@ -83,7 +83,7 @@ def test_a_gradient_that_shares_the_parameters_memory_is_read_first():
     def updated(gradient_of) -> list[float]:
         w = leaf([1.0, 2.0, 4.0])
         w.grad = gradient_of(w)
-        # It makes the parameter smaller first, and a large epsilon lets the size of the gradient count.
+        # The parameter is reduced first, and with a large epsilon the size of the gradient matters.
         paddle.optimizer.AdamW(0.5, epsilon=1.0, parameters=[w], weight_decay=1.0).step()
         return w.tolist()
 

@@ -70,7 +70,7 @@ def ran(program: str, expressions: list[str]) -> tuple[str | None, dict[str, obj
 
 
 def same(here: object, recorded: object) -> bool:
-    """Equal, where numbers in lists and in texts may differ in their last digits."""
+    """True if equal; numbers in lists and texts may differ in their last digits."""
     if isinstance(here, (list, tuple)) and isinstance(recorded, list):
         return len(here) == len(recorded) and all(map(same, here, recorded))
     if isinstance(here, str) and isinstance(recorded, str) and NUMBER.search(recorded):

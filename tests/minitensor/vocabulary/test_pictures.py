@@ -18,8 +18,8 @@ from tools.build import ROOT
 RECORD = json.loads((ROOT / "facts" / "pictures.json").read_text(encoding="utf-8"))["answers"]
 KINDS = pytest.mark.parametrize("make", [mt.to_tensor, torch.tensor], ids=["paddle", "torch"])
 
-#: Functions with `inplace=`, and how many bytes beside the picture they take in place: of a picture of two and of three
-#: channels times 427 x 640 pixels, `whole` and `grey`.
+#: Functions with `inplace=`, and the bytes that they allocate in place beside the picture, for pictures of two and of
+#: three channels of 427 x 640 pixels, `whole` and `grey`.
 CHANGES = {
     "hflip": (T.hflip, "whole"),
     "vflip": (T.vflip, "whole"),
@@ -36,7 +36,7 @@ CHANGES = {
 def test_a_picture_is_changed_as_paddle_changes_it(case, make):
     names = {"T": T, "x": make(picture()), "instance_norm": T.instance_normalize}
     found = answers(names)[case]
-    np.testing.assert_allclose(found, RECORD[case], rtol=0, atol=2e-7)  # an ulp or two of numbers around 1
+    np.testing.assert_allclose(found, RECORD[case], rtol=0, atol=2e-7)  # one or two ulps of numbers around 1
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -99,7 +99,7 @@ def test_a_data_set_that_normalizes_its_own_rows_in_place_changes_from_epoch_to_
     first, second = ([x.numpy() for x in DataLoader(Normalized(pictures))] for _ in range(2))
     assert not np.array_equal(first[0], second[0])
     np.testing.assert_allclose(second[0], (first[0] - 0.5) / 0.25, rtol=1e-5)
-    assert pictures.inplace_version == 8  # two writes of each of two pictures in each of two epochs
+    assert pictures.inplace_version == 8  # two writes to each of two pictures in each of two epochs
 
 
 def test_writes_into_samples_of_a_loader_that_copies_leave_the_data_unchanged(name="share=False"):

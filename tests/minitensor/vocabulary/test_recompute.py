@@ -1,4 +1,4 @@
-"""Two ways to fewer bytes between forward and backward, on one network: activations in place, and computing again."""
+"""Compare two ways to save bytes between forward and backward in one network: in place, and recomputing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ACTIVATION = ROWS * WIDTH * 4  # bytes of a layer's output
 
 
 class Network(nn.Module):
-    """Eight blocks of a linear map, a sigmoid that is kept, and a ReLU."""
+    """Eight blocks of a linear map, a sigmoid that is saved, and a ReLU."""
 
     def __init__(self, way):
         super().__init__()
@@ -73,7 +73,7 @@ def test_computing_again_lowers_the_peak_and_in_place_allocates_fewer_bytes(step
     peak = {way: found[3] for way, found in steps.items()}
     made = {way: found[4] for way, found in steps.items()}
     assert peak["checkpoint"] < peak["in place"] <= peak["normal"]
-    assert made["normal"] - made["in place"] == BLOCKS * ACTIVATION  # ReLU makes nothing
+    assert made["normal"] - made["in place"] == BLOCKS * ACTIVATION  # ReLU allocates nothing
     assert made["checkpoint"] > made["normal"]  # every block runs twice
 
 

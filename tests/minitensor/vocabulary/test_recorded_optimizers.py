@@ -1,4 +1,4 @@
-"""Optimizers, schedules and clipping move parameters as PyTorch's were recorded to; Paddle's names do the same."""
+"""Compare the steps of optimizers, schedules and clipping with PyTorch's record, also under Paddle's names."""
 
 from __future__ import annotations
 

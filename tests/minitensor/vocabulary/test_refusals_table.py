@@ -21,7 +21,7 @@ OVERLAPS = [question for question in RECORDS if question.startswith(tables.OVERL
 
 
 def said_of(program: str) -> tuple[bool, bool]:
-    """Whether `explain` says that PyTorch would refuse, and whether the program runs here."""
+    """Return whether `explain` says that PyTorch would refuse, and whether the program runs here."""
     lines = [line for line in program.splitlines() if not line.startswith(("import", "from"))]
     names = {"torch": torch, "F": torch.nn.functional}
     report = mt.explain(lambda: exec("\n".join(lines), names), catch=True)
@@ -102,7 +102,7 @@ def test_the_table_lists_each_kind_of_tensor_that_pytorch_refuses_to_write():
     table = tables.made_table(RECORDS)
     for what in tables.MADE_SO.values():
         assert f"| {what} |" in table
-    # Gradients that PyTorch computes where it lets the same be written.
+    # PyTorch's gradients for the same writes where it accepts them.
     assert "| `a, b = x.split(1); a.mul_(2)` | one of several views | `tensor([2., 1.])` |" in table
     assert (
         RECORDS[f"{tables.IN_PLACE}a, b = x.tensor_split(2); a.mul_(2){tables.BACKWARD}"]["out"] == "tensor([2., 1.])\n"

@@ -219,7 +219,7 @@ def test_a_file_with_a_damaged_byte_is_refused_or_loads_unchanged(written):
             found = loaded_or_line(torch, damaged, RuntimeError)
             assert found in ("", whole), place
             harmless += found == whole and value != written[place]
-    assert harmless < len(written)  # dates, versions of zip and the like, of 3 bytes tried at each place
+    assert harmless < len(written)  # dates, zip versions and the like: 3 bytes tried at each place
 
 
 def test_parts_of_two_files_are_refused(written):

@@ -35,7 +35,7 @@ IDS = [f"paddle-{name}" for name in PADDLE] + [f"torch-{name}" for name in TORCH
 
 
 def network(library):
-    """Two layers; the loss of some rows; and its gradients at the first weights, worked out by numpy."""
+    """Return two layers, the loss of some rows, and numpy's gradients at the first weights."""
     rng = np.random.default_rng(0)
     first, second, x = (rng.normal(size=shape) for shape in ((3, 4), (4, 1), (5, 3)))
     if library is torch:

@@ -92,7 +92,7 @@ def test_anomaly_detection_names_the_forward_line():
             pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values in its 0th output"),
         ):
             y.backward()
-    torch.sqrt(x).backward()  # off again: nan is a value
+    torch.sqrt(x).backward()  # off again, because nan is a value
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`autograd.Function`, `autograd.functional` and `utils.checkpoint` of PyTorch, beside differences of numbers."""
+"""Compare PyTorch's `autograd.Function`, `autograd.functional` and `utils.checkpoint` with differences of numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def leaf(*numbers, dtype=torch.float64):
 
 
 def differences(f, *arrays):
-    """The Jacobian of ``f`` by central differences: one matrix for each array."""
+    """Return the Jacobian of ``f`` by central differences: one matrix for each array."""
     found = []
     for k, array in enumerate(arrays):
         columns = []

@@ -1,4 +1,4 @@
-"""Rules that PyTorch has and Paddle has not: against central differences, first and second order."""
+"""Compare rules that PyTorch has and Paddle lacks with central differences, in first and second order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from minitensor import torch
 
 F = torch.nn.functional
 
-#: Functions of one tensor whose rule, or saving, is of this vocabulary alone.
+#: Functions of one tensor with a rule, or with saved tensors, of this vocabulary only.
 FUNCTIONS = {
     "div": lambda x: 3 / x + x / (x + 2),
     "clamp": lambda x: x.clamp(0.5, 1.6) * x,
@@ -95,13 +95,13 @@ def test_a_module_trains():
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] / 10
-    assert {p._version for p in net.parameters()} == {61}  # one fill, and one write a step
+    assert {p._version for p in net.parameters()} == {61}  # one fill, and one write per step
 
 
 @pytest.mark.parametrize("name", ["relu", "leaky_relu"])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_the_gradient_of_a_kink_depends_on_its_input_with_slope_0(name, in_place):
-    """As in PyTorch, where `grad(g.sum(), x)` is zeros and not a refusal."""
+    """As in PyTorch, `grad(g.sum(), x)` is zeros and not a refusal."""
     x = torch.tensor([0.5, -1.5, 2.5], requires_grad=True)
     y = getattr(torch.nn.functional, name)(x * 1.0, inplace=in_place)
     (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)

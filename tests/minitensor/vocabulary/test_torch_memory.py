@@ -108,7 +108,7 @@ def test_a_write_through_data_is_found_when_foreign_writes_are_checked():
         y.sum().backward()
         return x.grad.tolist()
 
-    assert program() == [22.0, 24.0]  # PyTorch's answer, and wrong: the slope of a * a was 2 and 4
+    assert program() == [22.0, 24.0]  # PyTorch's result, which is wrong: the slope of a * a was 2 and 4
     with paddle.check_foreign_writes(), pytest.raises(RuntimeError, match="overwritten from outside the engine"):
         program()
 

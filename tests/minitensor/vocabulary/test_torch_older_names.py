@@ -50,7 +50,7 @@ def test_multinomial_without_replacement_draws_each_class_once_and_in_proportion
 @pytest.mark.parametrize("classes", [3, 5])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(classes, reduction):
-    """A class is a probability of 1, so both ways of asking must agree."""
+    """A class is a probability of 1, so both ways must agree."""
     torch.manual_seed(classes)
     logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
     named = F.cross_entropy(logits, labels, reduction=reduction, label_smoothing=0.2)
@@ -61,7 +61,7 @@ def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(cla
 
 
 def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():
-    """As PyTorch gives it; the root alone would give nan."""
+    """As in PyTorch. The square root alone would give nan."""
     x = torch.tensor([[2.0, 2.0], [1.0, 3.0]], requires_grad=True)
     x.std(1).sum().backward()
     assert np.allclose(x.grad.numpy(), [[0, 0], [-np.sqrt(0.5), np.sqrt(0.5)]])

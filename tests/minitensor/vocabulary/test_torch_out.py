@@ -1,6 +1,6 @@
-"""Every function of PyTorch that takes ``out`` takes it here, where the function exists.
+"""Test that PyTorch's functions with ``out`` accept it here, if the function exists.
 
-out-arguments.txt lists the functions of `torch` 2.13.0 whose signature has `out=None` in its documentation.
+out-arguments.txt lists the functions of `torch` 2.13.0 whose documented signature has `out=None`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAMES = [
 ]
 X = torch.tensor([[0.3, 0.1], [0.4, 0.6]])
 AT = torch.tensor([[0, 1], [1, 0]])
-#: Arguments to try until a function takes them.
+#: Arguments to try until a function accepts them.
 ARGUMENTS = [
     *(
         (X,),
@@ -41,7 +41,7 @@ ARGUMENTS = [
 ]
 #: A function that draws random numbers draws others the second time.
 DRAWN = {"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm", "empty"}
-#: Their documentation shows an `out` that the function does not take.
+#: Their documentation shows an `out` that the function does not accept.
 NOT_TAKEN = {"empty_like", "ones_like", "rand_like", "randn_like", "zeros_like"}
 
 

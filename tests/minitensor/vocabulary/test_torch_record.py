@@ -60,7 +60,7 @@ def test_drawing_many_numbers_at_once_equals_drawing_few_at_a_time():
 
 def test_a_generator_continues_from_its_state():
     generator = torch.Generator().manual_seed(3)
-    torch.randn(3, generator=generator)  # leaves a number behind for the next call
+    torch.randn(3, generator=generator)  # leaves a number for the next call
     state = generator.state()
     first = torch.randn(5, generator=generator).tolist()
     generator.set_state(state)

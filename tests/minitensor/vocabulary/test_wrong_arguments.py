@@ -16,7 +16,7 @@ from minitensor import torch
 
 
 class Thing:
-    """No tensor can use it."""
+    """An object that no tensor can use."""
 
 
 WRONG: dict[str, Any] = {
@@ -39,7 +39,7 @@ VOCABULARIES = {
     "paddle": (mt.Tensor, lambda: mt.to_tensor([[0.25, 0.5], [0.75, 1.0]])),
     "torch": (torch.Tensor, lambda: torch.tensor([[0.25, 0.5], [0.75, 1.0]])),
 }
-#: Texts of the inside, of Python's or numpy's.
+#: Texts of internal errors of Python or numpy.
 INSIDE = re.compile(
     r"'_array'|'_storage'|not iterable|int\(\) argument|ufunc|can't multiply|has no attribute|"
     r"integer argument expected|"
@@ -59,7 +59,7 @@ UNNAMED = re.compile(
     r"unexpected keyword|got multiple values|axis -?\d+ is out of",
     re.IGNORECASE,
 )
-#: By the method, the operation of which it is made and which names itself.
+#: For a method, the operation that it calls and that names itself.
 MADE_OF = {
     **dict.fromkeys(("addcmul", "addcmul_"), "multiply"),
     **dict.fromkeys(("addcdiv", "addcdiv_", "divide", "divide_", "true_divide", "true_divide_"), "divide"),

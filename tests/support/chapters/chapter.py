@@ -14,7 +14,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "chapters"
 
-#: How a chapter begins that is made up for a test.
+#: The beginning of a chapter that a test makes up.
 HEADER = """---
 jupytext:
   text_representation:
@@ -32,23 +32,23 @@ WORD = re.compile(r"[^\W\d_][\w'’-]*")
 
 
 def pages() -> list[str]:
-    """The first page of the book and then its chapters, as files without a suffix, in the order of the contents."""
+    """Return the first page and the chapters as files without a suffix, in the order of the contents."""
     contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [contents["root"], *(chapter["file"] for part in contents["parts"] for chapter in part["chapters"])]
 
 
 def in_order() -> list[str]:
-    """The names of the chapters, in the order of the table of contents."""
+    """Return the names of the chapters, in the order of the table of contents."""
     return [name for name in _names() if name[:2].isdigit()]
 
 
 def appendices() -> list[str]:
-    """The names of the appendices, which begin with a capital letter: they are looked up, not read through."""
+    """Return the names of the appendices, which begin with a capital letter."""
     return [name for name in _names() if re.match(r"[A-Z]_", name)]
 
 
 def guides() -> list[str]:
-    """The names of the pages beside the chapters: no number, no letter."""
+    """Return the names of the pages beside the chapters, without a number or a letter."""
     return [name for name in _names() if name[0].islower()]
 
 
@@ -74,7 +74,7 @@ class Chapter:
 
     @cached_property
     def prose(self) -> str:
-        """The text between the code cells, as Markdown."""
+        """Return the text between the code cells, as Markdown."""
         cells = (cell.source for cell in self.notebook.cells if cell.cell_type == "markdown")
         return "\n\n".join(cells)
 
@@ -84,16 +84,16 @@ class Chapter:
 
     @property
     def words(self) -> int:
-        """Words a reader reads between the cells; code blocks, tables and directives are not counted."""
+        """Return the words between the cells, without code blocks, tables and directives."""
         lines = FENCE.sub("", self.prose).splitlines()
         return sum(len(WORD.findall(line)) for line in lines if not line.startswith(("|", "#")))
 
     def section(self, title: str) -> str:
-        """The Markdown under a heading, up to the next one; empty when there is none."""
+        """Return the Markdown under a heading, up to the next one; empty if there is none."""
         pattern = rf"^##+ {re.escape(title)}\s*$(.*?)(?=^##? |\Z)"
         found = re.search(pattern, self.prose, re.MULTILINE | re.DOTALL)
         return found.group(1).strip() if found else ""
 
     def cells_with(self, start: str) -> list[nbformat.NotebookNode]:
-        """Code cells with a line that begins so."""
+        """Return code cells with a line that begins with this text."""
         return [cell for cell in self.code if re.search(rf"^{re.escape(start)}", cell.source, re.MULTILINE)]

@@ -26,7 +26,7 @@ from minitensor import distributed as dist
 from minitensor.nn import functional as F
 
 PROGRAMS: dict[str, tuple[int, Callable[[Any], Any]]] = {}
-TIMEOUT = 60.0  # seconds: a busy machine is no fault
+TIMEOUT = 60.0  # seconds; long, because a busy machine is no fault
 
 
 def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
@@ -38,7 +38,7 @@ def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
 
 
 def said(call: Callable[[], Any]) -> list[str]:
-    """The error of a call: its type and its words."""
+    """Return the error of a call: its type and its words."""
     try:
         call()
     except Exception as error:
@@ -121,7 +121,7 @@ def one_is_missing(comm):
     dist.init_parallel_env(comm, timeout=0.5)
     x = mt.ones([3], "float64")
     if comm.rank == 2:
-        comm.Barrier()  # where the others come when they have given up
+        comm.Barrier()  # the other ranks reach this barrier after giving up
         return None
     began = time.monotonic()
     error = said(lambda: dist.all_reduce(x))
@@ -144,7 +144,7 @@ def sum_with_gradient(comm):
 
 @cache
 def scans() -> tuple[np.ndarray, np.ndarray]:
-    """The first scans of scikit-learn's digits, a row each."""
+    """Return the first scans of scikit-learn's digits, one per row."""
     found, labels = digits()
     return found[:192].reshape(-1, 64).astype(np.float64), labels[:192]
 
@@ -180,7 +180,7 @@ def train(rank: int, size: int, norm: Any = None, steps: int = 6, after: Any = N
 
 
 def difference(found: dict[str, Any], right: dict[str, Any]) -> float:
-    """The largest difference of any entry, relative to the largest number of that entry."""
+    """Return the largest difference of any entry, relative to the entry's largest number."""
     return max(
         float(np.abs(found["state"][name] - value).max() / np.abs(value).max())
         for name, value in right["state"].items()
@@ -188,12 +188,12 @@ def difference(found: dict[str, Any], right: dict[str, Any]) -> float:
 
 
 def lenet(part: int, parts: int) -> dict[str, Any]:
-    """Two steps of the book's LeNet, its normalizations synchronised where the batch has parts."""
+    """Train the book's LeNet for two steps. Its normalizations are synchronised if the batch is divided."""
     mt.seed(7)
     net: Any = LeNet(inplace=True).to(dtype="float64")
     if parts > 1:
         net = mt.nn.SyncBatchNorm.convert_sync_batchnorm(net)
-    # The bias of a convolution before a normalization has gradient 0, up to rounding: see `network`.
+    # The bias of a convolution before a normalization has gradient 0, up to rounding, as in `network`.
     weights = [p for name, p in net.named_parameters() if not name.startswith("conv") or not name.endswith("bias")]
     optimizer = mt.optimizer.SGD(0.1, parameters=weights)
     rows, labels = scans()
@@ -238,7 +238,7 @@ def training_on_four(comm):
 
 @ranks(2)
 def shares_of_several_sizes(comm):
-    """SyncBatchNorm on pictures, five on rank 0 and three on rank 1, against one batch of eight."""
+    """Compare SyncBatchNorm on five pictures on rank 0 and three on rank 1 with one batch of eight."""
     pictures = np.random.default_rng(0).normal(size=(8, 3, 2, 2))
     slopes = np.random.default_rng(1).normal(size=(8, 3, 2, 2))
     mine = slice(0, 5) if comm.rank == 0 else slice(5, 8)
@@ -268,7 +268,7 @@ def shares_of_several_sizes(comm):
 
 
 def extra_write(rank: int) -> Callable[[int, Any], None]:
-    """After the second step, one rank alone halves a weight in place."""
+    """Train with one rank that halves a weight in place after the second step."""
 
     def after(step: int, net: Any) -> None:
         if step == 1 and dist.get_rank() == rank:
@@ -300,7 +300,7 @@ def who_of_two_differs(comm):
 
 
 def come_together(comm: Any) -> None:
-    """A barrier that sleeps: MPI's own waits at full speed, and takes the cores from those it waits for."""
+    """Wait at a barrier by sleeping. MPI's waits use the cores of the processes that they wait for."""
     request = comm.Ibarrier()
     while not request.Test():
         time.sleep(1e-3)

@@ -147,7 +147,7 @@ ON_PURPOSE = {question: name for name, kind in DELIBERATE.items() for question i
 
 
 def questions() -> list[str]:
-    """ "torch: repeated backward" and the like."""
+    """Return "torch: repeated backward" and the like."""
     return [f"{library}: {question}" for library, versions in VERSIONS.items() for question in RECORDS[versions[0]]]
 
 
@@ -158,7 +158,7 @@ def unlike(question: str) -> list[str]:
 
 
 def ran(library: str, program: str) -> tuple[Steps, str]:
-    """The steps of a program that is run here, and the type of its error."""
+    """Return the steps of a program run here, and the type of its error."""
     names: dict[str, Any] = {library: {"torch": torch, "paddle": minitensor}[library]}
     look, note, steps = asked.looks(names)
     names |= {"look": look, "note": note}
@@ -208,7 +208,9 @@ def comparable(library: str, steps: Steps) -> Steps:
 
 
 def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """The parts of a look that differ. Paddle may leave a gradient that somebody holds without memory: not followed."""
+    """Return the differing parts of an observation. Paddle may free the memory of a held gradient; this is not
+    compared.
+    """
     return [
         f"{recorded.get('after', 'noted')}: {part} {recorded.get(part)!r}, here {here.get(part)!r}"
         for part in {**recorded, **here}
@@ -217,7 +219,7 @@ def apart(recorded: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def same(recorded: Any, here: Any) -> bool:
-    """Equal; floats to six figures."""
+    """True if equal; floats to six figures."""
     if isinstance(recorded, (list, tuple)) and isinstance(here, (list, tuple)):
         return len(recorded) == len(here) and all(map(same, recorded, here))
     if isinstance(recorded, float) and isinstance(here, float):

@@ -14,7 +14,7 @@ from .generator import COUNT
 
 
 def main(arguments: list[str]) -> int:
-    """The number of programs that differ for no kind of reason."""
+    """Return the number of programs without a kind."""
     answers = judging.record()["answers"]
     numbers = [int(number) for number in arguments] or range(COUNT)
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Writes programs of views, writes, detached aliases, backward passes and kept gradients."""
+"""Generate programs of views, writes, detached aliases, backward passes and kept gradients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IN_PLACE_BINARY = ("add_", "mul_", "sub_", "copy_")
 
 @dataclass(frozen=True)
 class Line:
-    """A statement; `accepted` spells it so that PyTorch accepts it, where `rule` would refuse or count it."""
+    """A statement. `accepted` is a spelling that PyTorch accepts, if `rule` would refuse or count the statement."""
 
     text: str
     accepted: str = ""
@@ -49,7 +49,7 @@ class Name:
 
 @dataclass
 class Writer:
-    """One program while it is written."""
+    """A program during its generation."""
 
     chance: Random
     keeping: bool
@@ -58,7 +58,7 @@ class Writer:
     kept: list[str] = field(default_factory=list)
     memories: int = 0
 
-    # `Random.random` gives the same numbers in every version of Python; the methods made of it need not.
+    # `Random.random` returns the same numbers in every version of Python; the methods built on it may not.
     def pick(self, choices: Sequence[T]) -> T:
         return choices[int(self.chance.random() * len(choices))]
 
@@ -308,7 +308,7 @@ class Writer:
         self.say(f"{self.pick(wanting[-3:]).name}.sum().backward()")
 
     def keeping_steps(self) -> None:
-        """Backwards after one another, with gradients that the program keeps between them."""
+        """Return successive backward passes, with gradients that the program keeps between them."""
         for _ in range(2 + int(self.chance.random() * 3)):
             if self.happens(0.5):
                 self.step()
@@ -322,7 +322,7 @@ class Writer:
 
 
 def program(number: int) -> list[Line]:
-    """The lines of a program; the same for the same number, everywhere."""
+    """Return the lines of a program, which are the same for the same number everywhere."""
     writer = Writer(Random(f"{SEED} {number}"), keeping=number >= PLAIN)
     writer.start()
     for _ in range(2 + int(writer.chance.random() * 8)):

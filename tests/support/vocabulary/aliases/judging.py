@@ -20,11 +20,11 @@ from . import running
 from .generator import Line, program
 
 FILE = Path(__file__).parents[4] / "facts" / "alias-programs.json.gz"
-#: float32, after some operations in another order.
+#: float32, after operations in another order.
 TOLERANCE = 1e-3
 
 SAME, REFUSED, UNKNOWN = "the same", "both refuse", "unknown"
-#: Differences on purpose.
+#: Intended differences.
 KINDS = {
     "a change of metadata is no write": "PyTorch raises the version for `t_` and `unsqueeze_`; here the numbers stay",
     "what a write reads of itself": "PyTorch refuses, or saves what it overwrites, where a write reads its own memory; "
@@ -42,7 +42,7 @@ KINDS = {
     "a leaf that is none": "PyTorch refuses a write into a view as into a leaf, after the view's base came to want a "
     "gradient; it calls the view no leaf itself",
 }
-#: Faults that are known; each program of them is to become the same.
+#: Known faults. Each program with one of them has to become the same.
 NOT_YET = {
     "one row of an expanded tensor": "a write into it is refused, though no two of its elements share memory",
 }
@@ -77,7 +77,7 @@ class Judged:
 
 
 def record() -> dict[str, Any]:
-    """PyTorch's side: how it was recorded, and an answer for each program."""
+    """Return PyTorch's record: how it was made, and a result for each program."""
     return json.loads(gzip.decompress(FILE.read_bytes()))
 
 
@@ -89,7 +89,7 @@ def here(lines: list[str]) -> Result:
 
 
 def judge(number: int, recorded: dict[str, Result]) -> Judged:
-    """Run the program here and say how it compares with PyTorch."""
+    """Run the program here and compare it with PyTorch."""
     lines = program(number)
     seen = here([line.text for line in lines])
     written = recorded["as written"]
@@ -135,7 +135,7 @@ def differences(recorded: Result, seen: Result) -> list[tuple[str, Any, Any]]:
 
 
 def refuses_to_look(recorded: Any) -> bool:
-    """PyTorch refuses even to say whether one of several views is a leaf, after one of them was written."""
+    """True if PyTorch refuses even `is_leaf` on one of several views after a write to one of them."""
     return isinstance(recorded, list) and recorded == ["several views"]
 
 
@@ -155,14 +155,14 @@ def unexplained(
     """Return the kinds of the differences, and the differences that have no kind."""
     wanted, got = recorded.get("error"), seen.get("error")
     if got and got[2] == "expanded" and wanted != got:
-        # PyTorch went on from here: all that follows may differ.
+        # PyTorch continued from here, so everything that follows may differ.
         return ["expanded" if writes_what_is_expanded(lines, got[0]) else "one row of an expanded tensor"], []
     kinds, left = [], []
     for what, theirs, ours in found:
         kind = kind_of(what, theirs, ours, lines, recorded, seen)
         (left.append((what, theirs, ours)) if kind is None else kinds.append(kind))
     if "a leaf that is none" in kinds or "needs less" in kinds:
-        left = []  # all that follows differs
+        left = []  # everything that follows differs
     return sorted(set(kinds)), left
 
 
@@ -186,25 +186,25 @@ REASONS = ({"stale", "freed"}, {"several views", "view of a leaf"}, {"several vi
 
 
 def writes_a_std(lines: list[Line]) -> bool:
-    """Whether a result of ``std`` is written: PyTorch saves it, and here backward needs it no longer."""
+    """True if a result of ``std`` is written: PyTorch saves it, and here backward does not need it."""
     results = {match[1] for line in lines if (match := re.match(r"(\w+) = \w+\.std\(\)", line.text))}
     return any(target(line.text) in results for line in lines if re.search(r"_\(| [-+*/]= |\] = ", line.text))
 
 
 def target(line: str) -> str:
-    """The name that a line writes into."""
+    """Return the name that a line writes into."""
     match = re.match(r"(?:with torch\.no_grad\(\): )?(\w+)", line)
     assert match
     return match[1]
 
 
 def calls_no_leaf(line: str, recorded: Result) -> bool:
-    """PyTorch itself says of the tensor that the line writes: it wants a gradient and is no leaf."""
+    """True if PyTorch itself reports that the written tensor requires a gradient and is no leaf."""
     return recorded["names"].get(target(line), [None] * 4)[3] == "wants"
 
 
 def writes_what_is_expanded(lines: list[Line], number: int) -> bool:
-    """The tensor that line `number` writes has elements that share memory."""
+    """True if the tensor that line `number` writes has elements that share memory."""
     space: dict[str, Any] = {"torch": torch}
     for line in lines[:number]:
         exec(line.text, space)

@@ -23,12 +23,12 @@ KINDS = (
     ("has been detached in-place", "saved and detached"),
 )
 
-#: A line that gets hold of a gradient.
+#: A line that obtains a gradient.
 GRADIENT = re.compile(r"(\w+) = (?:x\.grad|torch\.autograd\.grad\()")
 
 
 def kind(error: Exception) -> str:
-    """The kind of an error: by its words, else its type."""
+    """Return the kind of an error, by its words or otherwise its type."""
     return next((name for words, name in KINDS if words in str(error)), type(error).__name__)
 
 
@@ -69,7 +69,7 @@ def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
 
 
 def looked_at(tensor: Any, begun: int = 0) -> list[Any]:
-    """Numbers (six figures), shape, version, and flags; or the kind of error by which PyTorch refuses even that."""
+    """Return numbers (six figures), shape, version and flags, or the kind of the error for these."""
     try:
         flags = ("wants" if tensor.requires_grad else "") + (" leaf" if tensor.is_leaf else "")
         numbers = [float(f"{number:.6g}") for number in tensor.detach().reshape(-1).tolist()]
