@@ -35,6 +35,7 @@ SUBJECTS = (
     "held",
     "collector",
     "recording",
+    "watching",
     "imports",
     "curves",
 )

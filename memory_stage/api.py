@@ -21,13 +21,14 @@ import itertools
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, overload
 
 from memory_stage.engines.protocol import DEFAULT_POLICY, POLICIES, Engine
 from memory_stage.engines.router import Router, has_minitensor
 from memory_stage.explanation.outcome import outcome
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.step_reporter import StepReporter
+from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import apart
 from memory_stage.recorder.key_step import Key, name_key_steps
@@ -321,17 +322,41 @@ def compare(
     return Stage(recordings, title, ask, heading or "variant", key=key)
 
 
-def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report:
-    """Call ``function(*args, **kwargs)``, record it, and report its in-place operations.
+@overload
+def explain() -> Explanation: ...
+
+
+@overload
+def explain(function: Callable[..., Any], /, *args: Any, catch: bool = False, **kwargs: Any) -> Report: ...
+
+
+def explain(
+    function: Callable[..., Any] | None = None, /, *args: Any, catch: bool = False, **kwargs: Any
+) -> Report | Explanation:
+    """Explain the faults of a program.
+
+    ``with explain() as why:`` watches a block of a program of PyTorch, of any length, and ``print(why)`` explains its
+    faults (:class:`~memory_stage.explanation.whole_run.explanation.Explanation`).
+
+    With a function, call ``function(*args, **kwargs)``, record it, and report its in-place operations.
 
     It reports programs of PyTorch and Paddle. For those of minitensor, ``minitensor.explain`` costs less.
 
     Args:
+        function: the program; without it, a context manager is returned.
         catch: if the program raises an error, return the report with the error in ``report.error``.
 
     Raises:
+        ImportError: without a function, if PyTorch is not installed.
+        TypeError: if there are arguments and no function.
         Any error of the program, unless ``catch`` is True. Its attribute ``explained`` is then the report.
     """
+    if function is None:
+        if args or kwargs or catch:
+            raise TypeError(
+                "explain() as a context manager takes no arguments; explain(function, ...) calls a function"
+            )
+        return watching()
     reporter = StepReporter()
     names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
     source = "function(*args, **kwargs)"

@@ -56,7 +56,8 @@ class Lines:
         known = self._is_program
         while frame is not None:
             code = frame.f_code
-            if known.get(code) or (code not in known and self.is_program(frame)):
+            is_program = known.get(code)
+            if is_program or (is_program is None and self.is_program(frame)):
                 key = (code, frame.f_lineno or 0)
                 numbers = self._numbers
                 try:

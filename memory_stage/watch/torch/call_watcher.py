@@ -1,7 +1,7 @@
 """Log the nodes and the writes of a program from its calls of torch's functions.
 
-The mode compares the versions of the tensors that a call is given before and after it, and asks torch for the sequence
-number of the next node. It reads no tensor, copies nothing and holds no tensor.
+The mode asks torch for the sequence number of the next node before and after each call. For a call that may write, it
+compares the versions of the tensors that the call is given. It reads no tensor, copies nothing and holds no tensor.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+from types import FunctionType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from memory_stage.engines.torch.calls import Call, call_of, tensors_in, written_name
+from memory_stage.engines.torch.calls import call_of, written_name
 from memory_stage.engines.torch.frames import Caller, without_ours
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
@@ -23,9 +24,60 @@ from memory_stage.watch.write_log import WriteLog
 _next_node = torch._C._autograd._get_sequence_nr
 _no_function = torch._C.DisableTorchFunction
 _address = torch._C._storage_address
+_Tensor = torch.Tensor
 
-#: Positions of the arguments that a call in training writes without raising their versions: the running statistics.
-_STATISTICS = slice(1, 3)
+#: Layers' functions that update running statistics in training and read them in evaluation.
+_NORMS = frozenset(("batch_norm", "instance_norm", "native_batch_norm"))
+
+
+#: A frame with the program's line takes as long as everything else that is done for a call. Python prints a warning
+#: once for each line, so the first calls of a function are enough.
+NAMED_CALLS = 100
+
+
+class _Kind:
+    """The facts about a function of torch that decide what is logged of its calls.
+
+    Attributes:
+        is_silent: True if it makes no node and writes nothing.
+        runs_backward: True for ``Tensor.backward``.
+        may_write: True if a call may write a tensor that it is given and raise its version. A function written in
+            Python may, because it may have an argument ``inplace``.
+        is_norm: True if it may update running statistics, whose versions it does not raise.
+        is_uncounted: True if it writes its first argument and does not raise the version.
+        is_data: True for ``x.data``, whose result has its own version.
+        written: the name of the operation as a write.
+        named_calls: calls that are still to run in a frame with the program's line, so that a warning names that line.
+    """
+
+    __slots__ = (
+        "is_silent", "runs_backward", "may_write", "is_norm", "is_uncounted", "is_data", "written", "named_calls",
+    )  # fmt: skip
+
+    def __init__(self, function: Any) -> None:
+        call = call_of(function)
+        name = getattr(function, "__name__", "")
+        self.runs_backward = name == "backward"
+        self.is_silent = call.is_silent and not call.is_gradient
+        is_special = name.startswith("__") and (name.startswith("__i") or name in ("__setitem__", "__set__"))
+        self.may_write = is_special or (name.endswith("_") and not name.startswith("__"))
+        self.may_write = self.may_write or isinstance(function, FunctionType)
+        self.is_norm = call.name in _NORMS
+        self.is_uncounted = call.is_uncounted and not self.is_norm
+        self.is_data = call.is_data
+        self.written = written_name(call.name)
+        warns_often = call.is_gradient or isinstance(function, FunctionType)
+        self.named_calls = sys.maxsize if warns_often else NAMED_CALLS
+
+
+_kinds: dict[Any, _Kind] = {}
+
+
+def _kind_of(function: Any) -> _Kind:
+    try:
+        return _kinds.setdefault(function, _Kind(function))
+    except TypeError:  # no key of a dict
+        return _Kind(function)
 
 
 class CallWatcher(TorchFunctionMode):
@@ -38,7 +90,7 @@ class CallWatcher(TorchFunctionMode):
         time: the number of writes so far.
         is_open: False once watching has ended.
         failure: the fault of this package that ended watching, or None.
-        is_inside: True while a call of torch runs, during which torch has this mode off its stack.
+        is_inside: True while ``Tensor.backward`` runs, during which torch has this mode off its stack.
     """
 
     def __init__(self) -> None:
@@ -50,74 +102,95 @@ class CallWatcher(TorchFunctionMode):
         self.is_inside = False
         self._caller = Caller()
         self._process = os.getpid()
+        self._has_read_statistics = False  # a normalization in evaluation has saved its running statistics
         #: Results of ``x.data``, by id: they share the storage of ``x`` and count their own versions.
         self._with_own_versions: dict[int, weakref.ref[torch.Tensor]] = {}
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        call = call_of(func)
-        given: list[tuple[torch.Tensor, int]] | None = None
-        if self.is_open and not call.is_silent:
-            with _no_function():
-                given = self._given(args, kwargs)
-            first = _next_node()
-        was, self.is_inside = self.is_inside, True
         try:
-            result = self._caller.call(sys._getframe(1), func, args, kwargs)
+            kind = _kinds[func]
+        except (KeyError, TypeError):
+            kind = _kind_of(func)
+        given: list[tuple[torch.Tensor, int]] = []
+        is_logged = not kind.is_silent and self.is_open
+        if is_logged:
+            if kind.may_write or kwargs:
+                given = _versions(types, args, kwargs)
+            first = _next_node()
+        was, self.is_inside = self.is_inside, kind.runs_backward or self.is_inside
+        try:
+            if is_logged and kind.named_calls:
+                kind.named_calls -= 1
+                result = self._caller.call(sys._getframe(1), func, args, kwargs or {})
+            else:
+                result = func(*args, **(kwargs or {}))
         except BaseException as error:
-            args = kwargs = given = None
+            args = kwargs = None
+            given = []
             without_ours(error, sys._getframe(1))
             raise
         finally:
             self.is_inside = was
-        if given is not None and self.is_open:
+        if is_logged and self.is_open:
             try:
-                with _no_function():
-                    self._log(call, given, first, args, kwargs, result)
+                made = _next_node() != first
+                if made or given or kind.is_data or kind.is_norm or kind.is_uncounted:
+                    self._log(kind, types, given, first if made else -1, args, kwargs, result)
             except Exception as failure:  # a fault of this package ends the watching and not the program
                 self.is_open, self.failure = False, failure
         return result
 
-    @staticmethod
-    def _given(args: Any, kwargs: dict[str, Any]) -> list[tuple[torch.Tensor, int]]:
-        """Return the tensors that a call is given, each with its version."""
-        tensors = tensors_in([*args, *kwargs.values()] if kwargs else args, 2)
-        try:
-            return [(x, x._version) for x in tensors]
-        except RuntimeError:  # inference tensors count no versions
-            tensors = tensors_in([*args, *kwargs.values()], 2)
-            return [(x, x._version) for x in tensors if not x.is_inference()]
-
     def _log(
         self,
-        call: Call,
+        kind: _Kind,
+        types: Any,
         given: list[tuple[torch.Tensor, int]],
         first: int,
         args: Any,
-        kwargs: dict[str, Any],
+        kwargs: Any,
         result: Any,
     ) -> None:
-        """Log what a call has made and written."""
-        written = [x for x, version in given if x._version != version]
-        uncounted = _written_without_version(call, args, kwargs) if call.is_uncounted else ()
-        if written or uncounted or _next_node() != first:
+        """Log the nodes from the sequence number ``first`` on (-1: none) and the writes of a call."""
+        if types:
+            with _no_function():
+                written = [x for x, version in given if x._version != version]
+        else:
+            written = [x for x, version in given if x._version != version]
+        if kind.is_norm:
+            uncounted = self._statistics(first >= 0, args, kwargs or {})
+        else:
+            uncounted = [x for x in args[:1] if isinstance(x, _Tensor)] if kind.is_uncounted else []
+        if kind.is_uncounted and args and isinstance(args[0], (list, tuple)):
+            uncounted = [x for x in args[0] if isinstance(x, _Tensor)]
+        if written or uncounted or first >= 0:
             line = self.lines.number_of(sys._getframe(2))
-            if _next_node() != first:
+            if first >= 0:
                 self.nodes.add(first, line, self.time)
             for x in written:
-                self._add(x, line, call, not (self._with_own_versions and self._has_own_versions(x)))
+                self._add(x, line, kind, not (self._with_own_versions and self._has_own_versions(x)))
             for x in uncounted:
-                self._add(x, line, call, False)
-        if call.is_data and isinstance(result, torch.Tensor):
+                self._add(x, line, kind, False)
+        if kind.is_data and isinstance(result, _Tensor):
             self._remember(result)
 
-    def _add(self, x: torch.Tensor, line: int, call: Call, is_counted: bool) -> None:
+    def _add(self, x: torch.Tensor, line: int, kind: _Kind, is_counted: bool) -> None:
         try:
             storage = _address(x)
         except RuntimeError:  # a tensor without a storage
             return
         self.time += 1
-        self.writes.add(storage, line, written_name(call.name), self.time, x._version, is_counted)
+        self.writes.add(storage, line, kind.written, self.time, x._version, is_counted)
+
+    def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
+        """Return the running statistics that a normalization writes, once one in evaluation has saved some."""
+        training = kwargs.get("training", kwargs.get("use_input_stats", args[5] if len(args) > 5 else False))
+        if not training:
+            self._has_read_statistics = self._has_read_statistics or made_node
+            return []
+        if not self._has_read_statistics:
+            return []
+        named = [kwargs.get("running_mean"), kwargs.get("running_var")]
+        return [x for x in (*args[1:3], *named) if isinstance(x, _Tensor)]
 
     def _remember(self, x: torch.Tensor) -> None:
         key, known = id(x), self._with_own_versions
@@ -130,9 +203,21 @@ class CallWatcher(TorchFunctionMode):
         return any(each is not None and (found := known.get(id(each))) and found() is each for each in (x, base))
 
 
-def _written_without_version(call: Call, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """Return the tensors that a call may have written without raising their versions."""
-    if call.name in ("batch_norm", "instance_norm", "native_batch_norm"):
-        named = [kwargs.get("running_mean"), kwargs.get("running_var")]
-        return [x for x in (*args[_STATISTICS], *named) if isinstance(x, torch.Tensor)]
-    return list(tensors_in(args[:1], 2))
+def _versions(types: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, int]]:
+    """Return the tensors that a call is given, each with its version."""
+    tensors = []
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        if isinstance(x, _Tensor):
+            tensors.append(x)
+        elif type(x) is list or type(x) is tuple:
+            tensors += [each for each in x if isinstance(each, _Tensor)]
+    if not tensors:
+        return []
+    try:
+        if not types:
+            return [(x, x._version) for x in tensors]
+        with _no_function():
+            return [(x, x._version) for x in tensors]
+    except RuntimeError:  # inference tensors count no versions
+        with _no_function():
+            return [(x, x._version) for x in tensors if not x.is_inference()]

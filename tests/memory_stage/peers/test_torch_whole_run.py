@@ -257,6 +257,21 @@ def test_a_write_without_a_version_is_found_although_nothing_raises(tmp_path):
     assert "line 6 overwrites `w` without raising its version" in fault.verdict
 
 
+def test_a_block_is_watched_and_its_own_variables_are_searched_for_graphs():
+    import memory_stage
+
+    net, total = torch.nn.Linear(3, 1), 0
+    with memory_stage.explain() as why:
+        for _ in range(4):
+            loss = torch.tanh(net(torch.ones(2, 3))).mean()
+            total += loss
+    (fault,) = why.faults
+    assert fault.kind == "leak" and "`total` keeps the graphs of 4 iterations" in fault.verdict
+    assert "+" in str(why) and "total += loss.item()" in str(why)
+    with pytest.raises(TypeError, match="as a context manager takes no arguments"):
+        memory_stage.explain(catch=True)
+
+
 def test_the_logs_stay_small_in_a_long_run():
     explanation = watching()
     with explanation:
