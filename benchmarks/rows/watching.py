@@ -31,7 +31,7 @@ def _convolutions() -> Callable[[], None]:
     import torch
     from torch import nn
 
-    class Block(nn.Module):
+    class ResidualBlock(nn.Module):
         def __init__(self, width: int) -> None:
             super().__init__()
             self.body = nn.Sequential(
@@ -43,7 +43,7 @@ def _convolutions() -> Callable[[], None]:
             return torch.relu_(self.body(x).add_(x))
 
     width, size = (4, 8) if QUICK else (64, 32)
-    net = nn.Sequential(nn.Conv2d(3, width, 3, padding=1), *(Block(width) for _ in range(8)))
+    net = nn.Sequential(nn.Conv2d(3, width, 3, padding=1), *(ResidualBlock(width) for _ in range(8)))
     return _training(net, torch.randn(2, 3, size, size))
 
 
