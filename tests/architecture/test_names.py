@@ -20,9 +20,10 @@ FOLDERS = (*PACKAGES, "tools", "_ext", "benchmarks")
 
 #: Classes that Paddle and PyTorch name alike: one for each framework.
 OF_BOTH_FRAMEWORKS = {
-    "Adam", "AdamW", "BatchSampler", "DataLoader", "Dropout", "Embedding", "Flatten", "GRU", "GRUCell", "GradScaler", "GroupNorm",
-    "LRScheduler", "LSTM", "LSTMCell", "LayerNorm", "Linear", "Optimizer", "Parameter", "RandomSampler", "SGD",
-    "Sequential", "Tensor", "TensorDataset", "_BatchNorm", "set_grad_enabled",
+    "Adam", "AdamW", "BatchSampler", "DataLoader", "Dropout", "Embedding", "Flatten", "GRU", "GRUCell",
+    "GradScaler", "GroupNorm", "LRScheduler", "LSTM", "LSTMCell", "LayerNorm", "Linear", "Optimizer",
+    "Parameter", "RandomSampler", "SGD", "Sequential", "Tensor", "TensorDataset", "_BatchNorm",
+    "set_grad_enabled",
 }  # fmt: skip
 
 #: Other classes whose name is defined more than once. To be renamed: no entry is added.

@@ -35,7 +35,7 @@ _NORMS = frozenset(("batch_norm", "instance_norm", "native_batch_norm"))
 NAMED_CALLS = 100
 
 
-class _Kind:
+class _CallKind:
     """The facts about a function of torch that decide what is logged of its calls.
 
     Attributes:
@@ -70,14 +70,14 @@ class _Kind:
         self.named_calls = sys.maxsize if warns_often else NAMED_CALLS
 
 
-_kinds: dict[Any, _Kind] = {}
+_kinds: dict[Any, _CallKind] = {}
 
 
-def _kind_of(function: Any) -> _Kind:
+def _kind_of(function: Any) -> _CallKind:
     try:
-        return _kinds.setdefault(function, _Kind(function))
+        return _kinds.setdefault(function, _CallKind(function))
     except TypeError:  # no key of a dict
-        return _Kind(function)
+        return _CallKind(function)
 
 
 class CallWatcher(TorchFunctionMode):
@@ -142,7 +142,7 @@ class CallWatcher(TorchFunctionMode):
 
     def _log(
         self,
-        kind: _Kind,
+        kind: _CallKind,
         types: Any,
         given: list[tuple[torch.Tensor, int]],
         first: int,
@@ -173,7 +173,7 @@ class CallWatcher(TorchFunctionMode):
         if kind.is_data and isinstance(result, _Tensor):
             self._remember(result)
 
-    def _add(self, x: torch.Tensor, line: int, kind: _Kind, is_counted: bool) -> None:
+    def _add(self, x: torch.Tensor, line: int, kind: _CallKind, is_counted: bool) -> None:
         try:
             storage = _address(x)
         except RuntimeError:  # a tensor without a storage
