@@ -15,7 +15,18 @@ from minitensor.engine.device.arrays import gpu_of
 Array = Any
 
 #: NCCL's constants for dtypes and operations (nccl.h).
-DTYPES = {np.dtype(np.int32): 2, np.dtype(np.int64): 4, np.dtype(np.float32): 7, np.dtype(np.float64): 8}
+DTYPES = {
+    np.dtype(name): number
+    for name, number in {
+        "int8": 0,
+        "uint8": 1,
+        "int32": 2,
+        "int64": 4,
+        "float16": 6,
+        "float32": 7,
+        "float64": 8,
+    }.items()
+}
 OPERATIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3}
 
 
@@ -50,6 +61,10 @@ class Nccl:
     def _described(self, array: Array, what: str) -> tuple[int, int, int]:
         if gpu_of(array) is None or not hasattr(array, "data"):
             raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device; this one is not on one')
+        if array.dtype not in DTYPES:
+            raise TypeError(
+                f'{what}: backend "nccl" sends one of {", ".join(map(str, DTYPES))}, not {array.dtype.name}'
+            )
         return array.data.ptr, array.size, DTYPES[array.dtype]
 
     def gather(self, value: Any, what: str) -> list[Any]:

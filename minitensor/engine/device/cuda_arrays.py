@@ -131,7 +131,13 @@ class CudaGpu:
         )
 
     def put(self, host: np.ndarray) -> cupy.ndarray:
-        """Copy ``host`` to the device."""
+        """Copy ``host`` to the device.
+
+        Raises:
+            TypeError: for bfloat16, which CuPy's functions do not know.
+        """
+        if host.dtype.name == "bfloat16":
+            raise TypeError(f"a tensor of bfloat16 stays on the host; {self.name} computes in float16, say")
         return cupy.array(host)
 
     def address(self, array: cupy.ndarray) -> int:

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.dtypes import int8, int16, uint8
 from minitensor.engine.kernels.functions import output_like
 
 Array = np.ndarray
+#: Integers whose sums are int64.
+_NARROW = frozenset(dtype.numpy for dtype in (uint8, int8, int16))
 
 
 def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
@@ -56,6 +59,8 @@ def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int
         if out is not None:
             raise TypeError("the result is not of dtype bool")
         a = a.astype(np.int64)
+    if a.dtype in _NARROW and out is None:
+        a = a.astype(np.int64)  # a sum of uint8 beyond 255 would start again at 0
     if axis is None:
         if out is not None and a.ndim != 1:
             raise ValueError(
