@@ -48,8 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class OneOperation:
-    """Makes only the tests one of whose parameters is the operation: to make all and leave most out takes ten times as
-    long.
+    """Collects only tests with the operation among their parameters. Collecting all and deselecting most takes ten
+    times as long.
     """
 
     def __init__(self, name: str, all_names: set[str], root: Path) -> None:
@@ -58,7 +58,7 @@ class OneOperation:
         self.folders = [root / part for part in OF_OPERATIONS]
 
     def names(self, value: object) -> set[str]:
-        """The operations that a parameter is, or is about."""
+        """Return the operations that a parameter is, or is about."""
         values = value.values if isinstance(value, PARAM) else value if isinstance(value, tuple) else (value,)
         names = {each if isinstance(each, str) else getattr(each, "name", None) for each in values}
         return self.all_names & {name.removesuffix("_") for name in names if isinstance(name, str)}
@@ -70,7 +70,7 @@ class OneOperation:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, name: str, obj: object) -> list[pytest.Item] | None:
-        """No tests of a function whose parameters are no operations, or others."""
+        """Return no tests for a function whose parameters are other operations, or none."""
         marks = [mark for mark in getattr(obj, "pytestmark", ()) if mark.name == "parametrize"]
         lists = [[*mark.args, mark.kwargs.get("argvalues")][1] for mark in marks]
         if not name.startswith("test") or any(iter(values) is values for values in lists):
@@ -143,7 +143,7 @@ def fail_if_a_listener_is_left() -> None:
 
 @pytest.fixture(scope="session")
 def building(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Builds the book once for all test processes of a run: "done" or "failed"; or "kept", where it is fresh."""
+    """Build the book once for all test processes of a run: "done" or "failed"; or "kept", if it is fresh."""
     from filelock import FileLock  # imported here, so that the engine's tests run without the packages for the book
 
     from tools import build
@@ -162,8 +162,8 @@ def building(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium. One for the whole process: Playwright cannot be started twice in a thread."""
-    from playwright.sync_api import sync_playwright  # here, so that the engine's tests run without it
+    """A headless Chromium for the whole process, because Playwright cannot be started twice in a thread."""
+    from playwright.sync_api import sync_playwright  # imported here, so that the engine's tests run without it
 
     from tools import chromium
 

@@ -75,7 +75,7 @@ def test_a_context_of_casts_shows_the_copy_of_a_parameter_once():
 
 
 def test_the_gradient_of_a_sum_needs_one_element():
-    """The meter's peak in backward: the gradient that is spread over 1,000 numbers has 2 bytes, as float32 has 4."""
+    """The meter's peak in backward shows it: the gradient spread over 1,000 numbers has 2 bytes, or 4 in float32."""
     peaks = {}
     for dtype in ("float16", "float32"):
         x = mt.ones([1000], dtype)

@@ -1,4 +1,4 @@
-"""An operation is a row: the change in docs/contributing/operation.md is made in a copy of the package, and works."""
+"""Test that an operation is one row: apply the change in docs/contributing/operation.md to a copy of the package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.mutations.mutation import ROOT
 
-#: Asked in the copy. The numbers are those of the definition: 3 / (1 + 3), and a slope of 1 / (1 + 3) ** 2.
+#: Run in the copy. The numbers follow from the definition: 3 / (1 + 3), and a slope of 1 / (1 + 3) ** 2.
 PROGRAM = """
 import minitensor as mt, minitensor.torch as torch
 from book_kit.tables import reference_tables as appendix

@@ -27,7 +27,7 @@ PADDLE, TORCH = "paddle-2.6.2", "torch-2.13.0"
 
 #: One sample for each row whose target can want a gradient.
 SAMPLES = [s for s in IN_PLACE_ONCE if s.target in s.wanting(in_place=True)]
-#: The recorded cases that can be run on a large tensor, and of those that an index leads, the ones written here.
+#: The recorded cases that can run on a large tensor, and the written cases with an index.
 GOLDEN = [
     case
     for case in CASES
@@ -42,7 +42,7 @@ PRODUCTS: dict[str, tuple[list[int], ...]] = {
 
 
 def held(given: Sample, *wanting: int) -> float:
-    """Copies of the target that are held after the operation, while the operands at ``wanting`` want a gradient."""
+    """Return the copies of the target kept after the operation, while the operands at ``wanting`` want a gradient."""
     arrays = [
         np.resize(a, (ELEMENTS // 3, 3)).astype("float32" if a.dtype.kind == "f" else a.dtype) for a in given.arrays
     ]
@@ -55,7 +55,7 @@ def held(given: Sample, *wanting: int) -> float:
 
 
 def recorded(name: str, framework: str) -> float | None:
-    """The fewest copies that the framework was seen to hold for the operation."""
+    """Return the fewest copies that the framework was observed to keep for the operation."""
     found = [recorded_copies(case) for case in CASES if (case.name, case.framework) == (name, framework)]
     return min((copies for copies in found if copies is not None), default=None)
 
@@ -122,7 +122,7 @@ def test_an_indexed_write_keeps_no_more_bytes_than_either_framework(name: str, l
         try:
             given.run(x, *operands, in_place=True)
         except (ValueError, IndexError):
-            continue  # this sample is of a tensor that has just as many rows as it was written for
+            continue  # this sample needs a tensor with exactly its number of rows
         measured.append((mt.device.cpu.memory_allocated() - before) / x.nbytes)
     name += "_"
     lines[name] = line = Line(name, max(measured), recorded(name, PADDLE), recorded(name, TORCH))

@@ -51,14 +51,14 @@ def test_short_programs_are_right_or_refused_with_the_right_reason(policy, part)
 
 
 def test_every_kind_of_refusal_occurs():
-    """Those that have to do with a saved value, and the protection of leaves; "2.5" meets them all."""
+    """These are the kinds about a saved value, and the protection of leaves. All occur under "2.5"."""
     met = judged("2.5", SAMPLE).refusals
     assert all(met[kind] for kind in (LEAF.kind, OWN_INPUT.kind, LOST, MOVED))
 
 
 @pytest.mark.parametrize("plan", PAIRS)
 def test_the_policy_in_force_at_the_write_decides(plan):
-    """Saved under one policy, written under another: each program fares as if the other had always been in force."""
+    """If values are saved under one policy and written under another, the result is that of the second throughout."""
     _reads, writes = plan.split(":")
     always, found = judged(writes, SAMPLE), judged(plan, SAMPLE)
     assert (always.verdicts, always.refusals) == (found.verdicts, found.refusals)
@@ -98,12 +98,12 @@ def test_the_judge_notices_a_planted_fault(fault):
 
 @pytest.mark.parametrize("policy", ["2.5", "2.6"])
 def test_the_reference_agrees_with_that_of_the_random_programs(policy):
-    """Two references that share no code: the same values, the same tangents, the same statements refused."""
+    """Two references without common code have the same values and tangents, and refuse the same statements."""
     for number in evenly(600, LENGTH):
         program = nth(number, LENGTH)
         text = "\n".join(s.text for s in program)
         if text.count("d.stop") > 1 or "copy_" in text:
-            continue  # a second leaf has the directions of the first here; copy_ broadcasts here: not so there
+            continue  # here a second leaf has the directions of the first; and here copy_ broadcasts, but not there
         ours, theirs = {"mt": World()}, {"mt": OtherWorld(policy, strict=True)}
         ours["mt"].set_inplace_policy(policy)
         for s in (START, *program):
@@ -124,7 +124,7 @@ def refuses(code, names: dict) -> bool:
 
 def test_the_judge_notices_held_bytes():
     judge = Judge(World, Plan.of("2.6"))
-    judge.held = itertools.count(step=8).__next__  # 8 bytes more at every look
+    judge.held = itertools.count(step=8).__next__  # 8 bytes more at every reading
     outcome = judge.run(nth(0, LENGTH))
     assert (outcome.verdict, outcome.kind) == ("wrong", "memory")
     outcome = judge.run(next(program for n in range(total(1)) if (program := nth(n, 1))[0].writes))

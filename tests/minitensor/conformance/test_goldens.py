@@ -35,7 +35,7 @@ def test_every_recorded_situation_is_run(case):
 
 
 def test_all_cases_are_compared():
-    """Not compared are those that the framework does not have, or in which it crashed, and names left out here."""
+    """Cases that the framework lacks or in which it crashed are left out, and so are names left out here."""
     other = [case for case in ALL if case not in CASES]
     assert all(not case.ran or case.left_out for case in other)
     seen = [case for case in CASES for _ in differences(case)]
@@ -96,7 +96,7 @@ def test_an_entry_that_covers_too_much_is_found():
 # ---- bytes -----------------------------------------------------------------------------------------------------------
 
 TORCH_COPIES = json.loads((FACTS / "torch-copies.json").read_text())["copies"]
-#: Names in that file of the cases, whose second operand is a constant tensor, or of PyTorch's operation.
+#: Names in that file of the cases whose second operand is a constant tensor, or of PyTorch's operation.
 TORCH_NAMES = {
     "multiply_": "mul_ by a constant tensor",
     "divide_": "div_ by a constant tensor",
@@ -105,7 +105,7 @@ TORCH_NAMES = {
 
 
 def recorded_copies(case: Case) -> float | None:
-    """Copies of x that the framework holds, where that was recorded."""
+    """Return the copies of x that the framework keeps, if they were recorded."""
     if case.framework.startswith("torch"):
         return TORCH_COPIES.get(TORCH_NAMES.get(case.name, case.name)) if "nonleaf" in case.recorded else None
     return (case.recorded.get("extra_memory_held_for_backward") or {}).get("copies_of_x_held")

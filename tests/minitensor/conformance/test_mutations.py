@@ -1,6 +1,6 @@
-"""Are the tests worth anything? Faults planted in the engine, one at a time, are noticed.
+"""Plant faults in the engine, one at a time, and check that the tests notice.
 
-Ten of them here, spread over its files; all of them with ``python -m tests.mutations --all``.
+These are ten of them, from different files. ``python -m tests.mutations --all`` plants all.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_a_mutation_with_a_syntax_error_is_not_counted_as_noticed(tree: Tree):
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_compiled_files_are_deleted_with_a_changed_text(tmp_path, monkeypatch, elsewhere):
-    """Two texts of one length, written in one second, look alike to Python."""
+    """Python confuses two texts of one length that are written in one second."""
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "compiled") if elsewhere else None)
     module = tmp_path / "module.py"
     module.write_text("value = 1\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""All in-place names of Paddle: where they are found, and with which parameters; or why they are left out."""
+"""Test all in-place names of Paddle: their places and parameters, or the reasons why they are left out."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ TWINS = {
     "uniform_": "rand_like",
     "zero_": "zeros_like",
 }
-#: Paddle, too, has these in place only: they draw numbers into a tensor that is there, or rescale rows of a table.
+#: Paddle also has only these in place: they draw numbers into an existing tensor, or rescale rows of a table.
 IN_PLACE_ONLY = {"cauchy_", "embedding_renorm_", "exponential_", "geometric_", "random_"}
 
 
 def spaces(name: str) -> set[str]:
-    """Where any version of Paddle has a name."""
+    """Return the places where any version of Paddle has a name."""
     return {*ROWS[name]["2.6.2"], *ROWS[name]["3.3.1"]}
 
 
 def recorded(name: str, space: str) -> inspect.Signature | None:
-    """The parameters of a name: in 3.3.1, or in 2.6.2 where 3.3.1 hides them; None where both do."""
+    """Return the parameters of a name: in 3.3.1, or in 2.6.2 if 3.3.1 hides them; None if both do."""
     for version in ("3.3.1", "2.6.2"):
         text = ROWS[name][f"signature_{version}"].get(space, "<none>")
         if text.startswith("(") and "**kwargs" not in text:
             made: dict[str, Any] = {}
-            exec(f"def {name}{text}: pass", made)  # text that was recorded from Paddle
+            exec(f"def {name}{text}: pass", made)  # text recorded from Paddle
             return inspect.signature(made[name])
     return None
 
 
 def parameters(signature: inspect.Signature) -> list[tuple[Any, ...]]:
-    """Name, kind and default of each; the first, which a method is called on, counts by its place."""
+    """Return name, kind and default of each. The first, on which a method is called, counts by its place."""
     found = [(p.name, p.kind.name, p.default) for p in signature.parameters.values()]
     return [("first", None, inspect.Parameter.empty) if p[0] in ("self", "x") else p for p in found[:1]] + found[1:]
 

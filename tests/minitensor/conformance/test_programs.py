@@ -29,7 +29,7 @@ from tests.support.conformance.programs.vocabulary import World
 
 SEED = os.environ.get("MINITENSOR_SEED", "in place")
 CHUNK = 500
-# (policy, lengths, programs, the least share of them that is wholly right)
+# (policy, lengths, programs, the smallest share of them that must be right)
 PLANS = [
     ("2.6", (2, 9), 7_000, 0.6),
     ("2.5", (2, 9), 3_000, 0.5),
@@ -47,12 +47,12 @@ CHUNKS = [
 ]
 
 
-# A program that leaves the domain of an operation ends there, after the engine has seen it.
+# A program that leaves the domain of an operation ends there, after the engine has run it.
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
 def judged(report: Report) -> float:
-    """The share of programs that were judged to the end: not stopped where numbers grow or are not smooth."""
+    """Return the share of programs that were judged to their end, without numbers that grow or are not smooth."""
     return (report.verdicts["right"] + report.verdicts["refused"]) / report.programs
 
 
@@ -61,7 +61,7 @@ def test_programs_are_right_or_refused_with_a_reason(policy, lengths, first, sha
     report = run_batch(minitensor, SEED, range(first, first + CHUNK), policy, lengths)
     print(report)
     assert not report.wrong, "\n\n".join(report.wrong)
-    if policy == "copy_on_write":  # refused for a saved value's sake: never
+    if policy == "copy_on_write":  # it never refuses because of a saved value
         assert not {r: n for r, n in report.reasons.items() if r.startswith(("stale", "own input"))}
     assert report.verdicts["right"] / report.programs >= share
     assert judged(report) >= 0.9
@@ -99,7 +99,7 @@ def test_gradients_of_gradients_are_right_under_copy_on_write(first):
 
 
 class ForgetsTheGraph:
-    """The engine, but for this: gradients come without their history, as if ``create_graph`` were not there."""
+    """An engine whose gradients have no history, as if ``create_graph`` were ignored."""
 
     def __getattr__(self, name):
         return getattr(minitensor, name)

@@ -20,7 +20,7 @@ from minitensor.paddle.left_out import LEFT_OUT
 FACTS = Path(__file__).parents[3] / "facts"
 FRAMEWORKS = ("paddle-2.6.2", "paddle-3.3.1", "torch-2.13.0")
 RECORDED = {framework: json.loads((FACTS / "goldens" / f"{framework}.json").read_text()) for framework in FRAMEWORKS}
-ELEMENTS = 1 << 18  # of the tensor with which held bytes are measured: 1 MiB, so that a node is nothing beside it
+ELEMENTS = 1 << 18  # of the tensor for measuring kept bytes: 1 MiB, so that a node is negligible
 
 SPACES = {"paddle": mt, "paddle.Tensor": mt.Tensor, "paddle.nn.functional": mt.nn.functional}
 #: Keys of the record that describe how a case was run. They are not observations.
@@ -38,7 +38,7 @@ def repeated(numbers: np.ndarray, rows: int | None) -> np.ndarray:
 
 
 class Case:
-    """One recorded case, and how to run it here."""
+    """One recorded case, which can run here."""
 
     def __init__(self, framework: str, recorded: dict[str, Any]):
         self.framework, self.recorded = framework, recorded
@@ -129,7 +129,7 @@ class Case:
         try:
             self.apply(x)
         except Exception as error:
-            assert (x.shape, x.strides) == before[1:], "the refused operation left a trace"
+            assert (x.shape, x.strides) == before[1:], "the refused operation changed something"
             found = refused(error) | {"allowed": False}
         else:
             found = {"allowed": True}
@@ -167,7 +167,7 @@ class Case:
         return noticed(gradient(q, x))
 
     def copies_held(self) -> float:
-        """Bytes held after the operation on a big non-leaf, in units of that tensor."""
+        """Return the bytes kept after the operation on a big non-leaf, in units of that tensor."""
         data = self.input().numpy()
         rows = ELEMENTS // data[0].size
         x = mt.to_tensor(repeated(data, rows), stop_gradient=False)
@@ -179,7 +179,7 @@ class Case:
 
 
 def refused(error: Exception) -> dict[str, Any]:
-    return {"type": type(error).__name__, "first_line": str(error)}  # all lines: a line of Paddle's is long
+    return {"type": type(error).__name__, "first_line": str(error)}  # all lines, because a line of Paddle's is long
 
 
 def gradient(y: mt.Tensor, x: mt.Tensor) -> dict[str, Any]:
@@ -191,15 +191,15 @@ def gradient(y: mt.Tensor, x: mt.Tensor) -> dict[str, Any]:
 
 
 def noticed(found: dict[str, Any]) -> dict[str, Any]:
-    """A gradient or its refusal, as recorded where the question is which of the two it is."""
+    """Return a gradient or its refusal, for situations that are recorded as one of the two."""
     return found.get("backward_error", found) | {"ok": "backward_error" not in found}
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
 
-#: Where two runs differ in this, all else in the situation differs for that reason.
+#: If two runs differ in this, all other differences in the situation follow from it.
 DECIDING = ("error", "allowed", "ok", "tracks_grad", "backward_error")
-#: Another name of the same thing.
+#: Another name of the same fact.
 SAME = {"grad": "grad_of_sum_wrt_x"}
 VERSIONS = re.compile(
     r"(?:version is|tensor_version:|at version) ?(\d+).*?(?:expected version(?: is)?|snapshot:) ?(\d+)"
@@ -208,7 +208,7 @@ LEAF = re.compile(r"Leaf Var \(.*?\) that doesn't stop gradient can't use inplac
 
 
 def compared(case: Case) -> dict[str, tuple[Any, Any]]:
-    """``{"situation.what": (recorded, seen here)}`` for all that was compared."""
+    """Return ``{"situation.what": (recorded, seen here)}`` for all compared facts."""
     pairs = {}
     for situation, seen in case.seen.items():
         recorded = case.recorded[situation]
@@ -220,7 +220,7 @@ def compared(case: Case) -> dict[str, tuple[Any, Any]]:
 
 
 def differences(case: Case) -> dict[str, str]:
-    """``{"situation.what": "recorded this, here that"}`` for all in which the case differs from its recording."""
+    """Return ``{"situation.what": "recorded this, here that"}`` for all facts that differ from the record."""
     return {what: f"recorded {old}, here {new}" for what, (old, new) in compared(case).items() if not equal(old, new)}
 
 

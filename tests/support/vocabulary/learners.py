@@ -34,7 +34,9 @@ LIST = Path(__file__).with_name("learners-not-yet.txt")
 
 
 def questions() -> list[str]:
-    """ "torch: calls: x.topk(2)" and the like, without the group "overwritten", which test_overwritten.py asks."""
+    """Return "torch: calls: x.topk(2)" and the like, without the group "overwritten", which test_overwritten.py
+    tests.
+    """
     return [
         f"{library}: {question}".replace("\n", "\\n")
         for library, versions in VERSIONS.items()
@@ -85,7 +87,7 @@ def differences(question: str) -> dict[str, str]:
 
 
 def group(question: str) -> str:
-    """ "torch: calls" of "torch: calls: x.topk(2)"."""
+    """Return "torch: calls" for "torch: calls: x.topk(2)"."""
     return ": ".join(question.split(": ")[:2])
 
 

@@ -30,11 +30,11 @@ _COUNT = "versions count writes of the storage: a copy begins at 0 and shares th
 
 
 def _these(group: str, lines: str) -> str:
-    """The pattern of the questions of a group of Paddle's, divided by ` || `."""
+    """Return the pattern of the questions of one of Paddle's groups, divided by ` || `."""
     return rf"paddle: {group}: (?:{'|'.join(map(re.escape, lines.split(' || ')))})$"
 
 
-#: Pattern of a question, and the reason; the first that fits counts.
+#: Pattern of a question, and the reason; the first that matches counts.
 ON_PURPOSE: dict[str, str] = {
     r"torch: a Python type as dtype: .*dtype=('float32'|numpy.float32)": "a dtype may be given by its name, too",
     r"torch: a Python type as dtype: torch.set_default_dtype": "float32 is the default dtype, always",

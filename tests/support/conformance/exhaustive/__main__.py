@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def record(file: Path, reports: dict[str, Report], judged: int, every: int) -> None:
-    """Put the counts into a file, under the arguments that made them."""
+    """Write the counts into a file, under the arguments that produced them."""
     runs = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     arguments = sys.argv[1 : sys.argv.index("--record")]
     runs[" ".join(["python -m tests.support.conformance.exhaustive", *arguments])] = {

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import CodeType
 
-#: Two leaves and a product that saves both of them.
+#: Two leaves, and a product that saves both of them.
 OPENING = (
     "a = mt.to_tensor([[0.83, -0.47], [0.61, 1.21]], dtype='float64', stop_gradient=False)",
     "b = mt.to_tensor([0.74, -1.13], dtype='float64', stop_gradient=False)",
@@ -28,11 +28,11 @@ VIEWS = (
     "v = x.t()",
     "w = x[:, 1]",
     "w = v[::-1]",  # the same cells in another order
-    "v = a[0]",  # a view of a leaf: protected in grad mode
+    "v = a[0]",  # a view of a leaf, protected in grad mode
     "with mt.no_grad(): v = x[0]",  # a detached alias of a part
     "d = x.detach()",
     "d = v.detach()",
-    "d.stop_gradient = False",  # one memory, two groups that want gradients
+    "d.stop_gradient = False",  # one memory with two groups that want gradients
     "x.t_()",  # writes nothing
 )
 
@@ -57,7 +57,7 @@ WRITES = (
     "v.tanh_()",
     "w.add_(b)",
     "x.multiply_(v)",  # an operand that overlaps the target
-    "v.multiply_(w)",  # sometimes overlapping, sometimes beside it
+    "v.multiply_(w)",  # sometimes overlaps, and sometimes is beside it
     "x.copy_(v)",
     "x[1] = b",
     "x[:, ::-1] = y",
@@ -76,9 +76,9 @@ FILE = "<program>"
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement (the opening counts as one): its text, the names it needs and binds, whether it overwrites memory.
+    """One statement (the opening counts as one): its text, the names it needs and binds, and whether it writes memory.
 
-    ``line`` is its line number in tracebacks and in the engine's errors: they name the statement, not the program.
+    ``line`` is its line number in tracebacks and in the engine's errors, which name the statement and not the program.
     """
 
     text: str
@@ -106,14 +106,14 @@ Program = tuple[Statement, ...]
 
 @cache
 def count(length: int, bound: frozenset[str] = START.binds) -> int:
-    """How many programs have ``length`` statements after those that bound the names ``bound``."""
+    """Return the number of programs with ``length`` statements after those that bound the names ``bound``."""
     if length == 0:
         return 1
     return sum(count(length - 1, bound | s.binds) for s in ALPHABET if s.needs <= bound)
 
 
 def program(number: int, length: int) -> Program:
-    """The program of that number among those of ``length`` statements, in the order of the alphabet."""
+    """Return the program with this number among those of ``length`` statements, in the order of the alphabet."""
     chosen, bound = [], START.binds
     for left in reversed(range(length)):
         for s in ALPHABET:
@@ -131,12 +131,12 @@ def program(number: int, length: int) -> Program:
 
 
 def total(length: int) -> int:
-    """How many programs have 1 to ``length`` statements."""
+    """Return the number of programs with 1 to ``length`` statements."""
     return sum(count(n) for n in range(1, length + 1))
 
 
 def nth(number: int, length: int) -> Program:
-    """Program ``number`` of the ``total(length)``: the short ones first."""
+    """Return program ``number`` of the ``total(length)``, with the short ones first."""
     for n in range(1, length + 1):
         if number < count(n):
             return program(number, n)
@@ -145,6 +145,8 @@ def nth(number: int, length: int) -> Program:
 
 
 def evenly(limit: int, length: int) -> Sequence[int]:
-    """``limit`` numbers spread evenly over all programs of up to ``length`` statements; all if there are fewer."""
+    """Return ``limit`` numbers spread evenly over all programs of up to ``length`` statements, or all if there are
+    fewer.
+    """
     every = total(length)
     return [i * every // limit for i in range(limit)] if limit < every else range(every)

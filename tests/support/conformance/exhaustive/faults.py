@@ -1,7 +1,7 @@
-"""References with one planted mistake each. Put in the engine's place, each must be found out.
+"""References with one planted mistake each. If one replaces the engine, the judge must notice it.
 
-Promises: every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to
-cause, and ``plan`` the policies under which; a judge that misses one of them would be worthless.
+Every fault is a mistake that an engine could make. ``noticed_by`` is the kind of disagreement that it has to cause, and
+``plan`` has the policies. A judge that misses one of them would be worthless.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ReadsWhatItOverwrote(World):
 
 
 class FillingIsNoWrite(World):
-    """Filling raises no version."""
+    """Filling makes no new version."""
 
     plan, noticed_by = "2.6", "inplace_version"
 
@@ -64,7 +64,7 @@ class FillingIsNoWrite(World):
 
 
 class ViewsOfLeavesMayBeWritten(World):
-    """A leaf is protected, a view of it is not."""
+    """A leaf is protected, but a view of it is not."""
 
     plan, noticed_by = "2.6", "accepted"
 
@@ -107,7 +107,7 @@ class TheSaveDecides(World):
 
 
 class EveryVersionSaysLost(World):
-    """The error says that bytes were overwritten where only the version of their storage moved."""
+    """The error says that bytes were overwritten although only the version of their storage changed."""
 
     plan, noticed_by = "2.6", "error"
 
@@ -120,7 +120,7 @@ class EveryVersionSaysLost(World):
 
 
 class OnlyTheVersionMatters(World):
-    """The reverse: the error always says that no bytes were overwritten."""
+    """The error always says that no bytes were overwritten."""
 
     plan, noticed_by = "2.6", "error"
 
@@ -146,7 +146,7 @@ class CopiesTheInputUnder25(World):
 
 
 class SavesMoreThanItNeeds(World):
-    """The hyperbolic tangent saves its input, too, and is refused for its sake."""
+    """The hyperbolic tangent also saves its input, and is refused because of it."""
 
     plan, noticed_by = "2.6", "unjustified"
 

@@ -23,7 +23,7 @@ from .saved import KINDS, LEAF, SHAPE, Refused
 
 TOLERANCE = 1e-9
 MOST_SHOWN = 5
-FREE = (LEAF.kind, SHAPE.kind)  # refusals that have nothing to do with a saved value
+FREE = (LEAF.kind, SHAPE.kind)  # refusals for other reasons than a saved value
 
 #: The weight of each result in the requested gradient, for its first cells, in this order.
 WEIGHTS = {
@@ -38,9 +38,9 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """Which policy is in force when: ``reads`` where a statement only reads, ``writes`` in turns where one writes.
+    """The policies at each time: ``reads`` for statements that only read, ``writes`` in turns for those that write.
 
-    Its text is ``2.6`` where they are all one, else as in ``2.5:copy_on_write`` or ``2.6:copy_on_write,2.6``.
+    Its text is ``2.6`` if all are one policy, otherwise ``2.5:copy_on_write`` or ``2.6:copy_on_write,2.6`` for example.
     """
 
     reads: str
@@ -52,7 +52,7 @@ class Plan:
         return cls(reads, tuple((writes or reads).split(",")))
 
     def policies(self, program: Program) -> list[str]:
-        """The policy for each statement."""
+        """Return the policy for each statement."""
         turns = cycle(self.writes)
         return [next(turns) if s.writes else self.reads for s in program]
 
@@ -81,12 +81,12 @@ class Judge:
     def __init__(self, engine: Callable, plan: Plan) -> None:
         self.engine, self.plan = engine, plan
         cpu = getattr(getattr(engine(), "device", None), "cpu", None)
-        self.held = cpu.memory_allocated if cpu else lambda: 0  # a stand-in does not count bytes
+        self.held = cpu.memory_allocated if cpu else lambda: 0  # a fake engine does not count bytes
         self.weights = [self._weights(World()), self._weights(engine())]
 
     @staticmethod
     def _weights(mt) -> dict:
-        """The weights as tensors of one side: by name and shape."""
+        """Return the weights as tensors of one side, by name and shape."""
         made = {}
         for name, numbers in WEIGHTS.items():
             made[name, (2, 2)] = mt.to_tensor(numbers, dtype="float64")
@@ -152,8 +152,8 @@ def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: lis
     refused = error = None
     try:
         actual = act(sides[1])
-    except Exception as raised:  # whatever an engine raises has to be judged
-        error = raised.with_traceback(None)  # its frames would hold tensors
+    except Exception as raised:  # every error of an engine has to be judged
+        error = raised.with_traceback(None)  # its frames would keep tensors alive
         error.__context__ = None
     sides[0]["mt"].lenient = error is None
     try:
@@ -194,7 +194,7 @@ def _same_numbers(kind: str, names: list[str], expected: list, actual: list) -> 
         if wanted.shape == found.shape and wanted.tobytes() == found.tobytes():
             continue
         allowed = TOLERANCE * (1 + np.abs(wanted).max())
-        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # also where it is NaN
+        if wanted.shape != found.shape or not np.abs(wanted - found).max() <= allowed:  # also if it is NaN
             raise Wrong(kind, f"{name} is {found.tolist()}, expected {wanted.tolist()}")
 
 
@@ -203,7 +203,7 @@ def _same_numbers(kind: str, names: list[str], expected: list, actual: list) -> 
 
 @dataclass
 class Report:
-    """Verdicts of programs and kinds of refusals, each counted; and the first programs that went wrong, as text."""
+    """Counts of verdicts and kinds of refusals, and the first wrong programs, as text."""
 
     verdicts: Counter = field(default_factory=Counter)
     refusals: Counter = field(default_factory=Counter)
@@ -221,7 +221,7 @@ class Report:
 
 
 def table(reports: dict[str, Report]) -> str:
-    """One column for each plan: programs by verdict, then refusals by kind (a program may meet several)."""
+    """Return one column for each plan: programs by verdict, then refusals by kind (a program may have several)."""
     plans = list(reports)
     rows = [("programs", [reports[plan].programs for plan in plans])]
     rows += [(f"  {v}", [reports[plan].verdicts[v] for plan in plans]) for v in ("right", "refused", "wrong")]
@@ -255,7 +255,7 @@ def judge_all(engine: Callable, plan: Plan, numbers: Iterable[int], length: int)
 
 
 def runnable(program: Program, plan: Plan) -> str:
-    """The program as a script; a statement may be refused on the way."""
+    """Return the program as a script, whose statements may be refused."""
     lines, before = ["import minitensor as mt"], None
     statements = (START, *program)
     for s, policy in zip(statements, plan.policies(statements), strict=True):

@@ -16,11 +16,11 @@ import numpy as np
 from .saved import LEAF, OWN_INPUT, SHAPE, Reason, Refused, Saved, Storage, Write, line_at_hand
 
 LEAVES = slice(0, 4), slice(4, 6)  # the directions of a and of b
-OPENED = slice(6, 10)  # the directions of the one leaf that a program may open on memory that is there
+OPENED = slice(6, 10)  # the directions of the one leaf that a program may open on existing memory
 DIRECTIONS = 10
 IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
 
-OUT = -1  # among the operands that a derivative needs: the result
+OUT = -1  # stands for the result among the operands that a derivative needs
 
 
 # ---- the meaning of operations ---------------------------------------------------------------------------------------
@@ -41,7 +41,9 @@ FUNCTIONS = {
 
 
 def evaluate(name: str, operands: list[Tensor], wants: list[bool], parameters: tuple) -> tuple:
-    """The value, its tangents, and the operands (or ``OUT``) that the derivative needs, given who wants one."""
+    """Return the value, its tangents, and the operands (or ``OUT``) that the derivative needs for the wanted
+    gradients.
+    """
     x = operands[0].values
     if name in FUNCTIONS:
         function, needs = FUNCTIONS[name]
@@ -67,7 +69,7 @@ class Record:
 
 
 class Group:
-    """Tensors that share tangents. ``record`` is None while they want no gradient; a leaf's record has no parents."""
+    """Tensors that share tangents. ``record`` is None while they want no gradient. A leaf's record has no parents."""
 
     __slots__ = ("record", "is_leaf")
 
@@ -81,9 +83,9 @@ class World:
     def __init__(self) -> None:
         self.policy, self.grad_enabled = "2.6", True
         self.lenient = False  # True to continue if a refusal is allowed but not required
-        self.may_hold = 0  # bytes that the statement at hand may allocate and keep
-        self.opened = 0  # leaves so far
-        self.tangents: list[np.ndarray] = []  # those of every group
+        self.may_hold = 0  # bytes that the current statement may allocate and keep
+        self.opened = 0  # number of leaves
+        self.tangents: list[np.ndarray] = []  # tangents of every group
         self.arrived = np.zeros(DIRECTIONS)  # gradients of the leaves after backward
 
     # ---- vocabulary --------------------------------------------------------------------------------------------------
@@ -107,7 +109,7 @@ class World:
         return tensor
 
     def grad(self, outputs, inputs, grad_outputs, retain_graph, allow_unused) -> list[Tensor]:
-        """The derivative of the weighted sum of the outputs for some leaves."""
+        """Return the derivative of the weighted sum of the outputs for some leaves."""
         derivative = self.differentiate(outputs, grad_outputs)
         return [self.number(derivative[leaf.directions].reshape(leaf.values.shape)) for leaf in inputs]
 
@@ -119,7 +121,7 @@ class World:
         return sum(w.values.ravel() @ x.tangents.reshape(-1, DIRECTIONS) for x, w in parts)
 
     def saved_for(self, outputs: list[Tensor]) -> list[Saved]:
-        """Everything that the way from the outputs to the leaves passes."""
+        """Return every saved tensor on the paths from the outputs to the leaves."""
         stack = [x.group.record for x in outputs]
         seen = set(stack)
         while stack:
@@ -148,12 +150,12 @@ class World:
         return seen if self.grad_enabled or tensor.stop_gradient else self.alias(seen)
 
     def alias(self, tensor: Tensor) -> Tensor:
-        """A detached alias: the first of another group on the same memory."""
+        """Return a detached alias: the first tensor of another group on the same memory."""
         tangents = np.zeros(tensor.tangents.shape)
         return Tensor(self, tensor.storage, self.group(tangents), tensor.cells, tensor.values, tangents)
 
     def number(self, values: np.ndarray) -> Tensor:
-        """A tensor that nothing is written into and no gradient goes to."""
+        """Return a tensor without writes and without a gradient."""
         return Tensor(self, Storage(), Group(), None, values, None)
 
     def group(self, tangents: np.ndarray) -> Group:
@@ -161,10 +163,10 @@ class World:
         return Group()
 
     def open(self, tensor: Tensor, directions: slice) -> None:
-        """Make ``tensor`` a leaf: differentiate by its elements from now on."""
+        """Make ``tensor`` a leaf, and differentiate by its elements from now on."""
         if directions is OPENED:
             for tangents in self.tangents:
-                tangents[..., directions] = 0  # of a leaf that had them before and has lost its name
+                tangents[..., directions] = 0  # of an earlier leaf that has no name any longer
             self.arrived[directions] = 0
         cells = range(directions.start, directions.start + tensor.values.size)
         tensor.tangents[..., cells.start : cells.stop] = IDENTITY[tensor.values.shape]
@@ -202,7 +204,7 @@ class World:
         if reasons:
             raise Refused(reasons)
         self.may_hold = sum(operands[i].values.nbytes for i in taken)
-        if self.policy == "copy_on_write" and 0 not in taken:  # else the copy of its input serves all
+        if self.policy == "copy_on_write" and 0 not in taken:  # otherwise the copy of its input serves all
             # The preserved cells with their places (four bytes each), at most the written cells.
             needed = target.storage.needed(target.cells) * (target.values.itemsize + 4)
             self.may_hold += min(needed, target.values.nbytes)
@@ -224,7 +226,7 @@ class World:
 
 
 class Tensor:
-    """Some cells of a storage: their numbers, values and tangents (see the head of this file)."""
+    """Some cells of a storage: their numbers, values and tangents, as described at the top of this file."""
 
     __slots__ = ("world", "storage", "group", "cells", "values", "tangents", "directions")
 

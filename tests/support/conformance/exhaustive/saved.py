@@ -69,7 +69,7 @@ class Storage:
 
     def __init__(self) -> None:
         self.writes: list[Write] = []
-        self.savers: WeakSet[Saved] | None = None  # made when first used: most storages never need one
+        self.savers: WeakSet[Saved] | None = None  # created on first use, because most storages never need one
 
     def needed(self, cells: np.ndarray) -> int:
         """Return the number of cells that a saved tensor still needs and that still have their values."""
@@ -89,17 +89,17 @@ class Saved:
         tensor.storage.savers.add(self)
 
     def untouched(self) -> set[int]:
-        """Which of its cells were not overwritten since."""
+        """Return the cells that were not overwritten since."""
         return set(self.cells.ravel().tolist()) - self.taken(self.version + 1, len(self.writes))
 
     @property
     def harm(self) -> int | None:
-        """The first version since then that a careless write made."""
+        """Return the first later version made by a write that preserves nothing."""
         later = range(self.version, len(self.writes))
         return next((i + 1 for i in later if self.writes[i].careless), None)
 
     def taken(self, since: int, until: int) -> set[int]:
-        """Which of its cells were overwritten by the writes that made the versions from ``since`` to ``until``."""
+        """Return the cells that the writes of the versions from ``since`` to ``until`` overwrote."""
         mine = set(self.cells.ravel().tolist())
         return mine & {cell for w in self.writes[since - 1 : until] for cell in w.cells.ravel().tolist()}
 
@@ -109,7 +109,9 @@ class Saved:
 
     @property
     def preserved(self) -> bool:
-        """Whether all of it had been preserved before the first careless write: then it may be refused or not."""
+        """True if everything was preserved before the first write that preserves nothing, so that a refusal is
+        optional.
+        """
         return len(self.taken(self.version + 1, self.harm - 1)) == self.cells.size
 
     def explains(self, error: Exception) -> bool:
@@ -142,7 +144,7 @@ class Saved:
 
 
 class Refused(RuntimeError, ValueError):
-    """Raised where the engine must raise, for one of the ``reasons``. Nothing has been written."""
+    """Raised if the engine must raise, for one of the ``reasons``. Nothing was written."""
 
     def __init__(self, reasons: list[Reason | Saved]) -> None:
         super().__init__(str(reasons[0]))

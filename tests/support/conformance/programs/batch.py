@@ -15,9 +15,9 @@ MOST_SHOWN = 5
 
 @dataclass
 class Report:
-    """Verdicts, reasons of refusals and tags, each counted; and the programs that went wrong, as text.
+    """Counts of verdicts, reasons of refusals and tags, and the wrong programs, as text.
 
-    ``tags`` counts the statements that were carried out, ``attempted`` those that were refused, too.
+    ``tags`` counts the executed statements, and ``attempted`` also the refused ones.
     """
 
     verdicts: Counter = field(default_factory=Counter)
@@ -56,7 +56,7 @@ class Report:
 def run_one(
     engine, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...] = ()
 ) -> Outcome:
-    """Program ``number`` of a seed: always the same program, whichever others run."""
+    """Run program ``number`` of a seed, which is always the same program."""
     rng = Random(f"{seed}/{policy}/{lengths[0]}-{lengths[1]}/{number}")
     return run_program(engine, rng, policy, rng.randint(*lengths), dtypes)
 
@@ -79,7 +79,7 @@ def run_batch(
 def described(
     engine, outcome: Outcome, seed: str, number: int, policy: str, lengths: tuple[int, int], dtypes: tuple[str, ...]
 ) -> str:
-    """The shortest program that fails in the same way, and how to run the original again."""
+    """Return the shortest program that fails in the same way, and the command for the original."""
     if outcome.verdict == "invalid":
         short = outcome
     else:

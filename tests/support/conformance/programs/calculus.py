@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-DIRECTIONS = 32  # the most elements that all leaves of one program may have together
-MARGIN = 1e-3  # the least distance from a kink
+DIRECTIONS = 32  # the largest number of elements of all leaves of a program
+MARGIN = 1e-3  # the smallest distance from a kink
 LARGEST_VALUE, LARGEST_TANGENT = 1e4, 1e7
 
 
@@ -41,7 +41,7 @@ def require(condition) -> None:
 
 
 def moderate(x: Dual) -> Dual:
-    """``x`` itself, as arrays, if its numbers are of moderate size."""
+    """Return ``x`` as arrays if its numbers are of moderate size."""
     x = Dual(np.asarray(x.v), np.asarray(x.t))
     if x.v.size and x.v.dtype.kind in "fV":
         small = np.abs(x.v).max() <= LARGEST_VALUE and np.abs(x.t).max() <= LARGEST_TANGENT  # NaN is not
@@ -51,7 +51,7 @@ def moderate(x: Dual) -> Dual:
 
 
 def spread(t: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A tangent broadcast as its value would be."""
+    """Broadcast a tangent like its value."""
     missing = len(shape) + 1 - t.ndim
     return np.broadcast_to(t.reshape((1,) * missing + t.shape), (*shape, t.shape[-1]))
 
@@ -60,7 +60,7 @@ def spread(t: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _smooth_or_zero(v: np.ndarray) -> np.ndarray:
-    """Away from the kink at 0, or exactly on it: there relu and abs have the agreed derivative 0."""
+    """True away from the kink at 0, or exactly on it, where relu and abs have the agreed derivative 0."""
     return (v == 0) | (np.abs(v) > MARGIN)
 
 
@@ -159,7 +159,7 @@ def divide(xv, xt, yv, yt) -> Dual:
 
 @_binary
 def power(xv, xt, yv, yt) -> Dual:
-    """x ** y: for any x where y is a whole number of 1 or more, else for positive x."""
+    """Return x ** y: for any x if y is an integer of 1 or more, otherwise for positive x."""
     require(np.abs(yv) <= 4)
     if not ((yv == np.round(yv)) & (yv >= 1)).all() or yt.any():
         require((xv > 0.05) & (xv < 10))
@@ -210,7 +210,7 @@ def _axes(axis, ndim: int) -> tuple[int, ...]:
 
 
 def _reduction(rule: Callable) -> Callable:
-    """Give ``rule`` the reduced elements as one last dimension (values) and one before the last (tangents)."""
+    """Call ``rule`` with the reduced elements as the last dimension (values) and the last but one (tangents)."""
 
     def reducing(x: Dual, axis=None, keepdim: bool = False) -> Dual:
         axes = _axes(axis, x.v.ndim)
@@ -240,7 +240,7 @@ def mean(v, t):
 
 @_reduction
 def prod(v, t):
-    others = [np.delete(v, i, axis=-1).prod(-1) for i in range(v.shape[-1])]  # right where elements are 0, too
+    others = [np.delete(v, i, axis=-1).prod(-1) for i in range(v.shape[-1])]  # also right if elements are 0
     return v.prod(-1), sum((o[..., None] * t[..., i, :] for i, o in enumerate(others)), np.zeros(t.shape[-1]))
 
 

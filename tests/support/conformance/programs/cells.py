@@ -39,7 +39,7 @@ ARGUMENT = Refusal("argument of a wrong type", (TypeError, ValueError))
 
 
 class Refused(Exception):
-    """Raised by the reference where the engine must raise, or raised and was entitled to."""
+    """Raised by the reference if the engine must raise, or if it raised and was allowed to."""
 
     def __init__(self, refusals: list[Refusal]):
         super().__init__("; ".join(r.reason for r in refusals))
@@ -47,7 +47,7 @@ class Refused(Exception):
 
 
 def layout(cells: np.ndarray) -> tuple:
-    """(offset, shape, strides) in elements. The offset of the first element is the number of its cell."""
+    """(offset, shape, strides) in elements. The offset is the number of the first element's cell."""
     return cells.item(0) if cells.size else 0, cells.shape, tuple([s // cells.itemsize for s in cells.strides])
 
 
@@ -70,7 +70,7 @@ class Storage:
 
 
 class Saved(NamedTuple):
-    """Some cells of a storage that a derivative may read, at the version at which it expects them."""
+    """Some cells of a storage that a derivative may read, at the expected version."""
 
     storage: Storage
     version: int
@@ -101,7 +101,7 @@ class Record:
 
     parents: list[Record] = field(default_factory=list)
     saves: list[Saved] = field(default_factory=list)
-    holds: bool = False  # whether it may hold anything at all, private copies included
+    holds: bool = False  # whether it may keep any tensor, including private copies
     freed: bool = False
 
     def ancestry(self) -> list[Record]:
@@ -115,10 +115,10 @@ class Record:
 
 
 class Group:
-    """Tensors that share tangents as well as values.
+    """Tensors that share tangents and values.
 
-    ``first`` is the member that began it, ``base`` the layout (offset, shape, strides) that it then had. ``leaf`` is
-    the leaf tensor, if the group is a leaf and its views.
+    ``first`` is its first member, and ``base`` the layout (offset, shape, strides) of that member at the time. ``leaf``
+    is the leaf tensor, if the group is a leaf and its views.
     """
 
     def __init__(self, storage: Storage):
@@ -131,7 +131,7 @@ class Group:
 
 
 def read(storage: Storage, group: Group, cells: np.ndarray) -> Dual:
-    """A copy of the cells: nothing written later changes it."""
+    """Return a copy of the cells, which later writes do not change."""
     return Dual(np.array(storage.values[cells]), np.array(group.tangents[cells]))
 
 

@@ -43,7 +43,7 @@ class Disagreement(Exception):
 
 
 class Invalid(Exception):
-    """The program makes no sense (a name is missing, a shape does not fit): no verdict."""
+    """The program is invalid (a name is missing, or a shape does not fit), so it has no verdict."""
 
 
 @dataclass
@@ -64,12 +64,12 @@ class Outcome:
 
 @lru_cache(maxsize=4096)
 def compiled(text: str) -> CodeType:
-    """Many programs have a statement in common."""
+    """Compile a statement once, because many programs share it."""
     return compile(text, "<program>", "exec")
 
 
 class Duel:
-    """One program on two sides: ``engine`` is a module with minitensor's vocabulary."""
+    """One program on two sides. ``engine`` is a module with minitensor's vocabulary."""
 
     def __init__(self, engine, policy: str, tolerance: float):
         self.world = World("2.6" if policy == "mixed" else policy)  # a mixed program sets it in its first statement
@@ -85,7 +85,7 @@ class Duel:
         error = None
         try:
             exec(code, self.theirs)
-        except Exception as raised:  # whatever an engine raises has to be judged
+        except Exception as raised:  # every error of an engine has to be judged
             error = raised.with_traceback(None)
             error.__context__ = None
         self.world.engine_error = error
@@ -143,12 +143,12 @@ class Duel:
             ours, theirs = self.ours[name], self.theirs[name]
             self.compare_tensor(name, ours, theirs)
             objects.match(name, id(ours), id(theirs))
-            if ours.cells.size:  # the layouts are equal, so the offsets are
+            if ours.cells.size:  # the layouts are equal, and so are the offsets
                 memories.match(name, id(ours.storage), theirs.data_ptr() - ours.offset * ours.dtype.itemsize)
         self.compare_memory([self.ours[n] for n in names])
 
     def compare_memory(self, living: list[CellTensor]) -> None:
-        """The engine holds the storages that have a name, and where no graph is alive, not a byte more."""
+        """Check that the engine keeps the storages with a name and, if no graph is alive, no byte more."""
         now = allocated(self.theirs["mt"])
         if now is None:
             return
@@ -184,9 +184,10 @@ class Duel:
 
     @staticmethod
     def compare_layout(name: str, ours: CellTensor, theirs) -> None:
-        """Equal, where a stride is ever used (along a dimension of size 1 it is not).
+        """Check that strides are equal, except along a dimension of size 1, where they are never used.
 
-        The memory order of a fresh result follows that of the operands as numpy sees fit: there the engine leads.
+        The memory order of a fresh result follows that of the operands in numpy's way. In this the reference follows
+        the engine.
         """
         offset, shape, strides = c.layout(ours.cells)
         expected = [s for n, s in zip(shape, strides, strict=True) if n > 1]
@@ -210,7 +211,7 @@ class Duel:
             return
         expected, actual = expected.astype(np.float64), actual.astype(np.float64)
         allowed = self.tolerance * (1 + np.abs(expected).max() + np.max(noise))
-        if not np.abs(expected - actual).max() <= allowed:  # also where it is NaN
+        if not np.abs(expected - actual).max() <= allowed:  # also if it is NaN
             raise Disagreement(kind, f"{name} is {actual.tolist()}, expected {expected.tolist()}")
 
 
@@ -221,7 +222,7 @@ SEVERITY += (c.STALE_BYTES, c.STALE_VERSION, c.FREED, c.OTHER_SHAPE)
 
 
 class Pairs:
-    """Two sides agree on which names are one thing when each thing has one partner."""
+    """Pairs of objects on two sides. The sides agree if each object has exactly one partner."""
 
     def __init__(self, what: str):
         self.what = what
@@ -238,13 +239,13 @@ class Pairs:
 
 
 def allocated(engine) -> int | None:
-    """Bytes that the engine says it holds; None for one that does not count."""
+    """Return the bytes that the engine reports, or None if it does not count."""
     cpu = getattr(getattr(engine, "device", None), "cpu", None)
     return None if cpu is None else cpu.memory_allocated()
 
 
 def run_program(engine, rng: Random, policy: str, statements: int, dtypes: tuple[str, ...] = ()) -> Outcome:
-    """Write a program and run it on the way."""
+    """Generate a program and run it statement by statement."""
     duel = Duel(engine, policy, 1e-9)
     writer = Generator(rng, duel.world, duel.ours, policy=policy, dtypes=dtypes)
     duel.tolerance = writer.tolerance
@@ -283,7 +284,7 @@ def replay(engine, program: list[str], policy: str, tolerance: float) -> Outcome
 
 
 def take(duel: Duel, outcome: Outcome, text: str) -> bool:
-    """One more statement. True if it was carried out."""
+    """Run one more statement; return True if it was executed."""
     outcome.program.append(text)
     done = duel.step(text)
     if not done:

@@ -20,7 +20,7 @@ STEP = 1e-5
 
 
 def smooth_program(rng: Random, statements: int) -> list[str]:
-    """A program without detach, no_grad and the like; shorter where it leaves the domain."""
+    """Return a program without detach, no_grad and the like, shorter if it leaves the domain."""
     world = World()
     env = {"mt": world, "np": np}
     writer = Generator(rng, world, env, smooth=True)
@@ -46,7 +46,7 @@ def outputs(program: list[str], nudges: dict) -> dict[str, CellTensor]:
 
 
 def largest_error(program: list[str]) -> float:
-    """The largest difference between a tangent and its central difference, over 1 + the size of the tangent."""
+    """Return the largest difference between a tangent and its central difference, over 1 + the size of the tangent."""
     here = outputs(program, {})
     worst = 0.0
     direction = 0

@@ -1,4 +1,4 @@
-"""Elements of the reference's tensor: indices, copies of some elements, and writes that are no arithmetic."""
+"""Elements of the reference's tensor: indices, copies of some elements, and writes without arithmetic."""
 
 from __future__ import annotations
 
@@ -42,13 +42,15 @@ class Elements:
     # ---- indices -----------------------------------------------------------------------------------------------------
 
     def select(self, index) -> tuple[np.ndarray, list[Elements] | None]:
-        """The cells that ``index`` names, and the tensors in it; None where it is basic, so that a view is taken."""
+        """Return the cells that ``index`` names, and the tensors in it; None if it is basic, so that a view is
+        taken.
+        """
         parts = index if isinstance(index, tuple) else (index,)
         plain = tuple(part.numpy() if is_tensor(part) else part for part in parts)
         tensors = [part for part in parts if is_tensor(part)]
         advanced = any(is_advanced(part) for part in parts)
         if not advanced and Ellipsis not in plain:
-            plain = (*plain, Ellipsis)  # so that numpy gives a view even of a single element
+            plain = (*plain, Ellipsis)  # so that numpy returns a view even of a single element
         try:
             return self.cells[plain], tensors if advanced else None
         except IndexError:
@@ -63,7 +65,7 @@ class Elements:
         self.store(cells, value, tensors)
 
     def store(self, cells: np.ndarray, value, tensors: list[Elements] | None) -> None:
-        """Write ``value``, broadcast, to some cells."""
+        """Write ``value``, broadcast, into some cells."""
         world = self.world
         must, may = world.unwritable(self), world.doubtful(self)
         if c.OVERLAP in must and not (tensors is None and c.overlaps_itself(cells)):

@@ -1,7 +1,7 @@
-"""References with one planted mistake each. Put in the engine's place, each must be found out.
+"""References with one planted mistake each. If one replaces the engine, the comparison must notice it.
 
-Promises: every fault is a mistake that a real engine could make, or that a real framework makes. ``noticed_by`` is the
-kind of disagreement that it has to cause: a comparison that misses one of them would be worthless.
+Every fault is a mistake that an engine could make or that a framework makes. ``noticed_by`` is the kind of disagreement
+that it has to cause. A comparison that misses one of them would be worthless.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class NoGradWritesAreRecorded(World):
 
 
 class EveryRepeatedIndexCounts(World):
-    """Where setitem repeats an index, the derivative is that of the first writer."""
+    """If setitem repeats an index, the derivative is that of the first value."""
 
     noticed_by = "gradient"
 
@@ -90,7 +90,7 @@ class VersionsMissWrites(World):
 
 
 class FailedWritesCount(World):
-    """A refused write raises the version all the same."""
+    """A refused write still makes a new version."""
 
     noticed_by = "inplace_version"
 
@@ -103,7 +103,7 @@ class FailedWritesCount(World):
 
 
 class ChecksAfterTheWrite(World):
-    """Paddle 2.6.2: a leaf is overwritten, then the error comes."""
+    """Paddle 2.6.2: a leaf is overwritten before the error is raised."""
 
     noticed_by = "value"
 
@@ -117,7 +117,7 @@ class ChecksAfterTheWrite(World):
 
 
 class LeavesMayBeWritten(World):
-    """A leaf is protected, a view of it is not."""
+    """A leaf is protected, but a view of it is not."""
 
     noticed_by = "accepted"
 
@@ -164,7 +164,7 @@ class SavedValuesAreNotChecked(World):
 
 
 class RefusesWithoutReason(World):
-    """Multiply saves both operands whoever wants a gradient, as Paddle does."""
+    """Multiply saves both operands even if only one gradient is wanted, as Paddle does."""
 
     noticed_by = "unjustified"
 
@@ -189,7 +189,7 @@ class AcceptsOwnInputUnder25(World):
 
 
 class NothingIsPreserved(World):
-    """Under copy on write, backward takes whatever is in memory now."""
+    """Under copy on write, backward reads the current values."""
 
     noticed_by = "gradient"
     under = "copy_on_write"
@@ -201,7 +201,7 @@ class NothingIsPreserved(World):
 
 
 class VersionsDecideUnderCopyOnWrite(World):
-    """Under copy on write, a saved value whose storage was written is refused all the same."""
+    """Under copy on write, a saved value of a written storage is refused although it was preserved."""
 
     noticed_by = "unjustified"
     under = "copy_on_write"
@@ -212,7 +212,7 @@ class VersionsDecideUnderCopyOnWrite(World):
 
 
 class PolicyOfTheSave(World):
-    """The policy in force when the value was saved decides, not the one at the write."""
+    """The policy at the time of saving decides, instead of the one at the write."""
 
     noticed_by = "unjustified"
     under = "mixed"
@@ -233,7 +233,7 @@ class PolicyOfTheSave(World):
 
 
 class DtypesFollowTheOperand(World):
-    """An integer tensor takes a float result and truncates it."""
+    """An integer tensor accepts a float result and truncates it."""
 
     noticed_by = "accepted"
 
@@ -244,7 +244,7 @@ class DtypesFollowTheOperand(World):
 
 
 class ShapeOperationsCount(World):
-    """Paddle 2.6.2: an operation that changes the shape only raises the version."""
+    """Paddle 2.6.2: an operation that changes only the shape makes a new version."""
 
     noticed_by = "inplace_version"
 
@@ -263,7 +263,7 @@ class InPlaceGivesAnother(World):
 
 
 class SplitGivesViews(World):
-    """The parts of a split share memory with the whole, as PyTorch's do."""
+    """The parts of a split share memory with the whole, as in PyTorch."""
 
     noticed_by = "sharing"
 

@@ -56,7 +56,7 @@ MOVES = {
 }
 #: The distances of two numbers of 16 bits by which a gradient may differ, relative to the largest number behind it.
 ROUNDINGS = 8
-# Left out where the derivative has to be the limit of differences.
+# Left out if the derivative has to be the limit of differences.
 ROUGH = {"load_leaf", "optimizer_step", "detach", "cut", "begin", "hook", "retain", "backward", "partial", "clear"}
 ROUGH |= {"wrong", "cast", "gradient_write"}
 # Never wrapped in no_grad, enable_grad or another policy.
@@ -101,7 +101,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
     # ---- the program -------------------------------------------------------------------------------------------------
 
     def opening(self) -> list[str]:
-        """The statements that make the first tensors."""
+        """Return the statements that create the first tensors."""
         rng, lines, room = self.rng, [], 24
         if self.changes:
             lines.append(self.change_policy())
@@ -152,7 +152,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return None
 
     def closing(self) -> list[str]:
-        """A backward from up to six tensors that want a gradient, each with its own random seed."""
+        """Return a backward from up to six tensors that want a gradient, each with a random seed gradient."""
         wanting = self.floats(lambda t: t.group.wants)
         chosen = self.rng.sample(wanting, min(6, len(wanting)))
         return [self.backward_from(name, "retain_graph=True") for name in chosen]
@@ -193,7 +193,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return self.unnamed(self.pick(self.floats()))
 
     def writable(self, condition=lambda t: True) -> str | None:
-        """A tensor that an in-place operation may overwrite."""
+        """Return a tensor that an in-place operation may overwrite."""
 
         def allowed(t: CellTensor) -> bool:
             # A record about a leaf's own gradient refers to the leaf, which owns the gradient, so this is a cycle.
@@ -228,7 +228,7 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         return f"{prefix}{self.made}"
 
     def defined(self, name: str, *operands, **params) -> bool:
-        """Whether the operation is smooth and moderate at these operands."""
+        """True if the operation is smooth and moderate at these operands."""
         try:
             self.world.evaluate(name, list(operands), params)
         except (OutsideDomain, ValueError):

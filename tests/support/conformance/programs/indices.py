@@ -1,6 +1,6 @@
-"""Writes indices, shapes and axes as Python text.
+"""Generate indices, shapes and axes as Python text.
 
-Promises: every text fits the shape it was written for, unless it comes from a function named ``bad_...``.
+Every text fits its shape, unless it comes from a function named ``bad_...``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ SHAPES = ([3], [2, 3], [3, 2], [2, 2], [4], [2, 2, 2], [1, 3], [2, 1], [1], [6],
 
 
 def number(rng: Random) -> float:
-    """A number of moderate size that is not near 0."""
+    """Return a number of moderate size that is not near 0."""
     return rng.choice((-1, 1)) * rng.randint(30, 200) / 100
 
 
 def numbers(rng: Random, shape) -> list | float:
-    """Nested lists of numbers, no two of them equal or nearly so."""
+    """Return nested lists of numbers, no two of them nearly equal."""
     count = 1
     for n in shape:
         count *= n
@@ -49,7 +49,7 @@ def one_slice(rng: Random, n: int) -> str:
 
 
 def basic_index(rng: Random, shape) -> str:
-    """Integers, slices, ``...`` and ``None``: an index that gives a view."""
+    """Return integers, slices, ``...`` and ``None``: an index that makes a view."""
     parts = []
     for n in shape[: rng.randint(min(1, len(shape)), len(shape))]:
         if n and rng.random() < 0.35:
@@ -68,7 +68,7 @@ def whole_numbers(rng: Random, n: int, count: int) -> list[int]:
 
 
 def array_index(rng: Random, shape) -> str:
-    """Lists of whole numbers, perhaps with repetitions, perhaps beside a slice."""
+    """Return lists of integers, perhaps with repetitions, perhaps beside a slice."""
     count = rng.randint(1, 3)
     first = repr(whole_numbers(rng, shape[0], count))
     if rng.random() < 0.3:
@@ -84,7 +84,7 @@ def array_index(rng: Random, shape) -> str:
 
 
 def mask(rng: Random, shape, rows: bool = True) -> str:
-    """True and False for every element, or with ``rows`` perhaps for every row."""
+    """Return True and False for every element, or with ``rows`` perhaps for every row."""
     shape = shape[: rng.randint(1, len(shape))] if rows else shape
     count = 1
     for n in shape:
@@ -94,7 +94,7 @@ def mask(rng: Random, shape, rows: bool = True) -> str:
 
 
 def new_shape(rng: Random, count: int) -> list[int]:
-    """Another shape for ``count`` elements."""
+    """Return another shape for ``count`` elements."""
     if count == 0:
         return [0]
     shape = []
@@ -111,7 +111,7 @@ def new_shape(rng: Random, count: int) -> list[int]:
 
 
 def axes(rng: Random, ndim: int):
-    """An axis, several, or None for all."""
+    """Return an axis, several, or None for all."""
     if ndim == 0 or rng.random() < 0.35:
         return None
     if ndim > 1 and rng.random() < 0.2:
@@ -120,7 +120,7 @@ def axes(rng: Random, ndim: int):
 
 
 def strided(rng: Random, size: int) -> tuple[list[int], list[int], int]:
-    """Shape, strides and offset inside ``size`` elements; the elements may overlap."""
+    """Return shape, strides and offset inside ``size`` elements, which may overlap."""
     while True:
         ndim = rng.choice((1, 1, 2))
         shape = [rng.randint(1, 3) for _ in range(ndim)]
@@ -131,7 +131,7 @@ def strided(rng: Random, size: int) -> tuple[list[int], list[int], int]:
 
 
 def bad_index(rng: Random, shape) -> str:
-    """An index that is out of range, or has one part too many."""
+    """Return an index that is out of range, or has one part too many."""
     if shape and rng.random() < 0.7:
         return str(rng.choice((shape[0], -shape[0] - 1, shape[0] + 7)))
     return ", ".join(["0"] * (len(shape) + 1))

@@ -14,13 +14,13 @@ class Histories:
     """Moves of the generator."""
 
     def room(self, count: int) -> bool:
-        """Whether so many elements can still be differentiated by."""
+        """True if this many further elements can be differentiated by."""
         return self.world.directions + count <= DIRECTIONS
 
     # ---- leaves ------------------------------------------------------------------------------------------------------
 
     def load_leaf(self) -> str | None:
-        """set_value on a leaf: how weights are loaded."""
+        """Write a leaf with set_value, as weights are loaded."""
         x = self.pick(self.floats(lambda t: t.group.leaf is t))
         if x is None:
             return None
@@ -28,7 +28,7 @@ class Histories:
         return self.set_value(x)
 
     def optimizer_step(self) -> str | None:
-        """A write to a leaf under no_grad."""
+        """Write a leaf under no_grad."""
         x = self.pick(self.floats(lambda t: t.group.leaf is t))
         if x is None:
             return None
@@ -45,7 +45,7 @@ class Histories:
         return f"{name} = {x}.detach()"
 
     def cut(self) -> str | None:
-        """stop_gradient = True on a result: it leaves its group."""
+        """Set stop_gradient = True on a result, which then leaves its group."""
 
         def allowed(t: CellTensor) -> bool:
             return t.group.wants and t.group.leaf is None and t not in self.world.retained
@@ -57,7 +57,7 @@ class Histories:
         return self.rng.choice((f"{x}.stop_gradient = True", f"{x}.detach_()"))
 
     def begin(self) -> str | None:
-        """stop_gradient = False: on the first of a group the whole group becomes a leaf, else the view alone."""
+        """Set stop_gradient = False: on the first of a group, all of it becomes a leaf; otherwise only the view."""
 
         def allowed(t: CellTensor) -> bool:
             if t.group.wants or not self.room(t.cells.size) or overlaps_itself(t.cells):
@@ -75,7 +75,7 @@ class Histories:
     # ---- policies ----------------------------------------------------------------------------------------------------
 
     def change_policy(self) -> str:
-        """From now on: saved under one policy, written under another."""
+        """Change the policy, so that values saved under one policy are written under another."""
         self.tags.add("another policy from now on")
         return f"mt.set_inplace_policy('{self.rng.choice(self.policies)}')"
 
@@ -112,7 +112,7 @@ class Histories:
         return text
 
     def partial(self) -> str | None:
-        """mt.grad: gradients as a result, leaving ``.grad`` alone."""
+        """Call mt.grad, which returns gradients and leaves ``.grad`` unchanged."""
         y = self.pick(self.floats(lambda t: t.group.wants))
         if y is None:
             return None
@@ -129,7 +129,7 @@ class Histories:
         return f"({self.fresh_name()},) = mt.grad([{y}], [{self.pick(names)}], retain_graph=True)"
 
     def gradient_write(self) -> str | None:
-        """A gradient is a tensor like any other: it can be written."""
+        """Write a gradient, which is a tensor like any other."""
         x = self.pick(self.floats(lambda t: t.grad is not None))
         if x is None:
             return None

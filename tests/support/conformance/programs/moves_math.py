@@ -1,4 +1,4 @@
-"""Statements that compute: one, two or three operands, reductions, joining; normal and in place."""
+"""Statements that compute: one, two or three operands, reductions and joins, normal and in place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_RESULT = 16  # elements
 
 
 def fits(shape, t) -> bool:
-    """Whether ``t`` broadcasts with ``shape``."""
+    """True if ``t`` broadcasts with ``shape``."""
     try:
         np.broadcast_shapes(shape, np.shape(t.cells if isinstance(t, CellTensor) else t))
     except ValueError:
@@ -47,7 +47,7 @@ class Mathematics:
         return self.perhaps_named(self.rng.choice((f"{x}.{name}_()", f"{x}.{name}_()", f"mt.{name}_({x})")))
 
     def with_numbers(self, names: tuple[str, ...]) -> tuple[str, str, dict]:
-        """An operation with numbers as arguments: its name, the arguments as text, and as a dictionary."""
+        """Return an operation with numbers as arguments: its name, the arguments as text, and as a dictionary."""
         name, params = self.rng.choice(names), {}
         if name == "scale":
             params = {"scale": ix.number(self.rng)}
@@ -84,7 +84,7 @@ class Mathematics:
     # ---- two operands ------------------------------------------------------------------------------------------------
 
     def second(self, x: str, fits_into: bool):
-        """An operand that broadcasts with ``x``: a number, an array, a tensor, perhaps one in the same memory."""
+        """Return an operand that broadcasts with ``x``: a number, an array, or a tensor, perhaps in the same memory."""
         shape = self.at(x).cells.shape
         chance = self.rng.random()
         if chance < 0.22:
@@ -215,7 +215,7 @@ class Mathematics:
         return f"{self.fresh_name()} = mt.where({condition}, {x}, {y})"
 
     def comparison(self, x: str) -> str | None:
-        """``x < number``, where no element is near the number."""
+        """Compare ``x < number``, where no element is near the number."""
         text = f"{x} {self.rng.choice('<>')} {round(ix.number(self.rng) / 2, 3)}"
         try:
             self.at(text)
@@ -241,7 +241,7 @@ class Mathematics:
         return f"{self.fresh_name()} = mt.{name}([{x}, {y}], axis={axis})"
 
     def cast(self) -> str | None:
-        """Between float32 and float64."""
+        """Cast between float dtypes."""
         if not self.mixed:
             return None
         self.tags.add("cast")

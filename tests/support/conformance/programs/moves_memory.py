@@ -1,4 +1,4 @@
-"""Statements about memory: views, copies, indices, and writes that are no arithmetic."""
+"""Statements about memory: views, copies, indices, and writes without arithmetic."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Memory:
         if len(set(names)) < len(names):
             return None
         if call == ".unbind(0)" and self.rng.random() < 0.3:
-            call = ""  # iterating does the same
+            call = ""  # iterating has the same effect
         return f"{', '.join(names)} = {x}{call}"
 
     def view_call(self, name: str, t: CellTensor) -> str | None:
@@ -72,7 +72,7 @@ class Memory:
             axes = [a for a, n in enumerate(shape) if n in (2, 3)]
             return f".unbind({rng.choice(axes)})" if axes else None
         if t.cells.size < max(3, t.storage.values.size) or overlaps_itself(t.cells):
-            return None  # only from a tensor that spans its storage
+            return None  # only from a tensor that covers its storage
         return ".as_strided({}, {}, {})".format(*ix.strided(rng, t.storage.values.size))
 
     def slice_call(self, shape) -> str | None:
@@ -84,7 +84,7 @@ class Memory:
         return f".slice({axes}, {starts}, {ends})"
 
     def relayout(self) -> str | None:
-        """In-place operations that change the shape only."""
+        """Change only the shape in place."""
 
         def allowed(t: CellTensor) -> bool:
             protected = self.world.grad_enabled and t.group.leaf is not None
@@ -103,7 +103,7 @@ class Memory:
     # ---- copies ------------------------------------------------------------------------------------------------------
 
     def copy(self) -> str | None:
-        """Operations of Paddle's vocabulary that copy, though PyTorch's namesakes are views."""
+        """Copy with an operation of Paddle's vocabulary whose PyTorch namesake is a view."""
         x, name = self.any_float(), self.rng.choice(("clone", "split", "chunk", "expand", "broadcast_to"))
         shape = list(self.at(x).cells.shape)
         self.tags.add(name)
@@ -129,7 +129,7 @@ class Memory:
         return None if index is None else f"{self.fresh_name()} = {x}[{index}]"
 
     def advanced(self, x: str) -> str | None:
-        """An index that copies: whole numbers or a mask, written out or in a tensor."""
+        """Return an index that copies: integers or a mask, written out or in a tensor."""
         shape = self.at(x).cells.shape
         kind = self.rng.random()
         if kind < 0.3:
@@ -147,7 +147,7 @@ class Memory:
         return ix.array_index(self.rng, shape)
 
     def index_tensor(self) -> str | None:
-        """Make or change a tensor that serves as an index."""
+        """Create or change a tensor that is used as an index."""
         numbers = self.tensors(lambda t: t.dtype.kind == "i" and t.cells.ndim == 1)
         masks = self.tensors(lambda t: t.dtype.kind == "b" and t.cells.size and t.cells.ndim)
         if masks and self.rng.random() < 0.4:
@@ -211,7 +211,7 @@ class Memory:
         return name
 
     def overwrite(self) -> str | None:
-        """copy_ and set_value."""
+        """Overwrite with copy_ or set_value."""
         x = self.writable(lambda t: t.cells.size > 0)
         if x is None:
             return None

@@ -1,4 +1,4 @@
-"""Statements that are wrong on purpose: each must be refused, with the right error, and leave no trace."""
+"""Statements that are wrong on purpose. Each must be refused with the right error, and change nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Mistakes:
         return getattr(self, move)()
 
     def wrong_leaf(self) -> str | None:
-        """A write to a leaf, or to a view of one."""
+        """Write to a leaf, or to a view of one."""
         x = self.pick(self.floats(lambda t: t.group.leaf is not None and t.cells.size))
         if x is None:
             return None
@@ -29,7 +29,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_shape(self) -> str | None:
-        """An operand with which the target would have to grow, or that does not fit at all."""
+        """Use an operand for which the target would have to grow, or that does not fit."""
         x = self.any_float()
         shape = self.at(x).cells.shape
         y = self.pick(self.floats(lambda t: not fits(shape, t) or np.broadcast_shapes(shape, t.cells.shape) != shape))
@@ -37,14 +37,14 @@ class Mistakes:
         return None if y is None else f"{x}.{name}_({y})"
 
     def wrong_fit(self) -> str | None:
-        """Operands that do not broadcast."""
+        """Use operands that do not broadcast."""
         x = self.any_float()
         y = self.pick(self.floats(lambda t: not fits(self.at(x).cells.shape, t)))
         name = self.rng.choice(("add", "multiply", "maximum"))
         return None if y is None else f"{self.fresh_name()} = mt.{name}({x}, {y})"
 
     def wrong_dtype(self) -> str | None:
-        """A float result for an integer or a boolean target."""
+        """Write a float result into an integer or boolean target."""
         x = self.pick(self.tensors(lambda t: t.dtype.kind in "ib"))
         if x is None:
             return None
@@ -55,7 +55,7 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_overlap(self) -> str | None:
-        """A write through a tensor whose elements share memory."""
+        """Write through a tensor whose elements share memory."""
         x = self.pick(self.floats(lambda t: overlaps_itself(t.cells)))
         if x is None or self.rng.random() < 0.5:
             x = self.pick(self.floats(lambda t: t.cells.size == t.storage.values.size > 2))
@@ -68,19 +68,19 @@ class Mistakes:
         return x + self.rng.choice(calls)
 
     def wrong_index(self) -> str | None:
-        """An index that is out of range."""
+        """Use an index that is out of range."""
         x = self.pick(self.floats(lambda t: t.cells.size))
         index = ix.bad_index(self.rng, self.env[x].cells.shape)
         return self.rng.choice((f"{x}[{index}] = 1.0", f"{self.fresh_name()} = {x}[{index}]"))
 
     def wrong_value(self) -> str | None:
-        """A value that does not fit the elements it is stored into."""
+        """Store a value that does not fit the elements."""
         x = self.pick(self.floats(lambda t: t.cells.size))
         y = self.pick(self.floats(lambda t: not fits(self.env[x].cells.shape, t)))
         return None if y is None else f"{x}[...] = {y}"
 
     def wrong_layout(self) -> str | None:
-        """A shape or an order of dimensions that the elements do not have."""
+        """Use a shape or an order of dimensions that the elements do not have."""
         x = self.any_float()
         size = self.at(x).cells.size
         calls = [f"reshape_([{size + 1}])", "transpose_([0, 0])", "transpose_([0, 1, 2, 3])"]

@@ -23,11 +23,11 @@ class CellTensor(Views, Elements):
     def __init__(self, world, storage: c.Storage, group: c.Group, cells: np.ndarray):
         self.world, self.storage, self.group, self.cells = world, storage, group, cells
         self.grad: CellTensor | None = None
-        self.emptied_at: int | None = None  # of a gradient: the version that clear_gradient made
+        self.emptied_at: int | None = None  # for a gradient: the version that clear_gradient made
         self.noise = 0.0  # for a gradient: the size of the terms that cancelled in it
         self.settled_cells: np.ndarray | None = None  # the cells whose layout was compared
         self.folded = False  # whether it is a view of a tensor whose elements share memory
-        self.directions: dict[int, int] = {}  # for a leaf, or where gradients are retained: cell -> direction
+        self.directions: dict[int, int] = {}  # for a leaf, or if gradients are retained: cell -> direction
         if group.first is None:
             group.first, group.base = self, c.layout(cells)
 
@@ -58,7 +58,7 @@ class CellTensor(Views, Elements):
         return not self.group.wants or self.group.leaf is self
 
     def data_ptr(self) -> int:
-        """Some number that names the storage, and behind it the offset in bytes."""
+        """Return a number that identifies the storage, plus the offset in bytes."""
         return id(self.storage) + self.offset * self.dtype.itemsize
 
     def numpy(self) -> np.ndarray:
@@ -106,7 +106,7 @@ class CellTensor(Views, Elements):
         return self
 
     def open_directions(self) -> None:
-        """Differentiate with respect to this tensor's elements from now on."""
+        """Differentiate by this tensor's elements from now on."""
         taken = self.world.take_directions(self.cells.size)
         self.directions = dict(zip(self.cells.ravel().tolist(), range(taken.start, taken.stop), strict=True))
         self.group.tangents[self.cells.ravel(), list(self.directions.values())] = 1.0
@@ -126,7 +126,7 @@ class CellTensor(Views, Elements):
         self.group.tangents[list(self.directions), own] = 1.0
 
     def register_hook(self, hook) -> None:
-        """A linear hook on a fresh result: a factor on everything that is computed from it."""
+        """Register a linear hook on a fresh result: a factor for everything that is computed from it."""
         self.group.tangents[self.cells.ravel()] *= hook(1.0)
 
     def backward(self, grad_tensor=None, retain_graph=False) -> None:
@@ -140,12 +140,12 @@ class CellTensor(Views, Elements):
             tensor.accumulate(derivative[tensor.own_directions()], noise[tensor.own_directions()])
 
     def is_added_to(self) -> bool:
-        """Whether the next gradient is added to the one that is there."""
+        """True if the next gradient is added to the current one."""
         is_leaf = self.group.leaf is self
         return is_leaf and self.grad is not None and self.grad.storage.version != self.grad.emptied_at
 
     def has_gradient_of_its_shape(self) -> bool:
-        """But for dimensions of length 1 in front, which somebody has given it in place."""
+        """True if the shapes are equal, apart from leading dimensions of length 1 that were added in place."""
         have, own = self.grad.cells.shape, self.cells.shape
         more = len(have) - len(own)
         return more >= 0 and have == (1,) * more + own
@@ -168,9 +168,9 @@ class CellTensor(Views, Elements):
         self.grad.noise = noise
 
     def clear_gradient(self, set_to_zero: bool = True) -> None:
-        """A write of zeros into the gradient, or no gradient any more.
+        """Write zeros into the gradient, or remove it.
 
-        After the zeros the next backward makes a new tensor, unless the old one has been written in between.
+        After the zeros, the next backward creates a new tensor, unless the old one was written in between.
         """
         if set_to_zero:
             self.world.write(self.grad, self.grad.cells, constant(np.zeros(self.grad.cells.shape)), recording=False)

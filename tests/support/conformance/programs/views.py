@@ -1,6 +1,6 @@
 """The views of the reference's tensor, and the operations that change only the shape.
 
-Promises: a view is a numpy view of the storage's numbering of cells, so offset, strides and overlap are numpy's own.
+A view is a numpy view of the storage's numbered cells, so offset, strides and overlap are numpy's.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .calculus import constant
 
 
 def squeezed(cells: np.ndarray, axis: int | None) -> np.ndarray:
-    """Without a dimension of size 1; a dimension of another size stays, as in Paddle."""
+    """Remove a dimension of size 1. A dimension of another size stays, as in Paddle."""
     if axis is None:
         return cells.squeeze()
     return cells.squeeze(axis) if cells.shape[axis] == 1 else cells[...]
 
 
 def flattened(cells: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """The dimensions from ``start`` to ``stop`` as one."""
+    """Join the dimensions from ``start`` to ``stop``."""
     if cells.ndim == 0:
         return cells.reshape(1)
     if not all(-cells.ndim <= axis < cells.ndim for axis in (start, stop)):
@@ -42,21 +42,21 @@ class Views:
         return self.world.alias(self)
 
     def shaped(self, change, *args) -> np.ndarray:
-        """The cells of a view; refused where the arguments do not fit."""
+        """Return the cells of a view; refuse arguments that do not fit."""
         try:
             return change(self.cells, *args)
         except (ValueError, IndexError, TypeError):
             return self.world.refuse([c.MISFIT])
 
     def holds(self, cells: np.ndarray) -> bool:
-        """Whether these are cells of this storage: numpy copies them where strides cannot express a shape."""
+        """True if these are cells of this storage. numpy copies them if strides cannot express a shape."""
         return cells.size == 0 or np.may_share_memory(cells, self.storage.cells)
 
     def reshape(self, shape) -> Views:
         return self.viewed_or_copied(self.shaped(np.reshape, shape))
 
     def viewed_or_copied(self, cells: np.ndarray) -> Views:
-        """A view where strides can express it, else a copy."""
+        """Return a view if strides can express it, otherwise a copy."""
         return self.look(cells) if self.holds(cells) else self.copied(cells.shape)
 
     def view(self, shape) -> Views:
@@ -115,7 +115,7 @@ class Views:
     # ---- in place, shape only ----------------------------------------------------------------------------------------
 
     def relayout(self, cells: np.ndarray) -> Views:
-        """Look at the same cells in another shape: nothing is written."""
+        """Change the shape over the same cells, which writes nothing."""
         if self.world.grad_enabled and self.group.leaf is not None:
             self.world.refuse([c.LEAF])
         if not self.holds(cells):
@@ -126,7 +126,7 @@ class Views:
             place = {cell: i for i, cell in enumerate(self.cells.ravel().tolist())}
             order = np.array([place[cell] for cell in cells.ravel().tolist()], int).reshape(cells.shape)
             noise = np.broadcast_to(self.grad.noise, self.grad.cells.shape)
-            if self.group.leaf is self:  # a new tensor: who holds the old one keeps it in the old shape
+            if self.group.leaf is self:  # a new tensor, so other holders keep the old shape
                 old = self.grad
                 self.grad = self.world.fresh(constant(old.numpy().ravel()[order]))
                 self.grad.storage.is_gradient = True

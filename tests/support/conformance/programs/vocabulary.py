@@ -1,6 +1,6 @@
 """The names of the reference: every operation as a function of a world, as a method, and in place.
 
-Promises: names and the order of arguments are those of minitensor's vocabulary, so that one text runs on both sides.
+Names and orders of arguments are minitensor's, so that one text runs on both sides.
 """
 
 from __future__ import annotations

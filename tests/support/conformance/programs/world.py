@@ -103,7 +103,7 @@ class World:
         return self.grad_mode(True)
 
     def set_inplace_policy(self, policy: str):
-        """At once, and undone at the end of a ``with``."""
+        """Set the policy at once, and restore it at the end of a ``with``."""
         before, self.policy = self.policy, policy
 
         @contextmanager
@@ -137,7 +137,7 @@ class World:
     # ---- aliases -----------------------------------------------------------------------------------------------------
 
     def look(self, tensor: CellTensor, cells: np.ndarray) -> CellTensor:
-        """A view: a member of the group, unless it is taken under no_grad of something that wants a gradient."""
+        """Return a view: a member of the group, unless it is taken under no_grad of a tensor that wants a gradient."""
         detached = tensor.group.wants and not self.grad_enabled
         group = self.found(tensor.storage) if detached else tensor.group
         view = CellTensor(self, tensor.storage, group, cells)
@@ -145,16 +145,16 @@ class World:
         return view
 
     def alias(self, tensor: CellTensor) -> CellTensor:
-        """A detached alias: the first of another group on the same storage."""
+        """Return a detached alias: the first tensor of another group on the same storage."""
         alias = CellTensor(self, tensor.storage, self.found(tensor.storage), tensor.cells)
         alias.folded = tensor.folded
         return alias
 
     def reshaped(self, tensor: CellTensor) -> None:
-        """The shape of ``tensor`` was changed in place: nothing was written, so there is nothing to count."""
+        """Update ``tensor`` after a change of its shape in place, which writes nothing."""
 
     def gather(self, tensor: CellTensor, cells: np.ndarray, index_tensors: list, holds: bool) -> CellTensor:
-        """A copy of some cells, an element for every cell asked for."""
+        """Return a copy of some cells, with an element for every requested cell."""
         wants = self.wants(tensor)
         out = self.fresh(c.read(tensor.storage, tensor.group, cells), wants)
         if wants:
@@ -240,12 +240,12 @@ class World:
         return [c.LEAF] * leaf + [c.OVERLAP] * c.overlaps_itself(target.cells)
 
     def doubtful(self, target: CellTensor) -> list[c.Refusal]:
-        """A view of a tensor that overlaps itself may be refused, though it does not overlap itself."""
+        """True if the tensor is a view of one that overlaps itself, which may be refused although the view does not."""
         return [c.OVERLAP] * target.folded
 
     @staticmethod
     def lies_in(operand, target: CellTensor) -> bool:
-        """Whether a write to ``target`` overwrites some of ``operand``."""
+        """True if a write to ``target`` overwrites some of ``operand``."""
         return (
             isinstance(operand, CellTensor)
             and operand.storage is target.storage
@@ -253,7 +253,7 @@ class World:
         )
 
     def write(self, target: CellTensor, cells: np.ndarray, result: Dual, recording: bool) -> None:
-        """Store values, and tangents if the write is history; where a cell occurs twice, the last counts."""
+        """Store values, and tangents if the write is recorded. If a cell occurs twice, the last value counts."""
         storage, group = target.storage, target.group
         last = {cell: i for i, cell in enumerate(cells.ravel().tolist())}
         where, which = list(last), list(last.values())
@@ -276,7 +276,9 @@ class World:
         saves = [c.Saved.of(out)] if OUT in needs else []
         for i in needs - {OUT}:
             operand = operands[i]
-            private = inplace and (i == 0 or self.lies_in(operand, out))  # copied: overwritten by the operation itself
+            private = inplace and (
+                i == 0 or self.lies_in(operand, out)
+            )  # copied, because the operation itself overwrites it
             if isinstance(operand, CellTensor) and not private:
                 saves.append(c.Saved.of(operand))
         parents = [o.group.record for o, wanting in zip(operands, wants, strict=True) if wanting]
@@ -308,7 +310,7 @@ class World:
         return derivative, noise, records
 
     def accumulated(self, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-        """The gradient after one more backward."""
+        """Return the gradient after one more backward."""
         return old + new
 
     def grad(self, outputs, inputs, grad_outputs=None, retain_graph=None, allow_unused=False):

@@ -12,7 +12,7 @@ from tests.support.vocabulary.programs import differences, judging, running
 
 
 def main(arguments: list[str]) -> int:
-    """The number of programs that differ otherwise than the tables say."""
+    """Return the number of programs whose differences are not in the tables."""
     vocabularies = [name for name in ("torch", "paddle") if name in arguments] or ["torch", "paddle"]
     chosen = [name for name in arguments if name not in ("torch", "paddle")]
     unexpected = 0

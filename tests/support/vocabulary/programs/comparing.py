@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e[-+]?\d+)?(?![\w])")
-#: float32 has about seven figures; a training loop loses some of them.
+#: float32 has about seven figures, and a training loop loses some of them.
 RELATIVE = 1e-5
 
 
@@ -38,7 +38,7 @@ def warned(answer: dict[str, Any]) -> list[str]:
 
 
 def alike(recorded: str, here: str) -> bool:
-    """Warnings of the same category that begin with the same words."""
+    """True if two warnings have the same category and begin with the same words."""
     return recorded.splitlines()[0][:60] == here.splitlines()[0][:60]
 
 
@@ -53,7 +53,7 @@ def says_as_much(recorded: str, here: str) -> bool:
 
 
 def same_text(recorded: str, here: str) -> bool:
-    """The same text, where a number may differ by one unit in its last printed place or by float32's rounding."""
+    """True if the texts are equal, apart from one unit in a number's last printed place or float32's rounding."""
     if recorded == here:
         return True
     parts = [NUMBER.split(" ".join(text.split())) for text in (recorded, here)]
@@ -64,7 +64,7 @@ def same_text(recorded: str, here: str) -> bool:
 
 
 def same_number(recorded: str, here: str) -> bool:
-    """As printed: whole numbers are equal, others within one unit of the last place or RELATIVE."""
+    """True for equal integers, and for others within one unit of the last place or RELATIVE."""
     if recorded == here:
         return True
     if not all("." in number or "e" in number for number in (recorded, here)):
@@ -74,14 +74,14 @@ def same_number(recorded: str, here: str) -> bool:
 
 
 def unit(number: str) -> float:
-    """One unit in the last printed place; of a number with fewer than three decimals, nothing."""
+    """Return one unit in the last printed place, or 0 for a number with fewer than three decimals."""
     mantissa, _, exponent = number.partition("e")
     decimals = len(mantissa.partition(".")[2])
     return 10.0 ** (int(exponent or 0) - decimals) if decimals >= 3 else 0.0
 
 
 def first_difference(recorded: str, here: str) -> str:
-    """The first line that differs, of both."""
+    """Return the first line that differs, of both."""
     wanted, seen = recorded.splitlines(), here.splitlines()
     for number in range(max(len(wanted), len(seen))):
         pair = [lines[number] if number < len(lines) else "(nothing)" for lines in (wanted, seen)]

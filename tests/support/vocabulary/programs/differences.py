@@ -17,7 +17,7 @@ Answer = dict[str, Any]
 
 
 def named_here(vocabulary: str, program: str, answer: Answer) -> Answer:
-    """The answer with the framework's name in the place of this package's."""
+    """Return the answer with this package's name replaced by the framework's."""
     answer = dict(answer)
     for part in ("out", "error"):
         if part in answer:
@@ -78,8 +78,8 @@ KINDS: list[tuple[str, str, Callable[[str, str, Answer], Answer]]] = [
     ),
 ]
 
-#: Paddle's texts name C++ files and conditions; the leaf's and the stale tensor's words are held elsewhere, in
-#: test_paddle_programs.py. PyTorch's words are kept, so a difference in them is none of purpose.
+#: Paddle's texts name C++ files and conditions. test_paddle_programs.py compares the words for leaves and stale
+#: tensors. PyTorch's words are kept, so a difference in them is not intended.
 OWN_WORDS = "an error of Paddle's type is told in words of its own: what was given and what would be right"
 
 
@@ -100,7 +100,7 @@ def remaining(vocabulary: str, program: str, recorded: Answer, here: Answer) -> 
     return found, met
 
 
-#: Programs that do another thing here on purpose, and why.
+#: Programs that differ here on purpose, and the reasons.
 DELIBERATE: dict[str, dict[str, str]] = {
     "torch": {
         "batch_norm_layer": "a sum that is 0 but for rounding: PyTorch prints -6e-08",

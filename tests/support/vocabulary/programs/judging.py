@@ -14,7 +14,7 @@ VERSIONS = {"torch": ("torch 2.13.0",), "paddle": ("paddle 2.6.2", "paddle 3.3.1
 
 @dataclass(frozen=True)
 class Judged:
-    """A program's verdict, beside the version that it differs least from."""
+    """A program's verdict, and the version from which it differs least."""
 
     verdict: str
     reason: str

@@ -1,4 +1,4 @@
-"""Runs a learner's program with only its imports changed."""
+"""Run a learner's program with only its imports changed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ facts_module("digits")  # programs import it
 
 
 def programs(vocabulary: str) -> dict[str, str]:
-    """The texts of all programs of "torch" or "paddle", by their names."""
+    """Return the texts of all programs of "torch" or "paddle", by their names."""
     return {
         file.stem: file.read_text(encoding="utf-8") for file in sorted((FACTS / "programs" / vocabulary).glob("*.py"))
     }
@@ -62,7 +62,7 @@ def records() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def with_changed_imports(vocabulary: str, program: str) -> str:
-    """The program, importing the framework's names from here. Nothing else is changed; no line moves."""
+    """Return the program with the framework's names imported from here. No line moves."""
     for pattern, instead in IMPORTS[vocabulary]:
         program = pattern.sub(instead, program)
     return program
