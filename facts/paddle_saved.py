@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))  # the folder of the package
 
 from memory_stage.engines.paddle import saved_table, tensor_access  # noqa: E402  # found with the line above
 from memory_stage.engines.paddle.entries import LEAF  # noqa: E402
-from memory_stage.engines.paddle.monkeypatches import Wrapping  # noqa: E402
+from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners  # noqa: E402
 
 FILE = ROOT / "memory_stage/engines/paddle/saved.json"
 SECONDS = 20  # limit for one function
@@ -290,8 +290,8 @@ def texts(paddle: Any) -> Iterator[list[str]]:
 def learn(paddle: Any, calls: list[str]) -> list[tuple[str, str, list[str]]]:
     """Return the rows of some calls, each made with every choice of arguments that require a gradient."""
     learner = Learner(paddle)
-    wrapping = Wrapping(learner.single, lambda name, function, a, k: function(*a, **k), passing)
-    wrapping.on(paddle)
+    others = dict.fromkeys(Runners._fields, passing)
+    PaddlePatches(Runners(**{**others, "single": learner.single})).apply(paddle)
     fresh: dict[str, dict[str, Any]] = {}  # names of functions without a successful call so far
     for text in calls:
         code = compile(text, "call", "eval")

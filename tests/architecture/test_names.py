@@ -28,28 +28,22 @@ OF_BOTH_FRAMEWORKS = {
 
 #: Other classes whose name is defined more than once. To be renamed: no entry is added.
 REPEATED_CLASSES = {
-    "Backward",
     "Block",
-    "Call",
     "Counters",
     "Function",
     "Group",
     "Hooked",
     "Hooks",
-    "Kept",
     "Layout",
     "Library",
-    "Memory",
     "Meter",
     "Patch",
-    "Place",
     "Preserved",
     "Recording",
     "Row",
     "Spelling",
     "Statement",
     "Unversioned",
-    "_Hook",
 }
 
 #: Names of files that hold the same thing in each of their folders, and how these differ.
@@ -133,7 +127,6 @@ TWO_THINGS = {
     ("set_detect_anomaly", "detect_anomaly"): "public names of PyTorch",
 }
 CHAINS = {
-    ("Calls", "Operations"),
     ("Hooked", "Module"),
 }
 

@@ -1,10 +1,10 @@
-"""Answers for tensors of Paddle itself, versions 2.6 and 3, in dygraph on the computer's own memory.
+"""Answer the questions of the recorder for Paddle 2.6 and 3, in dygraph mode and host memory.
 
-* While an ear is open, the functions of ``paddle._C_ops`` and the methods of ``paddle.Tensor`` are wrapped
-  (:mod:`.wrapping`); afterwards each of them is the object that it was before.
-* Paddle keeps no list of storages, and does not show what a node saved. Both are kept here, beside it (:mod:`.books`):
-  storages by their addresses; saved tensors by a table that was learned from Paddle, one operation at a time
-  (:mod:`.learned`). They are inferred, and told as such.
-* Hooks of the program and functions of its own (``PyLayer``) tell when they run (:mod:`.hooking`, :mod:`.functions`).
-* Nothing here imports ``paddle``. A program that has no need of it never loads it.
+* While a subscription is open, the functions of ``paddle._C_ops`` and the methods of ``paddle.Tensor`` are patched
+  (:mod:`.monkeypatches`); afterwards they are restored.
+* Paddle has no list of storages, and does not show the tensors that a node saved. The engine keeps both
+  (:mod:`.shadow_state`): storages by their addresses, and saved tensors by a table that was learned from Paddle, one
+  operation at a time (:mod:`.saved_table`). The trace marks them as inferred.
+* Hooks and ``PyLayer`` functions of the program are observed when they run (:mod:`.hooking`, :mod:`.functions`).
+* Nothing here imports ``paddle``, so a program that does not use it never loads it.
 """

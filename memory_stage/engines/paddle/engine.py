@@ -1,4 +1,4 @@
-"""The engine: what each answer means is said in :mod:`memory_stage.engines.protocol`."""
+"""Answer the questions of :mod:`memory_stage.engines.protocol` for tensors of Paddle."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import numpy as np
 
 from memory_stage.engines import events
 from memory_stage.engines.paddle import tensor_access
-from memory_stage.engines.paddle.entries import Gradient, GradNode, Memory
-from memory_stage.engines.paddle.monkeypatches import Vias, Wrapping
-from memory_stage.engines.paddle.operations import Operations
-from memory_stage.engines.paddle.shadow_state import Books, is_inside
+from memory_stage.engines.paddle.calls import CallTracker
+from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
+from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
+from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
 from memory_stage.engines.protocol import DEFAULT_POLICY, Block, Copied, Fate, Layout, Look, NotRecordable, Role, Saved
 
-#: Operations whose value is that of their input in other places.
+#: Operations that only move values to other positions.
 _MOVES = frozenset(
     ("getitem", "reshape", "transpose", "slice", "squeeze", "unsqueeze", "flatten", "unbind", "diagonal", "T", "clone")
 )
@@ -31,10 +31,10 @@ _engines: list[PaddleEngine] = []
 
 
 def engine() -> PaddleEngine:
-    """The engine of the Paddle that is there; one for all recordings, for what it wraps it wraps once.
+    """Return the engine of the imported Paddle; one for all recordings, so that its functions are patched once.
 
     Raises:
-        NotRecordable: of a version before 2.6, which calls its functions otherwise.
+        NotRecordable: if the version is older than 2.6, because its functions are called in other ways.
     """
     paddle = sys.modules["paddle"]
     version = str(getattr(paddle, "__version__", ""))
@@ -54,13 +54,13 @@ class PaddleEngine:
 
     def __init__(self, paddle: types.ModuleType) -> None:
         self.paddle: Any = paddle
-        self.books = Books(self._meter)
+        self.state = ShadowState(self._meter)
         self._subscriptions: list[PaddleSubscription] = []
-        self._operations: Operations | None = None
-        names = ("single", "whole", "backward", "hooks", "functions", "gradient")
-        self._wrapping = Wrapping(Vias(*map(self._via, names)))
+        self._tracker: CallTracker | None = None
+        names = Runners._fields
+        self._patches = PaddlePatches(Runners(*map(self._runner, names)))
 
-    # ----- of the whole -----
+    # ----- the engine -----
 
     def listen(self, emit: events.Listener) -> PaddleSubscription:
         """Return a subscription that is not open yet."""
@@ -84,7 +84,7 @@ class PaddleEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """The states of its generators are put back."""
+        """Restore the states of Paddle's generators at the end."""
         before = self.paddle.get_rng_state()
         try:
             yield
@@ -92,55 +92,54 @@ class PaddleEngine:
             self.paddle.set_rng_state(before)
 
     def allocated(self) -> int:
-        """What its own meter says."""
-        operations = self._operations
-        return self.books.allocated(operations is None or operations.call is None)
+        """Return the bytes of Paddle's meter."""
+        return self.state.allocated(self._tracker is None or self._tracker.is_quiet)
 
     def _meter(self) -> int:
         return int(self.paddle.base.core.host_memory_stat_current_value("Allocated", 0))
 
     def gpus(self) -> list[Any]:
-        """None: tensors on a GPU are not recorded."""
+        """Return an empty list: tensors on a GPU are not recorded."""
         return []
 
-    # ----- of tensors -----
+    # ----- tensors -----
 
     def is_tensor(self, value: Any) -> bool:
-        """Dense, and in the computer's own memory; or what stands for a gradient."""
+        """True for a dense tensor on the host, and for the handle of a gradient."""
         if isinstance(value, self.paddle.Tensor):
-            return tensor_access.is_drawable(value) or self.books.is_known(value)
-        return isinstance(value, Gradient)
+            return tensor_access.is_drawable(value) or self.state.is_registered(value)
+        return isinstance(value, GradientHandle)
 
     def is_shown(self, value: Any) -> bool:
-        """Every one."""
+        """True for every tensor."""
         return self.is_tensor(value)
 
     def look(self, x: Any) -> Look:
-        """As it says itself."""
+        """Return the properties that Paddle reports."""
         real = self._real(x)
         if real is None:
-            look: Look = x.look
+            look: Look = x.view
             return look
         wants = not real.stop_gradient
         look = Look(tensor_access.layout_of(real), tensor_access.dtype_of(real), wants, not wants or bool(real.is_leaf))
-        if isinstance(x, Gradient):
-            x.look = look
+        if isinstance(x, GradientHandle):
+            x.view = look
         return look
 
-    def storage(self, x: Any) -> Memory:
-        """The bytes that it lies in."""
-        return x.memory if isinstance(x, Gradient) else self.books.note(x).memory
+    def storage(self, x: Any) -> PaddleStorage:
+        """Return the entry of its storage."""
+        return x.storage if isinstance(x, GradientHandle) else self.state.record(x).memory
 
     def version(self, x: Any) -> int:
-        """Paddle counts for all that look at the same bytes."""
+        """Return Paddle's version, which all tensors on the same bytes share."""
         real = self._real(x)
-        return int(x.memory.version if real is None else real._inplace_version())
+        return int(x.storage.version if real is None else real._inplace_version())
 
     def group(self, x: Any) -> None:
-        """Paddle keeps no history for a view and its base together."""
+        """Return None: a view and its base have separate histories in Paddle."""
 
     def stamp(self, x: Any) -> Any:
-        """All that it is asked for."""
+        """Return all properties that the answers depend on."""
         real = self._real(x)
         if real is None:
             return id(x)
@@ -148,216 +147,216 @@ class PaddleEngine:
         return real.data_ptr(), tuple(real.shape), tuple(real.strides), real._inplace_version(), node
 
     def node(self, x: Any) -> GradNode | None:
-        """That of its value, as it is."""
-        return None if isinstance(x, Gradient) else self.books.note(x).node
+        """Return the node of its current value."""
+        return None if isinstance(x, GradientHandle) else self.state.record(x).node
 
-    def gradient(self, x: Any) -> Gradient | None:
-        """What stands for it: Paddle gives another object each time."""
-        return None if isinstance(x, Gradient) else self.books.gradient(x)
+    def gradient(self, x: Any) -> GradientHandle | None:
+        """Return its handle, because Paddle returns a new object each time."""
+        return None if isinstance(x, GradientHandle) else self.state.gradient(x)
 
     def preserves(self, x: Any) -> bool:
-        """Paddle never does."""
+        """Return False: Paddle preserves nothing."""
         return False
 
     def records(self, x: Any) -> bool:
-        """Its grad mode."""
+        """Return Paddle's grad mode."""
         return bool(self.paddle.is_grad_enabled())
 
     def spells_otherwise(self, x: Any) -> bool:
-        """Events have the names of Paddle's functions."""
+        """Return False: events have the names of Paddle's functions."""
         return False
 
     def spelled(self, op: str) -> str:
-        """As the function is called."""
+        """Return the name unchanged."""
         return op
 
     def has_name(self, x: Any, name: str) -> bool:
-        """Of a tensor, of the package, or of its functional layers."""
+        """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (self.paddle.Tensor, self.paddle, self.paddle.nn.functional))
 
     def is_otherwise(self, frame: FrameType) -> bool:
-        """There is one vocabulary."""
+        """Return False: there is one vocabulary."""
         return False
 
     def is_inside(self, frame: FrameType) -> bool:
-        """Paddle's, or this package's."""
+        """True for a frame of Paddle or of this package."""
         return is_inside(frame)
 
     def array(self, x: Any) -> np.ndarray:
-        """Copied, outside of what Paddle counts."""
+        """Return a copy, in memory that Paddle does not count."""
         real = self._real(x)
         return np.zeros(()) if real is None else tensor_access.copied(real)
 
     def slots(self, value: Any) -> Iterable[tuple[str, Any, int, Any]] | None:
-        """What an optimizer has accumulated."""
-        if type(value).__name__ == "TensorHookRemoveHelper":  # holds the tensor, which it names to nobody
+        """Return the accumulators of an optimizer."""
+        if type(value).__name__ == "TensorHookRemoveHelper":  # it refers to the tensor and does not show it
             return ()
         return _slots(value) if isinstance(value, self.paddle.optimizer.Optimizer) else None
 
-    # ----- of storages -----
+    # ----- storages -----
 
     def is_own(self, thing: Any) -> bool:
-        """By its type."""
-        return isinstance(thing, (Memory, GradNode))
+        """True for an entry of this engine."""
+        return isinstance(thing, (PaddleStorage, GradNode))
 
-    def key(self, thing: Memory | GradNode) -> int:
-        """Both are objects of their own."""
+    def key(self, thing: PaddleStorage | GradNode) -> int:
+        """Return the id of the entry."""
         return id(thing)
 
-    def weak(self, thing: Memory | GradNode, gone: Callable[[Any], None]) -> Callable[[], Any]:
-        """Both can be referred to."""
+    def weak(self, thing: PaddleStorage | GradNode, gone: Callable[[Any], None]) -> Callable[[], Any]:
+        """Return a weak reference to the entry."""
         return weakref.ref(thing, gone)
 
-    def below(self, storage: Memory) -> Memory | None:
-        """Of what came by DLPack."""
-        return storage.under
+    def below(self, storage: PaddleStorage) -> PaddleStorage | None:
+        """Return the storage of a tensor from DLPack."""
+        return storage.counts_over
 
-    def block(self, storage: Memory) -> Block:
-        """As far as Paddle says how large it is, or tensors look."""
+    def block(self, storage: PaddleStorage) -> Block:
+        """Return the memory as far as Paddle reports its size, or as tensors need it."""
         size = storage.nbytes
         return Block(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
 
-    def freed(self, storage: Memory) -> int:
-        """Told just before Paddle's meter is."""
+    def freed(self, storage: PaddleStorage) -> int:
+        """Return 0: the event is emitted just before Paddle's meter changes."""
         return 0
 
-    def freed_there(self, storage: Memory) -> None:
-        """None lies on a GPU."""
+    def freed_there(self, storage: PaddleStorage) -> None:
+        """Return None: no storage is on a GPU."""
 
-    def numbers(self, storage: Memory, cells: Iterable[int]) -> list[Any]:
-        """Read where they lie; ``?`` for what Paddle keeps out of sight."""
-        if storage.kept is None and not storage.address:
+    def numbers(self, storage: PaddleStorage, cells: Iterable[int]) -> list[Any]:
+        """Return the values; ``?`` for hidden cells."""
+        if storage.copied is None and not storage.address:
             return ["?" for _ in cells]
         flat = storage.cells()
         return [tensor_access.as_numbers(flat[i : i + 1], storage.dtype).item() for i in cells]
 
-    def writer(self, storage: Memory, version: int) -> str:
-        """Paddle keeps no log."""
+    def writer(self, storage: PaddleStorage, version: int) -> str:
+        """Return an empty name: Paddle keeps no log."""
         return ""
 
-    # ----- of writes -----
+    # ----- writes -----
 
     def written(self, x: Any, where: Layout | np.ndarray | None) -> Layout | np.ndarray:
-        """Worked out already; None is all of it."""
+        """Return ``where``, or the layout of ``x`` if it is None."""
         return self.look(x).layout if where is None else where
 
     def nodes_of_write(self, x: Any) -> list[tuple[GradNode, bool]]:
-        """Its own: a view's write is not its base's."""
+        """Return its own node: a write through a view is not in the history of its base."""
         node = self.node(x)
         return [] if node is None else [(node, False)]
 
-    # ----- of nodes -----
+    # ----- nodes -----
 
     def role(self, node: GradNode) -> Role:
-        """A leaf's, or an operation's."""
+        """Return the role of a leaf or an operation."""
         return node.role
 
     def name(self, node: GradNode) -> str:
-        """As its operation was called."""
+        """Return the name by which its operation was called."""
         return node.name
 
     def parents(self, node: GradNode) -> Sequence[GradNode | None]:
-        """The nodes of its inputs."""
+        """Return the nodes of its inputs."""
         return node.parents
 
     def moves_only(self, node: GradNode) -> bool:
-        """By its name."""
+        """True for operations that only move values."""
         return node.name in _MOVES
 
     def place(self, node: GradNode) -> tuple[CodeType, int]:
-        """Where it was made, or met."""
+        """Return the place where it was created or registered."""
         return node.code, node.line
 
     def saved(self, node: GradNode) -> list[Saved] | None:
-        """As the table has it."""
-        if node.unknown:
+        """Return the tensors that the table contains for it."""
+        if node.is_unknown:
             return None
         return [
-            Saved(position, kept.what, kept.memory, kept.layout, kept.version, False, kept.inferred)
-            for position, kept in enumerate(node.saved)
+            Saved(position, save.what, save.storage, save.layout, save.version, False, save.is_inferred)
+            for position, save in enumerate(node.saved)
         ]
 
-    def indices(self, node: GradNode) -> list[Memory]:
-        """None is known."""
+    def indices(self, node: GradNode) -> list[PaddleStorage]:
+        """Return an empty list: no index is known."""
         return []
 
     def fate(self, node: GradNode, position: int) -> Fate:
-        """By the versions, as Paddle itself compares them."""
-        if node.released:
+        """Compare the versions, as Paddle does."""
+        if node.is_released:
             return Fate.RELEASED
-        kept = node.saved[position]
-        if kept.version == kept.memory.version:
+        save = node.saved[position]
+        if save.version == save.storage.version:
             return Fate.RIGHT
-        if kept.unchecked:
-            return Fate.TAKEN if kept.lost else Fate.RIGHT
-        return Fate.LOST if kept.lost else Fate.MOVED
+        if save.is_unchecked:
+            return Fate.TAKEN if save.is_lost else Fate.RIGHT
+        return Fate.LOST if save.is_lost else Fate.MOVED
 
     def is_released(self, node: GradNode) -> bool:
-        """After a backward without ``retain_graph``."""
-        return node.released
+        """True after a backward without ``retain_graph``."""
+        return node.is_released
 
-    def copies(self, node: GradNode, position: int, storage: Memory) -> list[Copied]:
-        """Paddle preserves nothing."""
+    def copies(self, node: GradNode, position: int, storage: PaddleStorage) -> list[Copied]:
+        """Return an empty list: Paddle preserves nothing."""
         return []
 
     def is_checked(self, node: GradNode, position: int) -> bool:
-        """Paddle compares versions, never bytes."""
+        """Return False: Paddle compares versions, never bytes."""
         return False
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """It is one already."""
+        """Return the gradient, which is an array."""
         return np.asarray(gradient)
 
-    # ----- of memory that is shared -----
+    # ----- shared memory -----
 
-    def shared_storages(self) -> list[Memory]:
-        """What Paddle shares with numpy is not looked after."""
+    def shared_storages(self) -> list[PaddleStorage]:
+        """Return an empty list: memory that Paddle shares with numpy is not observed."""
         return []
 
-    def when_shared(self, notify: Callable[[Memory], None]) -> Callable[[], None]:
-        """Nor told of."""
+    def when_shared(self, notify: Callable[[PaddleStorage], None]) -> Callable[[], None]:
+        """Do nothing."""
         return _nothing
 
     def storage_behind(self, array: np.ndarray) -> None:
-        """``numpy()`` copies."""
+        """Return None: ``numpy()`` copies."""
 
-    def look_of_array(self, storage: Memory, array: np.ndarray) -> Look:
-        """There is none."""
+    def look_of_array(self, storage: PaddleStorage, array: np.ndarray) -> Look:
+        """Raise NotImplementedError: no array shares a storage."""
         raise NotImplementedError
 
-    def bits(self, storage: Memory) -> np.ndarray | None:
-        """Its cells as they lie."""
+    def bits(self, storage: PaddleStorage) -> np.ndarray | None:
+        """Return its cells without copying them."""
         cells = storage.cells()
         return cells.view(f"uint{8 * cells.itemsize}") if cells.itemsize <= 8 and cells.size else None
 
-    # ----- the calls -----
+    # ----- calls -----
 
     def _is_drawable(self, value: Any) -> bool:
         return isinstance(value, self.paddle.Tensor) and tensor_access.is_drawable(value)
 
     def _real(self, x: Any) -> Any:
-        """The tensor itself, also for what stands for a gradient; None where that has gone."""
-        return x.real() if isinstance(x, Gradient) else x
+        """Return the tensor, also for the handle of a gradient; None if that was freed."""
+        return x.tensor() if isinstance(x, GradientHandle) else x
 
-    def _via(self, how: str) -> Callable[..., Any]:
-        """Calls a function that is wrapped; ``how``: the method that looks at the call."""
+    def _runner(self, method: str) -> Callable[..., Any]:
+        """Return a function that runs a patched function by a method of the tracker."""
 
-        def via(name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-            if self._operations is None:
+        def run(name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+            if self._tracker is None:
                 return function(*arguments, **keywords)
-            return getattr(self._operations, how)(name, function, arguments, keywords)
+            return getattr(self._tracker, method)(name, function, arguments, keywords)
 
-        return via
+        return run
 
     # ----- subscriptions -----
 
     def opened(self, subscription: PaddleSubscription) -> None:
         """Add an open subscription; the first one patches Paddle's functions."""
         if not self._subscriptions:
-            self._operations = Operations(self.books, self.paddle, self._is_drawable)
-            self.books.emit = self._emit
-            self.books.others = self._meter() - self.books.known
-            self._wrapping.on(self.paddle)
+            self._tracker = CallTracker(self.state, self.paddle, self._is_drawable)
+            self.state.emit = self._emit
+            self.state.others = self._meter() - self.state.registered
+            self._patches.apply(self.paddle)
         self._subscriptions.append(subscription)  # last: if an interrupt comes earlier, none is open
 
     def closed(self, subscription: PaddleSubscription) -> None:
@@ -365,9 +364,9 @@ class PaddleEngine:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
         if not self._subscriptions:
-            self._wrapping.off()
-            self._operations = None
-            self.books = Books(self._meter)
+            self._patches.restore()
+            self._tracker = None
+            self.state = ShadowState(self._meter)
 
     def _emit(self, event: events.Event) -> None:
         for each in self._subscriptions[:]:
@@ -391,7 +390,7 @@ class PaddleSubscription:
 
 
 def _nothing(*arguments: Any) -> None:
-    """In place of what is not there."""
+    """Do nothing."""
 
 
 def _slots(optimizer: Any) -> Iterator[tuple[str, Any, int, Any]]:

@@ -1,4 +1,4 @@
-"""What is known of a storage, a node, a tensor and a gradient. Each refers to the others as Paddle's own objects do."""
+"""Entries for a storage, a node, a tensor and a gradient of Paddle. They refer to each other as Paddle's objects do."""
 
 from __future__ import annotations
 
@@ -13,60 +13,76 @@ import numpy as np
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.protocol import Layout, Role
 
-#: What an accumulation node is called by Paddle: that of a leaf.
+#: Paddle's name of an accumulation node, the node of a leaf.
 LEAF = "GradNodeAccumulation"
 
 
-class Memory:
+class PaddleStorage:
     """A storage: the bytes from an address on.
 
     Attributes:
-        kept: its cells, copied here, where Paddle keeps it out of sight; None where they lie at ``address``.
-        under: where it is another counter of versions over the memory of a storage, as of a tensor that came by DLPack:
-            that storage.
-        unseen: how many writes it has had that raised no version.
+        copied: a copy of its cells if a node hides it; None if its cells are at ``address``.
+        counts_over: the storage whose memory it shares, if it only counts versions, as for a tensor from DLPack.
+        on_freed: called when the entry is freed.
     """
 
-    __slots__ = ("__weakref__", "address", "dtype", "end", "itemsize", "kept", "nbytes", "under", "unseen", "version")
+    __slots__ = (
+        "__weakref__", "address", "copied", "counts_over", "dtype", "itemsize", "nbytes", "on_freed", "version",
+    )  # fmt: skip
 
     def __init__(self, address: int, nbytes: int, itemsize: int, dtype: str, version: int) -> None:
         self.address, self.nbytes, self.itemsize, self.dtype, self.version = address, nbytes, itemsize, dtype, version
-        self.kept: np.ndarray | None = None
-        self.under: Memory | None = None
-        self.unseen = 0
-        self.end: Callable[[Memory], None] | None = None  # told of its end
+        self.copied: np.ndarray | None = None
+        self.counts_over: PaddleStorage | None = None
+        self.on_freed: Callable[[PaddleStorage], None] | None = None
 
     def __del__(self) -> None:
-        if self.end is not None:
-            self.end(self)
+        if self.on_freed is not None:
+            self.on_freed(self)
 
     @property
     def length(self) -> int:
-        """In cells."""
+        """The number of cells."""
         return self.nbytes // self.itemsize
 
     def cells(self) -> np.ndarray:
-        """Its cells, where they lie."""
-        return tensor_access.cells_at(self.address, self.length, self.dtype) if self.kept is None else self.kept
+        """Return its cells without copying them."""
+        if self.copied is not None:
+            return self.copied
+        return tensor_access.cells_at(self.address, self.length, self.dtype)
 
 
 @dataclass(eq=False)
-class Kept:
-    """A saved tensor, as far as it is known."""
+class InferredSave:
+    """A tensor that a node saved.
+
+    Attributes:
+        what: its name in the rule.
+        version: the version of ``storage`` when it was saved.
+        is_lost: True if a versioned write overlapped its cells.
+        is_unchecked: True if Paddle reads it without comparing versions.
+        is_inferred: True if the table says that it was saved; False if the save was observed.
+        tensor: a weak reference to the saved tensor.
+    """
 
     what: str
-    memory: Memory
+    storage: PaddleStorage
     layout: Layout
     version: int
-    lost: bool = False  # whether a write that Paddle counts has met its cells
-    unchecked: bool = False  # whether Paddle compares no version when it reads it
-    inferred: bool = True  # whether it is known from the table, and was not seen
-    of: Any = None  # the weak reference of the tensor that it is
+    is_lost: bool = False
+    is_unchecked: bool = False
+    is_inferred: bool = True
+    tensor: Any = None
 
 
 @dataclass(eq=False)
 class GradNode:
-    """A node of the graph, or all that one call made."""
+    """A node of the graph, or all nodes that one call created.
+
+    Attributes:
+        is_unknown: True if the table does not contain its operation, so that its saved tensors are unknown.
+        is_custom: True for a ``PyLayer`` of the program.
+    """
 
     address: int
     name: str
@@ -74,33 +90,36 @@ class GradNode:
     parents: Sequence[GradNode | None]
     code: CodeType
     line: int
-    saved: list[Kept] = field(default_factory=list)
-    released: bool = False
-    unknown: bool = False  # whether the table does not say what it saved
-    own: bool = False  # whether it is a function of the program's own
+    saved: list[InferredSave] = field(default_factory=list)
+    is_released: bool = False
+    is_unknown: bool = False
+    is_custom: bool = False
 
 
-class Note:
-    """What is known of a tensor of the program."""
+class TensorRecord:
+    """The state of a tensor of the program when it was last read.
+
+    Python frees slots in the order of their names, so ``memory``, its storage, is freed before the node.
+    """
 
     __slots__ = ("gradient", "memory", "node", "ref")
 
-    def __init__(self, ref: weakref.ref[Any], memory: Memory) -> None:
+    def __init__(self, ref: weakref.ref[Any], memory: PaddleStorage) -> None:
         self.ref, self.memory = ref, memory
         self.node: GradNode | None = None
-        self.gradient: Gradient | None = None
+        self.gradient: GradientHandle | None = None
 
 
-class Gradient:
-    """Stands for ``x.grad``, which Paddle gives as another object each time that it is asked for."""
+class GradientHandle:
+    """A handle of ``x.grad``, because Paddle returns a new object each time that the attribute is read."""
 
-    def __init__(self, owner: weakref.ref[Any], memory: Memory, look: Any) -> None:
-        self.owner, self.memory, self.look = owner, memory, look
+    def __init__(self, owner: weakref.ref[Any], storage: PaddleStorage, view: Any) -> None:
+        self.owner, self.storage, self.view = owner, storage, view
 
-    def real(self) -> Any:
-        """The gradient itself; None where the leaf has gone, or has another now."""
+    def tensor(self) -> Any:
+        """Return the gradient; None if the leaf was freed or has another gradient now."""
         x = self.owner()
         gradient = None if x is None else x.grad
         if gradient is None or not tensor_access.is_drawable(gradient):
             return None
-        return gradient if tensor_access.base_of(gradient) == self.memory.address else None
+        return gradient if tensor_access.base_of(gradient) == self.storage.address else None

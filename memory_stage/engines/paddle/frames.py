@@ -1,4 +1,4 @@
-"""What Paddle says of an error in a hook: it lists the frames, and those of a recorder are none of the program's."""
+"""Remove the recorder's frames from the text of an error that Paddle raises for a hook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FRAME = re.compile(r"^  (.+)\(\d+\): \S+$")
 
 
 def without_frames(error: BaseException) -> None:
-    """Take this package's frames, and those by which it was started, out of the text of an error of Paddle's."""
+    """Remove the frames of this package, and of the module that started it, from the text of Paddle's error."""
     text = error.args[0] if len(error.args) == 1 else None
     if not isinstance(text, str) or "\nAt:\n" not in text or _HERE not in text:
         return

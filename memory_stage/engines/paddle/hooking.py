@@ -1,7 +1,8 @@
-"""Hooks of a program at gradients: told when they have run.
+"""Observe the gradient hooks of a program.
 
-Paddle shows nobody its hooks. So whoever gives one to a tensor while an ear is open gives Paddle a stand-in
-(:class:`Telling`), which calls the hook and tells. It stays when the recording is over, and calls the hook only then.
+Paddle does not show its hooks. Therefore, while a subscription is open, a hook that the program registers is replaced
+by an :class:`ObservedHook`, which calls the hook and reports the call. It stays after the recording and then only calls
+the hook.
 """
 
 from __future__ import annotations
@@ -16,44 +17,44 @@ import numpy as np
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import GradNode
 
-#: Of 2.6.2 and 3.3.1: ``GradNodePyLayer`` goes on with what it was given.
-NOT_TAKEN = (
+#: In 2.6.2 and 3.3.1 ``GradNodePyLayer`` continues with the gradient that arrived.
+IGNORED_ANSWER = (
     "A hook answers another gradient for the result of `{}`: Paddle calls hooks there, and does not go on with what "
     "they answer."
 )
 
-MOST_COPIED = 1 << 12  # elements of a gradient, to see whether a hook has written into it
+MOST_COPIED = 1 << 12  # elements of a gradient that are copied, to find out whether a hook has written into it
 
 
-class Telling:
-    """A hook of the program's, which tells when it has run.
+class ObservedHook:
+    """A hook of the program that reports its calls.
 
     Args:
-        begins: asked before it: the numbers of the gradient, copied; None where nothing is told.
-        told: called after it, with the node, these numbers, the gradient and the answer.
+        before: is called before the hook, and returns the numbers of the gradient, or None to report nothing.
+        after: is called after it with the node, these numbers, the gradient and the hook's answer.
     """
 
     def __init__(
         self,
         hook: Callable[[Any], Any],
-        of: weakref.ref[GradNode],
-        begins: Callable[[Any], np.ndarray | None],
-        told: Callable[..., None],
+        node: weakref.ref[GradNode],
+        before: Callable[[Any], np.ndarray | None],
+        after: Callable[..., None],
     ) -> None:
         functools.update_wrapper(self, hook)
-        self._hook, self._of, self._begins, self._told = hook, of, begins, told
+        self._hook, self._node, self._before, self._after = hook, node, before, after
 
     def __call__(self, gradient: Any) -> Any:
-        """In place of the hook."""
-        before = self._begins(gradient)
+        """Call the hook and report it."""
+        before = self._before(gradient)
         answer = self._hook(gradient)
         if before is not None:
-            self._told(self._of(), before, gradient, answer)
+            self._after(self._node(), before, gradient, answer)
         return answer
 
 
 def numbers(gradient: Any) -> np.ndarray | None:
-    """Those of a gradient, before a hook; none of a long one, None where there are none to read."""
+    """Return a copy of a gradient's numbers, empty if it is long; None if they cannot be read."""
     if not tensor_access.is_drawable(gradient):
         return None
     if int(np.prod([int(n) for n in gradient.shape])) > MOST_COPIED:
@@ -61,7 +62,7 @@ def numbers(gradient: Any) -> np.ndarray | None:
     return tensor_access.copied(gradient)
 
 
-def seen(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What a hook was given, and what that is since."""
+def before_and_after(before: np.ndarray, gradient: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of a gradient before and after a hook; those after it twice if the former were not copied."""
     after = tensor_access.copied(gradient)
     return (before, after) if before.shape == after.shape else (after, after)

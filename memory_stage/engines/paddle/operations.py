@@ -1,253 +1,364 @@
-"""Follows the calls of Paddle's functions, and tells what each did to memory.
+"""Observe the tensors of a call before and after Paddle's functions run, and emit the events of the call.
 
-A call of the program's is one operation, however many functions of Paddle it takes. Each of these is looked at before
-and after: whose version has risen, whose cells have changed without one, which nodes are new, and what they saved.
+After each function: the tensors whose versions were incremented, those whose cells have changed without it, and the new
+nodes with the tensors that they saved.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
-from memory_stage.engines.paddle.calls import Before, Call, Calls
-from memory_stage.engines.paddle.entries import LEAF, Kept
-from memory_stage.engines.paddle.places import dense, indexed, meet
+from memory_stage.engines.paddle.entries import LEAF, GradientHandle, InferredSave, PaddleStorage, TensorRecord
+from memory_stage.engines.paddle.places import dense, indexed, overlaps
+from memory_stage.engines.paddle.shadow_state import ShadowState
 from memory_stage.engines.protocol import Layout
 
-#: Of a tensor of more bytes it is not compared whether an operation changed it that raises no version.
+#: Unversioned writes are found only in tensors of at most so many bytes, by comparing cells.
 MOST_COMPARED = 1 << 20
 
-#: Operations in place that write no cell: they change shape and strides.
+#: In-place operations that write no cell: they change shape and strides.
 _METADATA = frozenset(
     f"{name}_" for name in ("reshape", "squeeze", "unsqueeze", "flatten", "transpose", "t", "detach", "unflatten")
 )
 
-
-#: They set gradients to zero, in their memory.
+#: They write zeros into gradients.
 _CLEARING = frozenset(("clear_gradient", "_zero_grads"))
 
 
-class Operations(Calls):
-    """Told of by ``tell`` of the books, while they are listened to."""
+@dataclass
+class TensorBefore:
+    """A tensor before a call.
+
+    Attributes:
+        node: the address of its node; 0 if it has none.
+        is_registered: True if it was registered before this call.
+        cells: a copy of its elements, or None.
+    """
+
+    x: Any
+    record: TensorRecord
+    storage: PaddleStorage
+    layout: Layout
+    version: int
+    node: int
+    is_registered: bool
+    cells: np.ndarray | None = None
+
+
+class InnerCall(NamedTuple):
+    """A function of Paddle inside a call of the program, before it runs.
+
+    Attributes:
+        kinds: the kinds of its arguments, as :func:`saved_table.signature` returns them.
+        tensors: its tensors, by their paths.
+        allocated: bytes of Paddle's meter.
+    """
+
+    name: str
+    kinds: str
+    tensors: dict[str, TensorBefore]
+    allocated: int
+
+
+@dataclass
+class OpenCall:
+    """A running call of the program.
+
+    Attributes:
+        created: the tensors that new nodes saved, by the addresses of the nodes.
+        joined: the addresses of new nodes that already have an entry.
+        not_in_table: True if it called a function that the table does not contain.
+        unversioned: tensors that a function overwrote without a version, each with the function.
+        where: the index of an assignment.
+        gradients: gradients that the call may set to zero, each with its numbers.
+    """
+
+    name: str
+    inputs: list[TensorBefore]
+    created: dict[int, list[InferredSave]] = field(default_factory=dict)
+    joined: set[int] = field(default_factory=set)
+    not_in_table: bool = False
+    unversioned: list[tuple[TensorBefore, str]] = field(default_factory=list)
+    where: Any = None
+    gradients: list[tuple[GradientHandle, bytes]] = field(default_factory=list)
+
+
+class OperationObserver:
+    """Compare the tensors of calls before and after, and emit the events of each call.
+
+    Attributes:
+        used_elsewhere: True if another thread has called Paddle.
+    """
+
+    def __init__(self, state: ShadowState, paddle: Any, is_tensor: Callable[[Any], bool]) -> None:
+        self._state, self._paddle, self._is_tensor = state, paddle, is_tensor
+        self.used_elsewhere = False
+
+    def tensors(self, value: Any) -> list[Any]:
+        """Return the tensors among arguments or results, each once."""
+        return list({id(x): x for _, x in saved_table.paths(value, self._is_tensor)}.values())
 
     # ---------- before ----------
 
-    def _begun(self, name: str, arguments: Any, keywords: Any) -> Call:
-        self._name_unrecorded(name)
+    def begin(self, name: str, arguments: Any, keywords: Any) -> OpenCall:
+        """Observe the tensors of a call of the program, before it runs."""
+        self._omit_other_ways()
         given = self.tensors([*arguments, *keywords.values()])
-        call = Call(name, [self._look(x) for x in given])
+        call = OpenCall(name, [self._before(x) for x in given])
         for each in call.inputs:
-            if not each.known:
-                self.books.emit(events.Discovery(each.x))
+            if not each.is_registered:
+                self._state.emit(events.Discovery(each.x))
         if name == "setitem":
             call.where = arguments[1]
         if name in _CLEARING:
-            found = [gradient for x in given if (gradient := self.books.gradient(x)) is not None]
-            call.gradients = [(each, tensor_access.copied(each.real()).tobytes()) for each in found]
+            found = [gradient for x in given if (gradient := self._state.gradient(x)) is not None]
+            call.gradients = [(each, tensor_access.copied(each.tensor()).tobytes()) for each in found]
         return call
 
-    def _look(self, x: Any) -> Before:
-        known = self.books.is_known(x)
-        note = self.books.note(x)
-        node = note.node.address if note.node is not None else 0
-        return Before(x, note, note.memory, tensor_access.layout_of(x), x._inplace_version(), node, known)
-
-    def _before(self, arguments: Any, keywords: Any) -> dict[str, Before]:
-        found = saved_table.inputs(arguments, keywords, self.is_tensor)
-        looks = {path: self._look(x) for path, x in found.items()}
-        for each in looks.values():
-            if each.memory.nbytes <= MOST_COMPARED:
+    def before(self, name: str, arguments: Any, keywords: Any) -> InnerCall:
+        """Observe the tensors of one function of Paddle, before it runs."""
+        kinds = saved_table.signature(arguments, keywords, self._is_tensor)
+        found = saved_table.inputs(arguments, keywords, self._is_tensor)
+        tensors = {path: self._before(x) for path, x in found.items()}
+        for each in tensors.values():
+            if each.storage.nbytes <= MOST_COMPARED:
                 each.cells = tensor_access.copied(each.x)
-        return looks
+        return InnerCall(name, kinds, tensors, self._state.meter())
+
+    def _before(self, x: Any) -> TensorBefore:
+        is_registered = self._state.is_registered(x)
+        record = self._state.record(x)
+        node = record.node.address if record.node is not None else 0
+        layout = tensor_access.layout_of(x)
+        return TensorBefore(x, record, record.memory, layout, x._inplace_version(), node, is_registered)
 
     # ---------- after one function ----------
 
-    def _after(self, name: str, kinds: str, before: dict[str, Before], result: Any, counted: int) -> None:
-        call = self.call
+    def after(self, call: OpenCall | None, inner: InnerCall, result: Any) -> None:
+        """Register the results and the new nodes of a function, and find its unversioned writes."""
         if call is None:
             return
-        inputs = {id(each.x): each for each in before.values()}
-        allocated = {id(each.memory): each.memory for each in before.values()}
-        outputs = dict(saved_table.paths(result, self.is_tensor))
-        grown = self.books.meter() - counted
+        outputs = dict(saved_table.paths(result, self._is_tensor))
+        hidden = self._register_results(inner, outputs)
+        self.find_unversioned(call, inner)
+        old = {each.node for each in inner.tensors.values()}
+        for x in [*outputs.values(), *(each.x for each in inner.tensors.values())]:
+            fn = None if x.stop_gradient else x.grad_fn
+            if fn is None or fn.node_ptr() in old or fn.node_ptr() in call.created or fn.name() == LEAF:
+                continue
+            roles = saved_table.saves(self._paddle.__version__, inner.name, fn.name(), inner.kinds)
+            call.not_in_table = call.not_in_table or roles is None
+            call.created[fn.node_ptr()] = self._saves(roles or [], inner, outputs, x, hidden)
+            self._find_inner_nodes(call, fn, old)
+
+    def _register_results(self, inner: InnerCall, outputs: dict[str, Any]) -> int:
+        """Register the results of a function; return the allocated bytes that belong to none of them."""
+        inputs = {id(each.x) for each in inner.tensors.values()}
+        addresses = {each.storage.address for each in inner.tensors.values()}
+        hidden = self._state.meter() - inner.allocated
         for x in outputs.values():
             if id(x) not in inputs:
                 base = tensor_access.base_of(x)
-                shared = any(memory.address == base for memory in allocated.values())
-                fresh = not shared and not self._is_shared(x, base)
-                grown -= self.books.meet(x, fresh).memory.nbytes if fresh else 0
-        self._changed(name, before)
-        old = {each.node for each in before.values()}
-        for x in [*outputs.values(), *(each.x for each in before.values())]:
-            real = None if x.stop_gradient else x.grad_fn
-            if real is None or real.node_ptr() in old or real.node_ptr() in call.fresh or real.name() == LEAF:
-                continue
-            roles = saved_table.saves(self.paddle.__version__, name, real.name(), kinds)
-            if roles is None:
-                call.unknown.append(name)
-            call.fresh[real.node_ptr()] = self._kept(roles or [], before, outputs, x, grown)
-            todo = [real]
-            while todo:  # some functions make several nodes: the others are further in
-                each = todo.pop()
-                self.books.nodes.pop(each.node_ptr(), None)  # what had this address before is gone
-                for other in each.next_functions:
-                    inner = other is not None and other.name() != LEAF
-                    if inner and other.node_ptr() not in old and other.node_ptr() not in call.fresh:
-                        call.fresh[other.node_ptr()] = []
-                        todo.append(other)
+                fresh = base not in addresses and not self._is_shared(x, base)
+                hidden -= self._state.register(x, fresh).memory.nbytes if fresh else 0
+        return hidden
+
+    def _find_inner_nodes(self, call: OpenCall, fn: Any, old: set[int]) -> None:
+        """Add the other new nodes of a function that creates several: they are parents of ``fn``."""
+        todo = [fn]
+        while todo:
+            each = todo.pop()
+            self._state.nodes.pop(each.node_ptr(), None)  # an earlier node that had this address was freed
+            for other in each.next_functions:
+                is_inner = other is not None and other.name() != LEAF
+                if is_inner and other.node_ptr() not in old and other.node_ptr() not in call.created:
+                    call.created[other.node_ptr()] = []
+                    todo.append(other)
 
     def _is_shared(self, x: Any, base: int) -> bool:
-        memory = self.books.memories.get(base)
-        return memory is not None and any(
-            other is not x and other._is_shared_buffer_with(x) for other in self.books.aliases_of(memory)
+        storage = self._state.storages.get(base)
+        return storage is not None and any(
+            other is not x and other._is_shared_buffer_with(x) for other in self._state.aliases_of(storage)
         )
 
-    def _kept(
-        self, roles: list[str], before: dict[str, Before], outputs: dict[str, Any], made: Any, grown: int
-    ) -> list[Kept]:
-        """What a new node saved, as the table says; ``grown``: bytes of the call that no result accounts for."""
+    def _saves(
+        self, roles: list[str], inner: InnerCall, outputs: dict[str, Any], result: Any, hidden: int
+    ) -> list[InferredSave]:
+        """Return the tensors that a new node saved according to the table.
+
+        Args:
+            hidden: bytes of the call that no result accounts for.
+        """
         found = []
         for role in roles:
             kind, _, path = role.partition(" ")
-            each = before.get(path)
+            each = inner.tensors.get(path)
             if kind == "in" and each is not None:
-                found.append(Kept(_what(path), each.memory, each.layout, each.version, of=each.note.ref))
+                save = InferredSave(_what(path), each.storage, each.layout, each.version, tensor=each.record.ref)
+                found.append(save)
             elif kind == "copy" and each is not None and each.cells is not None:
-                copy = self.books.hidden(each.cells.nbytes, each.cells, each.memory.dtype)
-                grown -= copy.nbytes
-                found.append(Kept(_what(path), copy, dense(each.layout.shape), 0))
+                copy = self._state.add_hidden(each.cells.nbytes, each.cells, each.storage.dtype)
+                hidden -= copy.nbytes
+                found.append(InferredSave(_what(path), copy, dense(each.layout.shape), 0))
             elif kind == "out":
-                x = outputs.get(path, made)
-                note = self.books.meet(x)
-                found.append(Kept("out", note.memory, tensor_access.layout_of(x), x._inplace_version(), of=note.ref))
-        if "hidden" in roles and grown > 0:
-            mask = self.books.hidden(grown, None, "uint8")
-            found.append(Kept("values of its own", mask, dense([grown]), 0))
+                x = outputs.get(path, result)
+                record, layout = self._state.register(x), tensor_access.layout_of(x)
+                found.append(InferredSave("out", record.memory, layout, x._inplace_version(), tensor=record.ref))
+        if "hidden" in roles and hidden > 0:
+            mask = self._state.add_hidden(hidden, None, "uint8")
+            found.append(InferredSave("values of its own", mask, dense([hidden]), 0))
         return found
 
-    def _changed(self, name: str, before: dict[str, Before]) -> None:
-        """Which tensors were overwritten although no version says so."""
-        call = self.call
+    def find_unversioned(self, call: OpenCall | None, inner: InnerCall) -> None:
+        """Find the tensors that a function overwrote without incrementing their versions."""
         if call is None:
             return
-        for each in before.values():
-            if each.x._inplace_version() != each.version or not each.known or each.cells is None:
+        for each in inner.tensors.values():
+            if each.x._inplace_version() != each.version or not each.is_registered or each.cells is None:
                 continue
-            if not tensor_access.is_drawable(each.x) or tensor_access.base_of(each.x) != each.memory.address:
+            if not tensor_access.is_drawable(each.x) or tensor_access.base_of(each.x) != each.storage.address:
                 continue
             now = tensor_access.copied(each.x)
             if now.shape == each.cells.shape and now.tobytes() != each.cells.tobytes():
-                call.unseen.append((each, name))
+                call.unversioned.append((each, inner.name))
 
     # ---------- after the call ----------
 
-    def _emit_cleared(self, call: Call) -> None:
-        """Gradients were set to zero where they lie: whoever took one before has zeros now."""
-        for gradient, numbers in call.gradients:
-            real = gradient.real()
-            if real is not None and tensor_access.copied(real).tobytes() != numbers:
-                gradient.memory.unseen += 1
-                self.books.emit(events.UnversionedWrite(gradient, call.name, None))
-
-    def _emit_all(self, call: Call, result: Any) -> None:
+    def finish(self, call: OpenCall, result: Any) -> None:
+        """Emit the events of a call that has returned ``result``."""
         self._emit_cleared(call)
         if call.name == "_share_buffer_to" and len(call.inputs) == 2:
-            self.books.counts_apart(call.inputs[1].x)
-        emit, given = self.books.emit, [each.x for each in call.inputs]
+            self._state.separate_counter(call.inputs[1].x)
+        given = tuple(each.x for each in call.inputs)
         results = self.tensors(result)
-        self._name_undrawn(result)
+        self._omit_undrawn(result)
         written = self._written(call, results)
         for x in [each.x for each in written] + results:
             self._join_nodes(call, x)
-        known = {id(each.x) for each in call.inputs}
+        self._emit_writes(call, written, given)
+        self._emit_results(call, results, given)
+
+    def fail(self, call: OpenCall, error: BaseException) -> None:
+        """Emit the events of a call that has raised ``error``."""
+        if "can't use inplace strategy" in str(error):
+            self._state.emit(events.Refusal(error, "leaf_written"))
+        for each, op in call.unversioned:
+            self._state.emit(events.UnversionedWrite(each.x, op, None))
+
+    def _emit_cleared(self, call: OpenCall) -> None:
+        """Emit the writes of zeros into gradients: a reference that the program keeps shows zeros now."""
+        for gradient, before in call.gradients:
+            tensor = gradient.tensor()
+            if tensor is not None and tensor_access.copied(tensor).tobytes() != before:
+                self._state.emit(events.UnversionedWrite(gradient, call.name, None))
+
+    def _emit_writes(self, call: OpenCall, written: list[TensorBefore], given: tuple[Any, ...]) -> None:
+        emit = self._state.emit
         for each in written:
             op = call.name if call.name.endswith("_") or call.name == "setitem" else f"{call.name}_"
             where = self._where(call, each)
-            self._lose(each, where)
-            self.books.note(each.x)
-            emit(events.Write(each.x, op, tuple(given), where))
+            self._lose_saves(each, where)
+            self._state.record(each.x)
+            emit(events.Write(each.x, op, given, where))
         for each in call.inputs:
             if tensor_access.is_drawable(each.x) and tensor_access.layout_of(each.x) != each.layout:
-                self.books.note(each.x)
-                emit(events.Relayout(each.x, call.name, tuple(given)))
-        for each, op in call.unseen:
+                self._state.record(each.x)
+                emit(events.Relayout(each.x, call.name, given))
+        for each, op in call.unversioned:
             if each.x._inplace_version() == each.version:
-                each.memory.unseen += 1
                 emit(events.UnversionedWrite(each.x, op, None))
+
+    def _emit_results(self, call: OpenCall, results: list[Any], given: tuple[Any, ...]) -> None:
+        known = {id(x) for x in given}
         for x in results:
             if id(x) in known or not tensor_access.is_drawable(x):
                 continue
-            memory = self.books.note(x).memory
-            base = [each.x for each in call.inputs if each.memory is memory]
-            if base:
-                emit(events.MakeView(x, call.name, (base[0], *(other for other in given if other is not base[0]))))
+            storage = self._state.record(x).memory
+            base = next((each.x for each in call.inputs if each.storage is storage), None)
+            if base is None:
+                self._state.emit(events.Make(x, call.name, given))
             else:
-                emit(events.Make(x, call.name, tuple(given)))
+                inputs = (base, *(other for other in given if other is not base))
+                self._state.emit(events.MakeView(x, call.name, inputs))
 
-    def _written(self, call: Call, results: list[Any]) -> list[Before]:
-        """Through which tensors memory was written: of several on one storage, the one that came back."""
-        found: dict[int, Before] = {}
-        back = {id(x) for x in results}
+    def _written(self, call: OpenCall, results: list[Any]) -> list[TensorBefore]:
+        """Return a tensor for each storage that was written, if possible one that the call returned."""
+        found: dict[int, TensorBefore] = {}
+        returned = {id(x) for x in results}
         for each in call.inputs:
             if each.x._inplace_version() == each.version:
                 continue
-            if id(each.memory) not in found or (id(each.x) in back and id(found[id(each.memory)].x) not in back):
-                found[id(each.memory)] = each
+            key = id(each.storage)
+            if key not in found or (id(each.x) in returned and id(found[key].x) not in returned):
+                found[key] = each
         return list(found.values())
 
-    def _join_nodes(self, call: Call, x: Any) -> None:
-        """All nodes that one call made are told as one, with all that they saved."""
-        real = None if x.stop_gradient else x.grad_fn
-        if real is None or real.node_ptr() not in call.fresh or real.node_ptr() in call.joined:
+    def _join_nodes(self, call: OpenCall, x: Any) -> None:
+        """Add one entry for all nodes that the call created, with all tensors that they saved."""
+        fn = None if x.stop_gradient else x.grad_fn
+        if fn is None or fn.node_ptr() not in call.created or fn.node_ptr() in call.joined:
             return
         region: dict[int, Any] = {}
-        todo, outer = [real], []
+        todo, outer = [fn], []
         while todo:
             each = todo.pop()
             if each is None or each.node_ptr() in region:
                 continue
-            if each.node_ptr() in call.fresh and each.node_ptr() not in call.joined:
+            if each.node_ptr() in call.created and each.node_ptr() not in call.joined:
                 region[each.node_ptr()] = each
                 todo += reversed(each.next_functions)
             else:
                 outer.append(each)
-        parents = [self.books.node(each) for each in outer]
-        top = self.books.add(real, call.name, parents)
+        parents = [self._state.node(each) for each in outer]
+        top = self._state.add_node(fn, call.name, parents)
         for address in region:
-            self.books.nodes[address] = top
-            top.saved += call.fresh[address]
-        top.unknown = bool(call.unknown)
+            self._state.nodes[address] = top
+            top.saved += call.created[address]
+        top.is_unknown = call.not_in_table
         call.joined |= region.keys()
-        self.books.meet(x).node = top  # which holds it: the books of nodes do not
+        self._state.register(x).node = top  # keeps the entry alive: `nodes` has weak references
 
-    def _where(self, call: Call, each: Before) -> Layout | np.ndarray:
-        """Which cells a write through a tensor covered."""
+    def _where(self, call: OpenCall, each: TensorBefore) -> Layout | np.ndarray:
+        """Return the cells that a write through a tensor covered."""
         if call.name in _METADATA:
             return np.empty(0, int)
         layout = tensor_access.layout_of(each.x)
         if call.where is None or each is not call.inputs[0]:
             return layout
-        return indexed(layout, call.where, self.is_tensor)
+        return indexed(layout, call.where, self._is_tensor)
 
-    def _lose(self, each: Before, where: Layout | np.ndarray) -> None:
-        """A write that Paddle counts has met cells that somebody saved."""
-        for node in {id(node): node for node in list(self.books.nodes.values())}.values():
-            for kept in node.saved:
-                if kept.memory is each.memory and kept.version < each.x._inplace_version():
-                    kept.lost = kept.lost or meet(kept.layout, where)
+    def _lose_saves(self, each: TensorBefore, where: Layout | np.ndarray) -> None:
+        """Mark the saved tensors whose cells a versioned write overlaps."""
+        for node in {id(node): node for node in list(self._state.nodes.values())}.values():
+            for save in node.saved:
+                if save.storage is each.storage and save.version < each.x._inplace_version():
+                    save.is_lost = save.is_lost or overlaps(save.layout, where)
 
-    def _refused(self, call: Call, error: BaseException) -> None:
-        if "can't use inplace strategy" in str(error):
-            self.books.emit(events.Refusal(error, "leaf_written"))
-        for each, op in call.unseen:
-            each.memory.unseen += 1
-            self.books.emit(events.UnversionedWrite(each.x, op, None))
+    # ---------- parts that are not recorded ----------
+
+    def _omit_other_ways(self) -> None:
+        if self.used_elsewhere:
+            self._state.omit("Another thread calls Paddle, too: a stage follows the thread that begins.")
+        if not self._paddle.in_dynamic_mode():
+            self._state.omit("Paddle builds a static graph: its variables hold no numbers yet, and are not shown.")
+
+    def _omit_undrawn(self, result: Any) -> None:
+        for _, x in saved_table.paths(result, lambda value: isinstance(value, self._paddle.Tensor)):
+            if not x.is_dense():
+                self._state.omit("A sparse tensor has no cells to draw: it is not shown.")
+            elif x._is_initialized() and not x.place.is_cpu_place():
+                self._state.omit(
+                    "Tensors of Paddle are shown where they lie in the computer's own memory, not on a GPU."
+                )
 
 
 def _what(path: str) -> str:
-    """``input 1``."""
+    """Return the name of an argument: ``input 1``."""
     number = path.partition(".")[0]
     return f"input {int(number) + 1}" if number.isdigit() else number

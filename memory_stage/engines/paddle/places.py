@@ -1,4 +1,4 @@
-"""Which cells a tensor reads, an index picks, a write covers."""
+"""Find the cells that a layout reads or an index selects, and whether a write overlaps them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.protocol import Layout
 from memory_stage.trace.cells import SMALL, runs_of
 
-#: Positions of cells are worked out for a tensor of at most so many elements.
+#: The cells of an index are found for tensors of at most so many elements.
 MOST_INDEXED = 1 << 20
 
 
 def dense(shape: list[int]) -> Layout:
-    """Of a tensor without gaps, in the usual order."""
+    """Return the layout of a contiguous tensor."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -25,7 +25,7 @@ def dense(shape: list[int]) -> Layout:
 
 
 def cells_of(layout: Layout) -> np.ndarray:
-    """The numbers of the cells that a layout reads, in its shape."""
+    """Return the numbers of the cells that a layout reads, in its shape."""
     found = np.asarray(layout.offset)
     for axis, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
         along = [-1 if d == axis else 1 for d in range(len(layout.shape))]
@@ -34,7 +34,7 @@ def cells_of(layout: Layout) -> np.ndarray:
 
 
 def indexed(layout: Layout, index: Any, is_tensor: Callable[[Any], bool]) -> Layout | np.ndarray:
-    """The cells that an index picks, rising; all of them where numpy reads the index otherwise than Paddle."""
+    """Return the cells that an index selects, sorted; the whole layout if numpy does not accept the index."""
     if int(np.prod(layout.shape)) > MOST_INDEXED:
         return layout
     parts = index if isinstance(index, tuple) else (index,)
@@ -48,8 +48,8 @@ def indexed(layout: Layout, index: Any, is_tensor: Callable[[Any], bool]) -> Lay
         return layout
 
 
-def meet(layout: Layout, where: Layout | np.ndarray) -> bool:
-    """Whether a write has covered a cell of a layout."""
+def overlaps(layout: Layout, where: Layout | np.ndarray) -> bool:
+    """True if a write covered a cell of a layout."""
     if isinstance(where, np.ndarray):
         if not where.size or 0 in layout.shape:
             return False

@@ -1,16 +1,15 @@
-"""What each operation of Paddle saves for backward: a table that was learned from Paddle, one operation at a time.
+"""Look up the tensors that each operation of Paddle saves for backward, in a table learned from Paddle.
 
-Paddle shows nobody what a node saved. But it hands each tensor that it is about to save to a hook, where one is set,
-and so ``facts/paddle_saved.py`` called each operation on tensors of its own and noted which of its arguments and
-results came to the hook. Nothing of the kind is done in a program that is watched: with a hook set, Paddle saves
-otherwise.
+Paddle does not show the tensors that a node saved. But it passes each tensor to a hook before it saves it, if a hook is
+set. ``facts/paddle_saved.py`` set one, called each operation and recorded which arguments and results came to the hook.
+A recorded program gets no such hook, because Paddle saves other tensors if one is set.
 
-A row says, for an operation, a kind of node, and the kinds of its arguments, what is saved:
+The key of a row is an operation, a kind of node, and the kinds of its arguments. Its values are the saved tensors:
 
 * ``in 0``: the tensor that is argument 0 (``in 0.2``: the third of the list that is argument 0)
 * ``out 0``: result 0
-* ``copy 0``: argument 0 as it was before the operation overwrote it, copied
-* ``hidden``: a tensor that neither goes in nor comes out, such as the mask of ``dropout``
+* ``copy 0``: a copy of argument 0 from before the operation overwrote it
+* ``hidden``: a tensor that is neither an argument nor a result, such as the mask of ``dropout``
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
-#: In the kinds of a call: a list of tensors one of which wants a gradient.
+#: In the kinds of a call: a list of tensors one of which requires a gradient.
 _LISTED = re.compile(r"\[[^]]*T")
 
-#: Kinds of arguments: a tensor that wants a gradient, one that wants none, a list of kinds, anything else.
+#: Kinds of arguments: a tensor that requires a gradient, one that does not, any other value. A list has brackets.
 WANTS, WANTS_NONE, OTHER = "T", "t", "."
 
 
 def signature(arguments: tuple[Any, ...], keywords: dict[str, Any], is_tensor: Any) -> str:
-    """The kinds of a call's arguments: ``Tt..``, ``[TT].``; tensors among keywords as ``T,y=t``."""
+    """Return the kinds of a call's arguments: ``Tt..``, ``[TT].``; tensors among keywords as ``T,y=t``."""
     named = {name: _kind(each, is_tensor) for name, each in keywords.items()}
     ends = "".join(f",{name}={kind}" for name, kind in named.items() if kind != OTHER)
     return "".join(_kind(each, is_tensor) for each in arguments) + ends
 
 
 def inputs(arguments: tuple[Any, ...], keywords: dict[str, Any], is_tensor: Any) -> dict[str, Any]:
-    """The tensors among a call's arguments, by their paths; those among keywords by their names."""
+    """Return the tensors among a call's arguments, by their paths; those among keywords by their names."""
     found = dict(paths(arguments, is_tensor))
     for name, each in keywords.items():
         found |= dict(paths(each, is_tensor, name))
@@ -53,7 +52,7 @@ def _kind(value: Any, is_tensor: Any) -> str:
 
 
 def paths(value: Any, is_tensor: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The tensors among arguments or results, with the path of each: ``0``, ``0.2``."""
+    """Yield the tensors among arguments or results, with the path of each: ``0``, ``0.2``."""
     if is_tensor(value):
         yield path or "0", value
     elif isinstance(value, (list, tuple)):
@@ -70,18 +69,16 @@ def _table() -> dict[str, Any]:
 
 @functools.cache
 def version_used(version: str) -> str:
-    """Of the versions that the table was learned from, the one that stands for ``version``: itself, else the last
-    that is not newer, else the first.
-    """
+    """Return the version of the table to use for ``version``: the last one that is not newer, else the first."""
     learned = sorted(_table()["versions"], key=_number)
     return ([each for each in learned if _number(each) <= _number(version)] or learned[:1])[-1]
 
 
 @functools.cache
 def single_nodes(version: str) -> frozenset[str]:
-    """The kinds of nodes that send one gradient for each input, and no list of them.
+    """Return the kinds of nodes that send one gradient for each input, and no list of them.
 
-    Where a node sends a list, Paddle 3.3 does not take back from a hook what it has given to it.
+    If a node sends a list, Paddle 3.3 does not accept from a hook the list that it passed to the hook.
     """
     rows: dict[str, dict[str, Any]] = _table()["versions"][version_used(version)]
     listed = {key.split()[1] for key, kinds in rows.items() if any(_LISTED.search(each) for each in kinds)}
@@ -89,7 +86,7 @@ def single_nodes(version: str) -> frozenset[str]:
 
 
 def _plain(kinds: str) -> str:
-    """Whoever wants a gradient, and however many arguments that are no tensors stand at the end."""
+    """Return kinds without the distinction of gradients and without the other arguments at the end."""
     return kinds.replace(WANTS_NONE, WANTS).rstrip(OTHER)
 
 
@@ -98,16 +95,16 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def saves(version: str, op: str, node: str, kinds: str) -> list[str] | None:
-    """What a call saves; None where the table does not say.
+    """Return the tensors that a call saves; None if the table does not contain it.
 
     Args:
         op: the function of Paddle that was called, as ``multiply``.
-        node: the kind of node it made, as ``MultiplyGradNode``.
-        kinds: of its arguments, as :func:`signature` gives them.
+        node: the kind of the new node, as ``MultiplyGradNode``.
+        kinds: the kinds of its arguments, as :func:`signature` returns them.
     """
     rows: dict[str, list[str]] = _table()["versions"][version_used(version)].get(f"{op} {node}", {})
     if kinds in rows:
         return rows[kinds]
-    # Which of the arguments want a gradient seldom matters: where it was never seen to, it does not.
+    # It seldom matters which arguments require a gradient. If all rows agree, it does not.
     alike = [row for known, row in rows.items() if _plain(known) == _plain(kinds)]
     return alike[0] if alike and all(row == alike[0] for row in alike) else None

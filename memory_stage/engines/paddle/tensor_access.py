@@ -1,6 +1,6 @@
-"""Reads tensors of Paddle without an effect: where they lie, how they look, and their elements.
+"""Read tensors of Paddle without a side effect: their addresses, layouts and elements.
 
-The functions of Paddle that it calls are none that :mod:`.wrapping` wraps.
+It calls no function that :mod:`.monkeypatches` patches.
 """
 
 from __future__ import annotations
@@ -12,60 +12,60 @@ import numpy as np
 
 from memory_stage.engines.protocol import Layout
 
-#: Of what numpy has no type of its own for, the bits.
+#: The dtype of the bits, for dtypes that numpy does not have.
 _BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 
 
 def dtype_of(x: Any) -> str:
-    """``float32``."""
+    """Return the name of the dtype: ``float32``."""
     return str(x.dtype).rpartition(".")[2]
 
 
 def is_drawable(x: Any) -> bool:
-    """Whether a tensor has memory of its own that can be read here: dense, there, and the computer's."""
+    """True if a tensor is dense, has memory, and has it on the host."""
     return x.is_dense() and x._is_initialized() and x.place.is_cpu_place()
 
 
 def base_of(x: Any) -> int:
-    """The address at which its storage begins."""
+    """Return the address of the first byte of a tensor's storage."""
     return int(x.data_ptr()) - int(x.offset)
 
 
 def layout_of(x: Any) -> Layout:
-    """Shape, strides and offset, in cells."""
+    """Return shape, strides and offset, in cells."""
     shape = [int(n) for n in x.shape]
     return Layout(shape, [int(n) for n in x.strides], int(x.offset) // x.element_size())
 
 
 def reach_of(layout: Layout) -> int:
-    """How many cells of its storage it needs, from the first of the storage to the last that it reads."""
+    """Return the number of cells from the first of the storage to the last that the layout reads."""
     if 0 in layout.shape:
         return layout.offset
     return layout.offset + 1 + sum((n - 1) * stride for n, stride in zip(layout.shape, layout.strides, strict=True))
 
 
 def cells_at(address: int, length: int, dtype: str) -> np.ndarray:
-    """The cells from an address on, where they lie. Nothing keeps them there: not to be kept."""
+    """Return the cells from an address on without copying them. Read them at once: nothing keeps them alive."""
     kind = np.dtype(_BITS.get(dtype, dtype))
     if not length or not address:
         return np.empty(0, kind)
-    there: Any = (ctypes.c_char * (length * kind.itemsize)).from_address(address)
-    return np.frombuffer(there, kind)
+    memory: Any = (ctypes.c_char * (length * kind.itemsize)).from_address(address)
+    return np.frombuffer(memory, kind)
 
 
 def as_numbers(cells: np.ndarray, dtype: str) -> np.ndarray:
-    """Cells as numbers that numpy can print: a bfloat16 is the first half of a float32."""
+    """Return cells as numbers that numpy can print: a bfloat16 is the first half of a float32."""
     if dtype == "bfloat16":
         return (cells.astype("uint32") << 16).view("float32")
     return cells
 
 
 def copied(x: Any) -> np.ndarray:
-    """Its elements, in memory that Paddle does not count."""
+    """Return a copy of a tensor's elements, in memory that Paddle does not count."""
     layout, dtype = layout_of(x), dtype_of(x)
     flat = cells_at(base_of(x), reach_of(layout), dtype)
     if 0 in layout.shape:
         return np.empty(layout.shape, flat.dtype)
     strides = [stride * flat.itemsize for stride in layout.strides]
-    there = np.lib.stride_tricks.as_strided(flat[layout.offset :], layout.shape, strides)
-    return as_numbers(there.copy(), dtype)
+    elements = np.lib.stride_tricks.as_strided(flat[layout.offset :], layout.shape, strides)
+    return as_numbers(elements.copy(), dtype)

@@ -32,19 +32,19 @@ def predicted(node: Any) -> set[tuple[int, int]]:
         seen.add(id(each))
         todo += each.parents
         found |= {
-            (kept.memory.version, kept.version)
-            for kept in each.saved
-            if kept.memory.version != kept.version and not kept.unchecked
+            (save.storage.version, save.version)
+            for save in each.saved
+            if save.storage.version != save.version and not save.is_unchecked
         }
     return found
 
 
 def judge(names: dict[str, Any], found: list[Any]) -> None:
     """Record the predictions, and then run backward, for every tensor of the program."""
-    books = engine().books
+    state = engine().state
     for name in NAMES:
         root = names[name]
-        node = books.node_of(root)
+        node = state.node_of(root)
         if node is None or root.is_leaf:
             continue
         expected = predicted(node)
