@@ -22,7 +22,7 @@ from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
-from memory_stage.recorder.record import LIMIT, Recording
+from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
 
 if has_minitensor():
@@ -103,7 +103,7 @@ def _run(
     reporter: StepReporter | None,
     policy: str | None,
     limit: int,
-) -> Recording:
+) -> RecordedRun:
     """Record the program, print its output as it runs, and add its error to the report."""
     with listener or contextlib.nullcontext():
         on_step = None if reporter is None else reporter.on_step

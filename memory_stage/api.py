@@ -60,7 +60,7 @@ class Stage:
 
     def __init__(
         self,
-        recordings: Sequence[recording.Recording],
+        recordings: Sequence[recording.RecordedRun],
         title: str | None = None,
         ask: str | None = None,
         heading: str | None = None,
@@ -145,7 +145,7 @@ def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 
 def run(
     source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
-) -> recording.Recording:
+) -> recording.RecordedRun:
     """Record a run of a program, with its verdict; ``recording.run`` describes the settings."""
     engine = engine or Router()
     listener = Listener(while_recorded=True) if has_minitensor() else None
@@ -162,7 +162,7 @@ def run(
     return done
 
 
-def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> recording.Recording:
+def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> recording.RecordedRun:
     """Do the same, and remove the error's traceback, which would keep the program's tensors alive.
 
     Raises:
@@ -178,7 +178,9 @@ def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> 
     return done
 
 
-def run_variant(source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any) -> recording.Recording:
+def run_variant(
+    source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any
+) -> recording.RecordedRun:
     """Run one of several variants. All start with the same policy and random numbers, and both are restored."""
     engine = Router()
     with engine.same_random_numbers():

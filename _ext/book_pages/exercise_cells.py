@@ -61,13 +61,13 @@ class Exercise:
 
 def exercises(cells: Sequence[str]) -> list[Exercise]:
     """Return the exercises among the code cells of a page, in order."""
-    found, earlier = [], list[Statement]()
+    found, earlier = [], list[CellStatement]()
     trees = [_parsed(cell) for cell in cells]
     for number, (cell, tree) in enumerate(zip(cells, trees, strict=True)):
-        statements = [Statement(node) for node in tree.body]
+        statements = [CellStatement(node) for node in tree.body]
         if _calls(tree, "check"):
             solution = next((later for later in trees[number:] if _calls(later, "require")), ast.Module([], []))
-            wanted = [*statements, *map(Statement, solution.body)]
+            wanted = [*statements, *map(CellStatement, solution.body)]
             found.append(Exercise(cell, "\n".join(map(ast.unparse, _needed(wanted, earlier)))))
         earlier += statements
     return found
@@ -91,7 +91,7 @@ def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Statement:
+class CellStatement:
     """One statement of a cell, and the global names that it reads and binds."""
 
     node: ast.stmt
@@ -152,7 +152,7 @@ class Statement:
         return ast.ImportFrom(self.node.module, kept, self.node.level)
 
 
-def _needed(wanted: list[Statement], earlier: list[Statement]) -> list[ast.stmt]:
+def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> list[ast.stmt]:
     """Return the earlier statements that bind the names that the wanted ones use, and those that these need, in order.
 
     A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.

@@ -25,7 +25,7 @@ from book_kit.widgets.report_html import as_data
 from memory_stage import api
 from memory_stage.explanation.minitensor import Listener
 from memory_stage.recorder.awaiting import Awaiting
-from memory_stage.recorder.record import Recording, line_in
+from memory_stage.recorder.record import RecordedRun, line_in
 from minitensor.engine.modes import set_inplace_policy
 
 #: Errors of Python for a text that is no program: ValueError for a null byte, one of the last two if it nests too deep.
@@ -82,13 +82,13 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
     return {"trace": shown.data}
 
 
-def _append_output(done: Recording, printed: str) -> None:
+def _append_output(done: RecordedRun, printed: str) -> None:
     """Append the output after the last shown step; a notebook shows it under the cell."""
     if printed and done.variant["truncated"]:
         done.variant["truncated"] += f" What it printed then ends so:\n{printed}"
 
 
-def no_program(variant: dict[str, Any], error: Exception) -> Recording:
+def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
     """Return the recording of a text that is no program: one step with the error at its line."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
@@ -102,7 +102,7 @@ def no_program(variant: dict[str, Any], error: Exception) -> Recording:
         "events": [{"do": "raise", "text": _worded(error)}],
     }
     shown = {"id": variant["id"], "label": variant["label"], "code": code, "verdict": "raises", "truncated": None}
-    return Recording({**shown, "policy": variant["policy"], "steps": [step]}, error, "cpu")
+    return RecordedRun({**shown, "policy": variant["policy"], "steps": [step]}, error, "cpu")
 
 
 def explained(asked: dict[str, Any]) -> dict[str, Any]:

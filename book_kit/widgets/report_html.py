@@ -9,7 +9,7 @@ import html
 from typing import Any
 
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.report_rows import Row
+from memory_stage.explanation.report_rows import ReportRow
 from memory_stage.explanation.text import details, summary, verdict, versions
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.web.embed import page_assets, prose
@@ -64,7 +64,7 @@ def _paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>"
 
 
-def _row(row: Row, last: Row, number: int) -> dict[str, Any]:
+def _row(row: ReportRow, last: ReportRow, number: int) -> dict[str, Any]:
     sign, kind = SIGNS[row.verdict]
     tensor = row.tensor
     return {

@@ -33,7 +33,7 @@ DEFAULT_POLICY = "2.6"
 # ---------- answers ----------
 
 
-class Layout(NamedTuple):
+class CellLayout(NamedTuple):
     """Which cells of a storage are meant, and in which order; in cells."""
 
     shape: list[int]
@@ -61,14 +61,14 @@ class Look(NamedTuple):
             of. Else None.
     """
 
-    layout: Layout
+    layout: CellLayout
     dtype: str
     wants_gradient: bool
     leaf: bool
     elements: Elements | None = None
 
 
-class Block(NamedTuple):
+class StorageInfo(NamedTuple):
     """The memory of a storage.
 
     Attributes:
@@ -86,7 +86,7 @@ class Block(NamedTuple):
     counted: int
     dtype: str
     version: int
-    gpu: Meter | None
+    gpu: GpuMeter | None
 
 
 class Counters(Protocol):
@@ -101,7 +101,7 @@ class Counters(Protocol):
         """Held by the allocator, in use or not."""
 
 
-class Meter(Protocol):
+class GpuMeter(Protocol):
     """The meter of a GPU; the same object each time that it is asked for."""
 
     @property
@@ -137,7 +137,7 @@ class Saved(NamedTuple):
     position: int
     what: str
     storage: Storage
-    layout: Layout
+    layout: CellLayout
     version: int
     marks: bool
     inferred: bool = False
@@ -164,11 +164,11 @@ class Copied(NamedTuple):
     """
 
     storage: Storage
-    layout: Layout
+    layout: CellLayout
     ranges: list[tuple[int, int]] | None
 
 
-class Patch(Protocol):
+class PreservedBytes(Protocol):
     """Bytes preserved by one write: ``storages[0]`` has the values; others, if any, the notes of where they belong."""
 
     @property
@@ -224,7 +224,7 @@ class Engine(Protocol):
     def allocated(self) -> int:
         """Bytes allocated in the computer's own memory, now."""
 
-    def gpus(self) -> list[Meter]:
+    def gpus(self) -> list[GpuMeter]:
         """The meters of all GPUs there are, now."""
 
     # ----- of tensors -----
@@ -297,13 +297,13 @@ class Engine(Protocol):
     def below(self, storage: Storage) -> Storage | None:
         """Of a counter of versions over the memory of another storage, that one; else None."""
 
-    def block(self, storage: Storage) -> Block:
+    def block(self, storage: Storage) -> StorageInfo:
         """Its memory."""
 
     def freed(self, storage: Storage) -> int:
         """On its ``free``: bytes that the computer's own meter has just taken off."""
 
-    def freed_there(self, storage: Storage) -> tuple[Meter, int] | None:
+    def freed_there(self, storage: Storage) -> tuple[GpuMeter, int] | None:
         """On its ``free``: of what lies on a GPU, its meter, and the bytes that this takes off."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
@@ -314,7 +314,7 @@ class Engine(Protocol):
 
     # ----- of writes -----
 
-    def written(self, x: Tensor, where: Any) -> Layout | np.ndarray:
+    def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
         """What a write through ``x`` covered: a layout, or the numbers of the cells, rising, each once."""
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:

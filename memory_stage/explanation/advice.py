@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from memory_stage.explanation.paddle_spelling import respelled
-from memory_stage.explanation.report_rows import Row
+from memory_stage.explanation.report_rows import ReportRow
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.verdict import Verdict
 
@@ -44,13 +44,13 @@ class About:
 NOTHING = About()
 
 
-def instead(row: Row, code: list[str], about: About = NOTHING) -> str:
+def instead(row: ReportRow, code: list[str], about: About = NOTHING) -> str:
     """Return a sentence that advises a replacement for the line, or "" if nothing is wrong."""
     said = _instead(row, code, about)
     return respelled(said) if about.package == "paddle" else said
 
 
-def _instead(row: Row, code: list[str], about: About) -> str:
+def _instead(row: ReportRow, code: list[str], about: About) -> str:
     text = row.where.text
     if row.error:
         return _of_error(row, code)
@@ -83,14 +83,14 @@ def _instead(row: Row, code: list[str], about: About) -> str:
     return f"`.clone()` what is read in {saved}, or call `backward()` before this line."
 
 
-def _lines_of(row: Row) -> str:
+def _lines_of(row: ReportRow) -> str:
     """Return the lines that saved the stale tensors: ``line 18``, or ``lines 18 and 28``."""
     lines = sorted({each.where.line for each in row.stale})
     *others, last = map(str, lines)
     return f"lines {', '.join(others)} and {last}" if others else f"line {last}"
 
 
-def _of_histories(row: Row, name: str, is_part: bool) -> str:
+def _of_histories(row: ReportRow, name: str, is_part: bool) -> str:
     """Advise on a write that the history of another tensor on the same memory lacks."""
     if is_part:
         return f"Take `{name}` after this line: what is taken then has the history of the write, too."
@@ -100,7 +100,7 @@ def _of_histories(row: Row, name: str, is_part: bool) -> str:
     )
 
 
-def _rewritten(row: Row, code: list[str], about: About) -> str:
+def _rewritten(row: ReportRow, code: list[str], about: About) -> str:
     text = row.where.text
     new = out_of_place(text, about.masks) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
     new = new or _without_underscore(text, row.op)
@@ -166,7 +166,7 @@ def _without_underscore(text: str, op: str) -> str:
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
 
 
-def _unnoticed(row: Row, text: str, about: About) -> str:
+def _unnoticed(row: ReportRow, text: str, about: About) -> str:
     saved = _lines_of(row)
     if about.attribute:
         what = about.attribute.rpartition(".")[2]
@@ -204,7 +204,7 @@ def _unnoticed(row: Row, text: str, about: About) -> str:
     return f"Call `backward()` before this line; it reads what was saved in {saved}."
 
 
-def _of_gradient(row: Row, code: list[str], package: str) -> str:
+def _of_gradient(row: ReportRow, code: list[str], package: str) -> str:
     name = row.tensor.name if row.tensor is not None else ""
     for number, line in enumerate(code[: row.where.line], 1):
         found = (
@@ -226,7 +226,7 @@ def _of_gradient(row: Row, code: list[str], package: str) -> str:
     return f"`{name or 'x'}.retain_grad()` before `backward()` keeps the gradient of this tensor, too."
 
 
-def _of_error(row: Row, code: list[str]) -> str:
+def _of_error(row: ReportRow, code: list[str]) -> str:
     error, text = row.error, row.where.text
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)

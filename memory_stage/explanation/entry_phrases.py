@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from memory_stage.explanation.report_rows import Row, SavedTensor, SourceLine
+from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine
 from memory_stage.model.entries import SaveEntry, TensorEntry
 
 #: The part of torch's error that names the tensor's shape, its current version and the saved version.
@@ -36,7 +36,7 @@ def other_names(tensor: TensorEntry) -> str:
     return f" `{first}` and {' and '.join(f'`{each}`' for each in others[:2])} are one tensor." if others else ""
 
 
-def who_wrote(row: Row) -> str:
+def who_wrote(row: ReportRow) -> str:
     """Return "an optimizer" or "a layer" if the line called one and that wrote; otherwise ""."""
     text = row.where.text
     if ".step(" in text:

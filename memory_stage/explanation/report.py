@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.explanation.report_rows import Row, Totals
+from memory_stage.explanation.report_rows import ReportRow, Totals
 from memory_stage.explanation.text import as_text
 from memory_stage.explanation.verdict import Verdict
 
@@ -31,13 +31,13 @@ class Report:
         error: with ``catch=True``, the error that ended the program, without its traceback; otherwise None.
     """
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[ReportRow] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     left_out: int = 0
     cut_short: str = ""
     error: BaseException | None = None
 
-    def add(self, row: Row) -> bool:
+    def add(self, row: ReportRow) -> bool:
         """Number a row and add it to the totals. Return True if it is shown, too: the first :data:`MOST_ROWS` are."""
         row.number = len(self.rows) + self.left_out + 1
         self.totals.add(row)
@@ -47,7 +47,7 @@ class Report:
         self.left_out += 1
         return False
 
-    def folded(self) -> list[tuple[Row, Row, int]]:
+    def folded(self) -> list[tuple[ReportRow, ReportRow, int]]:
         """Return the rows without the repetitions of a loop: the first, the last, and the number of equal rows."""
         alike: dict[tuple[Any, ...], list[Any]] = {}
         for row in self.rows:
@@ -58,7 +58,7 @@ class Report:
             group[2] += 1
         return [(first, last, number) for first, last, number in alike.values()]
 
-    def dangerous(self) -> list[Row]:
+    def dangerous(self) -> list[ReportRow]:
         """Return the rows to read first because they are easily overlooked.
 
         These are the writes that make gradients wrong and, if there are more than a few rows, those that made a
@@ -90,12 +90,12 @@ class Report:
         }
 
 
-def _as_shown(row: Row) -> tuple[Any, ...]:
+def _as_shown(row: ReportRow) -> tuple[Any, ...]:
     """Return the part of a row that is the same in every iteration of a loop."""
     return row.op, row.where.line, row.where.text, row.verdicts, str(row.tensor), row.happened, row.error
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: ReportRow) -> dict[str, Any]:
     plain = dataclasses.asdict(row)
     plain["verdict"] = row.verdict.word
     plain["verdicts"] = [verdict.word for verdict in row.verdicts]

@@ -72,7 +72,7 @@ class SavedTensor:
 
 
 @dataclass
-class Row:
+class ReportRow:
     """One in-place operation, or an error.
 
     Attributes:
@@ -143,7 +143,7 @@ class Totals:
     unrecorded: int = 0
     refused: int = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ReportRow) -> None:
         """Add one row, unless it is an error that no operation raised."""
         if row.verdict is Verdict.RAISES:
             return

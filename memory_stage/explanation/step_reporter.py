@@ -28,7 +28,7 @@ from memory_stage.explanation.entry_phrases import (
     who_wrote,
 )
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.report_rows import Row, SourceLine, TensorView
+from memory_stage.explanation.report_rows import ReportRow, SourceLine, TensorView
 from memory_stage.explanation.separate_histories import histories_apart, package_of, sentence_about, size_of
 from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.model.changes import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
@@ -42,14 +42,14 @@ class StepReporter:
     """Collect rows while a program is recorded: the recorder calls ``on_step``, and ``report`` completes the rows."""
 
     def __init__(self) -> None:
-        self._rows: list[Row] = []
-        self._causes: dict[SaveEntry, Row] = {}  # the row of the write that made a saved tensor stale
+        self._rows: list[ReportRow] = []
+        self._causes: dict[SaveEntry, ReportRow] = {}  # the row of the write that made a saved tensor stale
         self._about: dict[int, advice.About] = {}  # by the number of the row
         self._in_forward: dict[int, TensorEntry] = {}  # the tensor that a `forward` wrote, by the number of the row
         self._report = Report()
         self._package = ""
         #: A tensor whose history lacks a write to its memory, the tensor that was written, and the row of the write.
-        self._apart: list[tuple[TensorEntry, TensorEntry, Row]] = []
+        self._apart: list[tuple[TensorEntry, TensorEntry, ReportRow]] = []
 
     def on_step(self, done: Done) -> None:
         """Add the rows of a finished step."""
@@ -114,7 +114,7 @@ class StepReporter:
 
     # ---------- rows ----------
 
-    def _add(self, row: Row, about: advice.About = advice.NOTHING) -> None:
+    def _add(self, row: ReportRow, about: advice.About = advice.NOTHING) -> None:
         last = self._rows[-1] if self._rows else None
         if last is not None and last.verdicts == row.verdicts == (Verdict.METADATA,) and last.where == row.where:
             return
@@ -137,15 +137,15 @@ class StepReporter:
             name = apart.short_name
             self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
 
-    def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> Row:
+    def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> ReportRow:
         view = None
         if tensor is not None:
             shape = tensor.look.get("elements", tensor.look)["shape"]
             size = math.prod(tensor.look["shape"]) * tensor.storage.event["itemsize"]
             view = TensorView(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
-        return Row(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
+        return ReportRow(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
 
-    def _wrote(self, done: Done, fact: Wrote) -> Row:
+    def _wrote(self, done: Done, fact: Wrote) -> ReportRow:
         verdicts = []
         if fact.victims:
             verdicts.append(Verdict.STALE)
@@ -172,7 +172,7 @@ class StepReporter:
             row.happened += other_names(fact.tensor)
         return row
 
-    def _unversioned(self, done: Done, fact: Unversioned) -> Row:
+    def _unversioned(self, done: Done, fact: Unversioned) -> ReportRow:
         verdicts = [Verdict.UNNOTICED] if fact.used and not fact.checked else []
         tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
@@ -190,7 +190,7 @@ class StepReporter:
             )
         return row
 
-    def _asked(self, done: Done, fact: Asked) -> Row:
+    def _asked(self, done: Done, fact: Asked) -> ReportRow:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
         row.happened = (
             f"`{fact.tensor.short_name or fact.tensor.op}` is no leaf: `{fact.tensor.op or 'an operation'}` "
@@ -198,7 +198,7 @@ class StepReporter:
         )
         return row
 
-    def _failed(self, done: Done) -> Row:
+    def _failed(self, done: Done) -> ReportRow:
         refused = done.all(Refused)
         of_write = bool(refused) and refused[-1].reason != "stale"
         row = self._new(done, "", None, Verdict.REFUSED if of_write else Verdict.RAISES)
@@ -225,7 +225,7 @@ class StepReporter:
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
-    def _fitting(self, error: Row) -> None:
+    def _fitting(self, error: ReportRow) -> None:
         """Find the write that fits an error if the operation that saved the tensor is not known."""
         shape, now, saved = versions_in(error.error)
         fit = [

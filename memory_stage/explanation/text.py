@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from memory_stage.explanation.report_rows import Row, Totals
+from memory_stage.explanation.report_rows import ReportRow, Totals
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.trace.amounts import bytes_text
 
@@ -16,7 +16,11 @@ _INDENT = " " * 14
 
 
 def as_text(
-    folded: list[tuple[Row, Row, int]], totals: Totals, left_out: int, cut_short: str, first: Sequence[Row] = ()
+    folded: list[tuple[ReportRow, ReportRow, int]],
+    totals: Totals,
+    left_out: int,
+    cut_short: str,
+    first: Sequence[ReportRow] = (),
 ) -> str:
     """Return the text of a report: every row with its reasons below it, after the rows to read ``first``."""
     parts = [textwrap.fill(summary(totals), WIDTH)]
@@ -58,14 +62,14 @@ def sums(totals: Totals) -> list[str]:
     ]
 
 
-def versions(row: Row) -> str:
+def versions(row: ReportRow) -> str:
     """Return the versions before and after the operation: ``0 -> 1``, or ``1`` if it stayed the same."""
     if row.after is None:
         return ""
     return f"{row.before} -> {row.after}" if row.after != row.before else f"{row.after}"
 
 
-def verdict(row: Row) -> str:
+def verdict(row: ReportRow) -> str:
     """Return the verdict and its bytes: ``copies 12 bytes``."""
     nbytes = {
         Verdict.COPIES: row.copied,
@@ -75,7 +79,7 @@ def verdict(row: Row) -> str:
     return f"{row.verdict.word} {bytes_text(nbytes)}" if nbytes else row.verdict.word
 
 
-def needs(row: Row) -> str:
+def needs(row: ReportRow) -> str:
     """Return the tensors that the operation's backward needs, with the rules and the reason."""
     if not row.rules and not row.needs:
         return row.why
@@ -84,7 +88,7 @@ def needs(row: Row) -> str:
     return " ".join(part for part in (f"{what}: {rules}." if rules else f"{what}.", row.why) if part)
 
 
-def details(row: Row, last: Row, number: int) -> list[tuple[str, str]]:
+def details(row: ReportRow, last: ReportRow, number: int) -> list[tuple[str, str]]:
     """Return the reasons, each with its heading. ``number`` rows are equal, from ``row`` to ``last``."""
     repeated = f"{number:,} times, the last time as row {last.number:,}." if number > 1 else ""
     sections = [
@@ -94,7 +98,7 @@ def details(row: Row, last: Row, number: int) -> list[tuple[str, str]]:
     return [(heading, text) for heading, text in sections if text]
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ReportRow) -> tuple[str, ...]:
     place = str(row.where) if row.where.text else f"{row.where} {row.op}"
     tensor = str(row.tensor) if row.tensor is not None else ""
     version = f"version {versions(row)}" if versions(row) else ""

@@ -75,7 +75,7 @@ class Viewed(Operated):
 
 
 @dataclass(eq=False)
-class Preserved:
+class BytesPreserved:
     """Saved bytes were copied just before a write, or by an earlier write.
 
     A node from before the first step is given as the name of its operation.
@@ -96,7 +96,7 @@ class Wrote(Operated):
     before: int  # version
     cover: Cover
     victims: list[SaveEntry]  # that became stale
-    preserved: Preserved | None  # under "copy_on_write", if the write covers saved cells
+    preserved: BytesPreserved | None  # under "copy_on_write", if the write covers saved cells
     spared: list[SaveEntry]  # under "copy_on_write": still right, in cells that the write left alone
     wanted_gradient: bool  # before the write
     node: NodeEntry | None = None
@@ -250,7 +250,7 @@ class Resumed:
 
 
 @dataclass(eq=False)
-class Hooked:
+class HookReturned:
     """A hook of the program was called with a gradient in backward."""
 
     of: str  # the state with this gradient, as in sentences; empty if the trace does not show it

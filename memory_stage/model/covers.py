@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memory_stage.engines.protocol import Layout
+from memory_stage.engines.protocol import CellLayout
 from memory_stage.trace import cells
 
 MOST_PICKED = 10_000  # cells selected by an index; of more, only the first and the last are in ``runs``
@@ -41,7 +41,7 @@ class Cover:
         return cls([(0, length - 1)] if length else [], length)
 
     @classmethod
-    def of_write(cls, written: Layout | np.ndarray) -> Cover:
+    def of_write(cls, written: CellLayout | np.ndarray) -> Cover:
         """Return the cover of a write: a layout, or the rising indexes of its cells."""
         if isinstance(written, np.ndarray):
             return cls.picked(written)

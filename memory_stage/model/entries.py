@@ -32,7 +32,7 @@ class StorageEntry:
     seen_by_tensor: bool = False
     freed: bool = False
     aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
-    groups: list[Group] = field(default_factory=list)  # that ever had tensors on it
+    groups: list[ViewGroup] = field(default_factory=list)  # that ever had tensors on it
     saves: list[SaveEntry] = field(default_factory=list)  # tensors on it that were saved for backward
     known: set[int] = field(default_factory=set)  # cells whose numbers are shown
     #: Writes so far, each with the cells that it covered; only of storages that are not shown whole.
@@ -59,7 +59,7 @@ class StorageEntry:
 
 
 @dataclass(eq=False)
-class Group:
+class ViewGroup:
     """Tensors that share one history, and their memory states."""
 
     id: str
@@ -76,7 +76,7 @@ class StateEntry:
     """The numbers of a group at one version."""
 
     id: str
-    group: Group
+    group: ViewGroup
     version: int
     event: Event
     names: list[str] = field(default_factory=list)
@@ -97,7 +97,7 @@ class TensorEntry:
 
     id: str
     ref: Callable[[], Any]  # a weak reference
-    group: Group
+    group: ViewGroup
     look: dict[str, Any]
     op: str = ""  # the operation that made it
     names: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ from typing import Any
 
 from memory_stage.engines.protocol import Engine, Key, Node, Role, Tensor
 from memory_stage.model import changes
-from memory_stage.model.entries import Event, Group, NodeEntry, SaveEntry, StateEntry, TensorEntry
+from memory_stage.model.entries import Event, NodeEntry, SaveEntry, StateEntry, TensorEntry, ViewGroup
 from memory_stage.model.journal import Journal
 from memory_stage.model.saved_tensors import SavedTensors
 from memory_stage.model.storages import Storages
@@ -286,7 +286,7 @@ class Graph:
             self._tensors.forget_empty(group)
         touched.clear()
 
-    def _add_names(self, group: Group) -> None:
+    def _add_names(self, group: ViewGroup) -> None:
         members = [entry for entry in group.members.values() if not entry.look["stop_gradient"]]
         names = [name for entry in members for name in entry.names or [entry.held] if name]
         if not group.states:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_stage.engines import events
-from memory_stage.engines.protocol import Engine, Key, Node, Patch, Storage, Tensor
+from memory_stage.engines.protocol import Engine, Key, Node, PreservedBytes, Storage, Tensor
 from memory_stage.model import changes
 from memory_stage.model.covers import Cover
 from memory_stage.model.entries import TensorEntry
@@ -203,7 +203,7 @@ class Ledger:
         graph.observe(x)
         fact.reads = [other for other in graph.observe_all(inputs) if other is not entry]
 
-    def taken(self, storage: Storage, savers: list[tuple[Node, int]], patch: Patch | None) -> None:
+    def taken(self, storage: Storage, savers: list[tuple[Node, int]], patch: PreservedBytes | None) -> None:
         """Record that the running write overwrites bytes that ``savers`` saved, as pairs of a node and a position."""
         known = [(node, position, self.graph.save_at(node, position)) for node, position in savers]
         self.saved.taken(storage, known, patch)

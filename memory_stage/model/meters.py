@@ -5,7 +5,7 @@ A trace shows the GPU's meter if at least one of its storages is on a GPU, which
 
 from __future__ import annotations
 
-from memory_stage.engines.protocol import Engine, Meter
+from memory_stage.engines.protocol import Engine, GpuMeter
 
 CPU = "cpu"
 
@@ -23,11 +23,11 @@ class Meters:
         self._engine = engine
         self.start = self.peak = 0
         self.used = False
-        self._gpu: Meter | None = None
+        self._gpu: GpuMeter | None = None
         self._gpu_peak = 0
         self._others: dict[int, int] = {}  # by id of a GPU's meter: bytes there that the trace does not show
         self._others_freed: dict[int, int] = {}  # how many of these were freed during the run
-        self._registered: list[Meter] = []  # keeps the ids above valid
+        self._registered: list[GpuMeter] = []  # keeps the ids above valid
 
     def begin(self) -> None:
         """Read the meters at the start of the run."""
@@ -40,7 +40,7 @@ class Meters:
         if self._gpu is not None:
             self._gpu_peak = self._allocated_on(self._gpu)
 
-    def register(self, gpu: Meter | None) -> str:
+    def register(self, gpu: GpuMeter | None) -> str:
         """Register the meter of a storage's GPU, if it is on one; return the name of its device."""
         if gpu is None:
             return CPU
@@ -51,15 +51,15 @@ class Meters:
             self._gpu_peak = self._allocated_on(gpu)
         return gpu.name
 
-    def add_existing(self, gpu: Meter, counted: int) -> None:
+    def add_existing(self, gpu: GpuMeter, counted: int) -> None:
         """Count a storage of the trace that was on ``gpu`` before the first step."""
         self._others[id(gpu)] = self._others.get(id(gpu), 0) - counted
 
-    def free_other(self, gpu: Meter, counted: int) -> None:
+    def free_other(self, gpu: GpuMeter, counted: int) -> None:
         """Count a freed storage on ``gpu`` that the trace does not show."""
         self._others_freed[id(gpu)] = self._others_freed.get(id(gpu), 0) + counted
 
-    def _allocated_on(self, gpu: Meter) -> int:
+    def _allocated_on(self, gpu: GpuMeter) -> int:
         """Return the bytes allocated on ``gpu``, as if storages that the trace does not show were never freed."""
         return gpu.counters().allocated + self._others_freed.get(id(gpu), 0)
 

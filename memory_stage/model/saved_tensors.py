@@ -5,7 +5,7 @@ Only the engine decides if a saved tensor is still right; nothing is derived a s
 
 from __future__ import annotations
 
-from memory_stage.engines.protocol import Copied, Engine, Fate, Node, Patch, Saved, Storage
+from memory_stage.engines.protocol import Copied, Engine, Fate, Node, PreservedBytes, Saved, Storage
 from memory_stage.model import changes
 from memory_stage.model.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from memory_stage.model.journal import Journal
@@ -20,7 +20,7 @@ class SavedTensors:
         self._journal = journal
         self._storages = storages
         self._unlabelled: list[SaveEntry] = []
-        self._preserved: changes.Preserved | None = None  # by the running write
+        self._preserved: changes.BytesPreserved | None = None  # by the running write
         self._at_risk: set[SaveEntry] = set()  # from the running write
 
     # ---------- saving and releasing ----------
@@ -90,7 +90,9 @@ class SavedTensors:
 
     # ---------- writes ----------
 
-    def taken(self, storage: Storage, savers: list[tuple[Node, int, SaveEntry | None]], patch: Patch | None) -> None:
+    def taken(
+        self, storage: Storage, savers: list[tuple[Node, int, SaveEntry | None]], patch: PreservedBytes | None
+    ) -> None:
         """Record that the running write overwrites saved bytes of ``storage``; one write may call this more than once.
 
         Args:
@@ -101,7 +103,7 @@ class SavedTensors:
         if not kept:
             return
         if self._preserved is None:
-            self._preserved = changes.Preserved()
+            self._preserved = changes.BytesPreserved()
         fact = self._preserved
         names = [save.node if save is not None else self._engine.name(node) for node, _, save in kept]
         (fact.savers if patch is not None else fact.idle).extend(names)
@@ -154,7 +156,7 @@ class SavedTensors:
         self._journal.events.append(event)
         self._storages.show_ends(copy, copied.storage, event)
 
-    def pop_preserved(self) -> changes.Preserved | None:
+    def pop_preserved(self) -> changes.BytesPreserved | None:
         """Return the bytes that the running write preserved, and forget them."""
         preserved, self._preserved = self._preserved, None
         return preserved

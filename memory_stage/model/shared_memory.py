@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from memory_stage.engines.protocol import Engine, Key, Layout, Storage
+from memory_stage.engines.protocol import CellLayout, Engine, Key, Storage
 from memory_stage.trace import cells
 
 MOST_BYTES = 1 << 20  # only the shown cells of a larger storage are compared
@@ -81,7 +81,7 @@ class SharedMemory:
             self.copy(storage, shown)
         return found if isinstance(indexes, slice) else indexes[found]
 
-    def wrote(self, storage: Storage, written: Layout | np.ndarray) -> None:
+    def wrote(self, storage: Storage, written: CellLayout | np.ndarray) -> None:
         """Copy the cells that the engine itself wrote, and no others."""
         indexes, bits = self._copy_of(storage)
         flat = self._engine.bits(storage)
@@ -106,7 +106,7 @@ class SharedMemory:
         return (indexes, bits) if alive is not None and self._engine.key(alive) == key else (None, None)
 
 
-def _at(flat: np.ndarray, layout: Layout) -> np.ndarray:
+def _at(flat: np.ndarray, layout: CellLayout) -> np.ndarray:
     """Return a view of the cells that a layout reads."""
     strides = [stride * flat.itemsize for stride in layout.strides]
     return as_strided(flat[layout.offset :], layout.shape, strides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from memory_stage.engines.protocol import Engine, Key, Meter, Storage
+from memory_stage.engines.protocol import Engine, GpuMeter, Key, Storage
 from memory_stage.model import changes
 from memory_stage.model.covers import Cover
 from memory_stage.model.entries import Event, StorageEntry
@@ -107,7 +107,7 @@ class Storages:
         self._journal.add_freed("storages", entry.id)
         self._journal.facts.append(changes.StorageFreed(entry))
 
-    def free_other(self, on_host: int, on_gpu: tuple[Meter, int] | None) -> None:
+    def free_other(self, on_host: int, on_gpu: tuple[GpuMeter, int] | None) -> None:
         """Count the bytes of a freed storage that the trace does not show."""
         self.bytes_of_others_freed += on_host
         if on_gpu is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from memory_stage.engines.protocol import Engine, Key, Look, Tensor
 from memory_stage.model import changes
-from memory_stage.model.entries import Group, StorageEntry, TensorEntry
+from memory_stage.model.entries import StorageEntry, TensorEntry, ViewGroup
 from memory_stage.model.holders import SOMETHING, holder_of
 from memory_stage.model.journal import Journal
 from memory_stage.model.storages import Storages
@@ -32,18 +32,18 @@ class Tensors:
     def __init__(self, engine: Engine, journal: Journal, storages: Storages, unannounced: UnannouncedWrites) -> None:
         self.entries: dict[int, TensorEntry] = {}
         self.arrays: dict[int, TensorEntry] = {}
-        self.touched: dict[Group, None] = {}
+        self.touched: dict[ViewGroup, None] = {}
         self.labels: Counter[str] = Counter()
         self._engine = engine
         self._journal = journal
         self._storages = storages
         self._unannounced = unannounced
         self._searches = 0
-        self._groups: dict[Key | None, Group] = {}  # by the engine's key
+        self._groups: dict[Key | None, ViewGroup] = {}  # by the engine's key
 
     # ---------- tensors ----------
 
-    def register(self, x: Tensor, op: str = "", group: Group | None = None) -> TensorEntry:
+    def register(self, x: Tensor, op: str = "", group: ViewGroup | None = None) -> TensorEntry:
         """Return the entry of a tensor, new or known; record that it moved to another storage, or was written."""
         entry = self.entries.get(id(x))
         if entry is not None:
@@ -119,14 +119,14 @@ class Tensors:
 
     # ---------- groups ----------
 
-    def group_of(self, x: Tensor, storage: StorageEntry) -> Group:
+    def group_of(self, x: Tensor, storage: StorageEntry) -> ViewGroup:
         """Return the group of a tensor on ``storage``, new or known."""
         key = self._engine.group(x)
         if key is not None:
             group = self._groups.get(key)
             if group is not None and any(self._belongs(entry.ref(), key) for entry in group.members.values()):
                 return group
-        group = Group(self._journal.new_id("f"), storage)
+        group = ViewGroup(self._journal.new_id("f"), storage)
         storage.groups.append(group)
         self.touched[group] = None
         if key is not None:
@@ -136,17 +136,17 @@ class Tensors:
     def _belongs(self, x: Tensor | None, key: Key) -> bool:
         return x is not None and self._engine.group(x) == key
 
-    def set_key(self, group: Group, key: Key) -> None:
+    def set_key(self, group: ViewGroup, key: Key) -> None:
         """Set the engine's key of a group."""
         group.key = key
         self._groups[key] = group
 
-    def forget_empty(self, group: Group) -> None:
+    def forget_empty(self, group: ViewGroup) -> None:
         """Forget a group that has neither tensors nor states."""
         if not (group.members or group.states) and self._groups.get(group.key) is group:
             del self._groups[group.key]
 
-    def join(self, x: Tensor, entry: TensorEntry, group: Group) -> None:
+    def join(self, x: Tensor, entry: TensorEntry, group: ViewGroup) -> None:
         """Move the tensor from its group to another group."""
         key = id(x)
         entry.group.members.pop(key, None)
@@ -183,7 +183,7 @@ class Tensors:
         look = _as_event(self._engine.look_of_array(shared, array))
         me = weakref.ref(self)
         ref = weakref.ref(array, lambda _: _alias_freed(me, key, "arrays"))
-        entry = TensorEntry(self._journal.new_id("t"), ref, Group("", storage), look, run=self._journal.run)
+        entry = TensorEntry(self._journal.new_id("t"), ref, ViewGroup("", storage), look, run=self._journal.run)
         self.arrays[key] = storage.aliases[key] = entry
         entry.event = {"do": "tensor", "id": entry.id, "storage": storage.id, **look, "outside": "numpy"}
         self._journal.events.append(entry.event)

@@ -66,7 +66,7 @@ def hooked(
     if layer:
         label = f"a layer {code(layer)}"
     ledger.journal.facts.append(
-        changes.Hooked(label, given, text, storage, itself is not None, now if now != given else "")
+        changes.HookReturned(label, given, text, storage, itself is not None, now if now != given else "")
     )
 
 

@@ -9,7 +9,7 @@ from memory_stage.engines import events
 from memory_stage.engines.protocol import Engine, Role
 from memory_stage.model import changes
 from memory_stage.recorder import backward_steps
-from memory_stage.recorder.operation_names import Spelling
+from memory_stage.recorder.operation_names import OperationNaming
 from memory_stage.recorder.other_threads import OtherThreads
 from memory_stage.recorder.steps import OpenStep, Steps
 from memory_stage.recorder.tracer import Tracer
@@ -29,7 +29,7 @@ class Follower:
         self._steps = steps
         self._threads = threads
         self._ledger = steps.ledger
-        self._spelling = Spelling(engine)
+        self._spelling = OperationNaming(engine)
 
     def follow(self, frame: FrameType, event: events.Event) -> None:
         """Record an event of the recorded thread, which ``frame`` emitted."""

@@ -38,7 +38,7 @@ class Asker(NamedTuple):
     x: Tensor
 
 
-class Spelling:
+class OperationNaming:
     """The program's own names for what it does."""
 
     def __init__(self, engine: Engine) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from memory_stage.engines.events import Alloc, Event, Free, Omission, Write
-from memory_stage.engines.protocol import Engine, Key, Meter
+from memory_stage.engines.protocol import Engine, GpuMeter, Key
 from memory_stage.model import changes
 from memory_stage.model.ledger import Ledger
 
@@ -57,7 +57,7 @@ class OtherThreads:
         elif not self._ledger.storages.is_registered(storage):
             self._ledger.alloc_on_other_thread(storage)
 
-    def _free(self, key: Key, size: int, on_gpu: tuple[Meter, int] | None) -> None:
+    def _free(self, key: Key, size: int, on_gpu: tuple[GpuMeter, int] | None) -> None:
         storages = self._ledger.storages
         if key in storages.entries:
             self._ledger.free_key(key)

@@ -34,7 +34,7 @@ STRICT = False
 
 
 @dataclass
-class Recording:
+class RecordedRun:
     """What a run gave: a variant of a trace, the error that ended it, the device whose memory it shows, and more."""
 
     variant: dict[str, Any]
@@ -59,7 +59,7 @@ def run(
     engine: Engine | None = None,
     echo: bool = False,
     told: Callable[[Done], None] | None = None,
-) -> Recording:
+) -> RecordedRun:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 
     Args:
@@ -104,7 +104,7 @@ def run(
     # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
     variant = steps.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
-    return Recording(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
+    return RecordedRun(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
 
 
 def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], show_last: bool) -> list[BaseException]:

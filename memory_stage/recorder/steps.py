@@ -164,8 +164,8 @@ class Steps:
         self._printed.clear()
         if error is not None:
             events.append(_raised(error, step.node))
-        in_backward = any(type(fact) in (changes.Passed, changes.Hooked) for fact in facts)
-        is_said = any(type(fact) in (changes.Hooked, changes.Unseen) for fact in facts)
+        in_backward = any(type(fact) in (changes.Passed, changes.HookReturned) for fact in facts)
+        is_said = any(type(fact) in (changes.HookReturned, changes.Unseen) for fact in facts)
         if not (events or printed or is_said) and (step.continues or partly or step.statement.is_quiet):
             return
         gpu = ledger.storages.meters.reading()

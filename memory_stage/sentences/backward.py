@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_stage.model.changes import Allocated, Collected, Hooked, Named, Passed, Sent, Started, StorageFreed
+from memory_stage.model.changes import Allocated, Collected, HookReturned, Named, Passed, Sent, Started, StorageFreed
 from memory_stage.model.entries import NodeEntry, StorageEntry
 from memory_stage.model.finished_step import Done
 from memory_stage.sentences.frameworks import say_sent_unseen
@@ -24,7 +24,7 @@ from memory_stage.trace.amounts import bytes_text
 def say_backward(done: Done) -> str:
     """The sentence of a step of backward; empty when it is about something else."""
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
-    hooked = done.all(Hooked)
+    hooked = done.all(HookReturned)
     if passed:
         return fitting(_passed(done, passed[0]), *((_hooked(each), _hooked_briefly(each)) for each in hooked))
     if started:
@@ -37,7 +37,7 @@ def say_backward(done: Done) -> str:
     return _collected(done, collected) if collected else ""
 
 
-def _hooked(fact: Hooked) -> str:
+def _hooked(fact: HookReturned) -> str:
     """A hook of the program has seen a gradient."""
     on = f" on {fact.of}" if fact.of else ""
     first = f"A hook{on} is given {'' if fact.itself else 'a copy of '}the gradient {fact.given}"
@@ -51,12 +51,12 @@ def _hooked(fact: Hooked) -> str:
     )
 
 
-def _hooked_briefly(fact: Hooked) -> str:
+def _hooked_briefly(fact: HookReturned) -> str:
     """The same where there is little room."""
     return f"A hook{f' on {fact.of}' if fact.of else ''} answers {fact.answer or fact.now or 'nothing'}."
 
 
-def _hooked_in_turn(hooked: list[Hooked]) -> str:
+def _hooked_in_turn(hooked: list[HookReturned]) -> str:
     """Several hooks have seen a gradient, each what the one before has answered."""
     places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
     on = f" on {both(places)}" if places else ""

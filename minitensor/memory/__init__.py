@@ -21,7 +21,8 @@ counters of :mod:`minitensor.device` are not touched. It has no cost while nothi
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.engine.events import watching
 from minitensor.memory.measuring import Bytes, Measure, measure
-from minitensor.memory.profiling import Row, Table, profile
+from minitensor.memory.profiling import ProfileRow as Row
+from minitensor.memory.profiling import Table, profile
 from minitensor.memory.recording import Recording, record
 from minitensor.memory.snapshots import dump_snapshot, snapshot
 

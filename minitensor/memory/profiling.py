@@ -46,7 +46,7 @@ RETURNED = "(on return)"
 
 
 @dataclass
-class Row:
+class ProfileRow:
     """One line of the function.
 
     Attributes (bytes, unless stated otherwise):
@@ -90,7 +90,7 @@ class Table:
     function: str
     file: str
     device: str
-    rows: list[Row]
+    rows: list[ProfileRow]
     total: Bytes = field(default_factory=Bytes)
     error: str = ""
 
@@ -112,7 +112,7 @@ class Table:
         return "\n".join(lines)
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: ProfileRow) -> list[str]:
     line = "" if row.line is None else str(row.line)
     allocated = f"{row.allocated:+,}" if row.allocated else ""
     peak = "" if row.peak is None else f"{row.peak:,}"
@@ -131,8 +131,8 @@ class LineProfiler(Subscription):
         self._nodes = NewNodes()
         lines = _source(code)
         file = os.path.basename(code.co_filename) if os.path.exists(code.co_filename) else ""
-        self.table = Table(name.replace("<locals>.", ""), file, device, [*lines.values(), Row(None, RETURNED)])
-        self._rows: dict[int | None, Row] = {None: self.table.rows[-1]}
+        self.table = Table(name.replace("<locals>.", ""), file, device, [*lines.values(), ProfileRow(None, RETURNED)])
+        self._rows: dict[int | None, ProfileRow] = {None: self.table.rows[-1]}
         self._rows.update(lines.items())
 
     def on_event(self, event: Event) -> None:
@@ -154,7 +154,7 @@ class LineProfiler(Subscription):
         self._book_saved(self._nodes.late(event))
         self._book_saved(self._nodes.on_event(event, row))
 
-    def _book_saved(self, found: list[tuple[Node, Row]]) -> None:
+    def _book_saved(self, found: list[tuple[Node, ProfileRow]]) -> None:
         for node, row in found:
             here = [kept.array for kept in saved_by(node) if device_of(kept.storage) == self.table.device]
             row.saved += sum({id(array): array.nbytes for array in here}.values())
@@ -164,7 +164,7 @@ class LineProfiler(Subscription):
         self._book_saved(self._nodes.late())
         super().close()
 
-    def _row(self) -> Row:
+    def _row(self) -> ProfileRow:
         """Return the row of the innermost line of the function that is running."""
         frame: Any = sys._getframe(2)
         while frame is not None and frame.f_code not in self._codes:
@@ -172,7 +172,7 @@ class LineProfiler(Subscription):
         line = None if frame is None else frame.f_lineno
         row = self._rows.get(line)
         if row is None:  # its source is unknown
-            row = self._rows[line] = Row(line, "")
+            row = self._rows[line] = ProfileRow(line, "")
             self.table.rows.insert(-1, row)
             self.table.rows[:-1] = sorted(self.table.rows[:-1], key=lambda row: row.line or 0)
         return row
@@ -186,7 +186,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
             yield from _with_inner(constant)
 
 
-def _source(code: CodeType) -> dict[int, Row]:
+def _source(code: CodeType) -> dict[int, ProfileRow]:
     """Return a row for each line of the function's text, without common indentation; empty if there is no text."""
     try:
         lines, first = inspect.getsourcelines(code)
@@ -194,7 +194,7 @@ def _source(code: CodeType) -> dict[int, Row]:
         return {}
     body = [line.rstrip() for line in lines]
     margin = min((len(line) - len(line.lstrip()) for line in body if line), default=0)
-    return {first + i: Row(first + i, line[margin:]) for i, line in enumerate(body)}
+    return {first + i: ProfileRow(first + i, line[margin:]) for i, line in enumerate(body)}
 
 
 # ---------- the decorator ----------

@@ -106,7 +106,7 @@ def with_grad_fn(out: _AnyTensor, name: str) -> _AnyTensor:
 # ---------- grad_fn ----------
 
 
-class Function:
+class GradFunction:
     """A reference to one node of the graph. Two references to one node are equal."""
 
     __slots__ = ("node",)
@@ -119,7 +119,7 @@ class Function:
         return function_name(self.node) if type(self).__name__ == "AccumulateGrad" else type(self).__name__
 
     @property
-    def next_functions(self) -> tuple[tuple[Function | None, int], ...]:
+    def next_functions(self) -> tuple[tuple[GradFunction | None, int], ...]:
         """The functions that made its inputs, each with the number of the output; None for an input that requires no
         grad.
         """
@@ -129,18 +129,18 @@ class Function:
         return f"<{type(self).__name__} object at {id(self.node):#x}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and self.node is other.node
+        return isinstance(other, GradFunction) and self.node is other.node
 
     def __hash__(self) -> int:
         return hash(self.node)
 
 
 @functools.cache
-def _kind(name: str) -> type[Function]:
-    return type(name, (Function,), {"__slots__": (), "__module__": "minitensor.torch"})
+def _kind(name: str) -> type[GradFunction]:
+    return type(name, (GradFunction,), {"__slots__": (), "__module__": "minitensor.torch"})
 
 
-def function_of(node: Node, name: str | None = None) -> Function:
+def function_of(node: Node, name: str | None = None) -> GradFunction:
     """Return a reference to ``node`` whose class has the function's name."""
     if name is None:
         name = "AccumulateGrad" if node.op.name == "leaf" else function_name(node)

@@ -30,7 +30,7 @@ from minitensor.torch.tensor import Tensor, as_kind
 # ---------- x.data ----------
 
 
-class Unversioned(Storage):
+class UnversionedStorage(Storage):
     """A second storage on the memory of another, ``of``, which counts the bytes and lives at least as long.
 
     The other storage treats it as if numpy held its memory: ``check_foreign_writes`` finds writes through this one.
@@ -47,13 +47,13 @@ class Unversioned(Storage):
 
 def root(storage: Storage) -> Storage:
     """Return the storage that counts the bytes."""
-    while isinstance(storage, Unversioned):
+    while isinstance(storage, UnversionedStorage):
         storage = storage.of
     return storage
 
 
-def _on(storage: Storage, version: int) -> Unversioned:
-    other = Unversioned.__new__(Unversioned)
+def _on(storage: Storage, version: int) -> UnversionedStorage:
+    other = UnversionedStorage.__new__(UnversionedStorage)
     other.buffer, other.nbytes, other.version, other.savers = storage.buffer, 0, version, None
     other.of = root(storage)
     other.numpy_array = None
@@ -146,7 +146,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
     if gpu_of(input._array) is not None:
         return host_array(input._array)
     counted = input
-    if isinstance(input._storage, Unversioned):  # the bytes are those of another storage
+    if isinstance(input._storage, UnversionedStorage):  # the bytes are those of another storage
         counted = as_kind(BaseTensor._alias(input._array, root(input._storage)))
     return lent(counted)
 
@@ -162,7 +162,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 
 
 def __dlpack__(self: Tensor, **named: Any) -> Any:
-    if isinstance(self._storage, Unversioned):
+    if isinstance(self._storage, UnversionedStorage):
         self = as_kind(BaseTensor._alias(self._array, root(self._storage)))
     return dlpack.dlpack(self, **named)
 

@@ -26,7 +26,7 @@ from minitensor.torch import printing
 from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.errors import missing, warn
-from minitensor.torch.grad_fn import Function, function_of, hook_result
+from minitensor.torch.grad_fn import GradFunction, function_of, hook_result
 
 
 class Tensor(BaseTensor):
@@ -166,7 +166,7 @@ class Tensor(BaseTensor):
         return self
 
     @property
-    def grad_fn(self) -> Function | None:  # type: ignore[override]  # PyTorch's
+    def grad_fn(self) -> GradFunction | None:  # type: ignore[override]  # PyTorch's
         """The function that made this value; None for a leaf."""
         node = self._current()
         if node is None or type(node) is Leaf:

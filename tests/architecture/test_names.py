@@ -28,22 +28,8 @@ OF_BOTH_FRAMEWORKS = {
 
 #: Other classes whose name is defined more than once. To be renamed: no entry is added.
 REPEATED_CLASSES = {
-    "Block",
-    "Counters",
-    "Function",
-    "Group",
-    "Hooked",
-    "Hooks",
-    "Layout",
     "Library",
     "Meter",
-    "Patch",
-    "Preserved",
-    "Recording",
-    "Row",
-    "Spelling",
-    "Statement",
-    "Unversioned",
 }
 
 #: Names of files that hold the same thing in each of their folders, and how these differ.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.protocol import Block, Copied, Fate, Layout, Look, Role, Saved
+from memory_stage.engines.protocol import CellLayout, Copied, Fate, Look, Role, Saved, StorageInfo
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
@@ -240,13 +240,13 @@ class MinitensorEngine:
         """Of what ``x.data`` lies in."""
         return getattr(storage, "of", None)
 
-    def block(self, storage: Storage) -> Block:
+    def block(self, storage: Storage) -> StorageInfo:
         """From its buffer."""
         buffer = storage.buffer
         gpu = gpu_of(buffer)
         counted = gpu.counted(buffer) if gpu is not None and storage.nbytes else storage.nbytes
         dtype = _dtype_name(buffer)
-        return Block(buffer.size, buffer.itemsize, buffer.nbytes, counted, dtype, storage.version, gpu)
+        return StorageInfo(buffer.size, buffer.itemsize, buffer.nbytes, counted, dtype, storage.version, gpu)
 
     def freed(self, storage: Storage) -> int:
         """A GPU's allocator counts its own."""
@@ -270,7 +270,7 @@ class MinitensorEngine:
 
     # ----- of writes -----
 
-    def written(self, x: Tensor, where: Any) -> Layout | np.ndarray:
+    def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
         """``where``: None for all of ``x``, the array that was written, or an advanced index."""
         buffer = x._storage.buffer
         if isinstance(where, tuple):
@@ -412,11 +412,11 @@ def _slots(optimizer: Optimizer) -> Iterator[tuple[str, Tensor, int, Tensor]]:
             yield slot, parameter, number, average
 
 
-def _layout(array: Any, buffer: Any) -> Layout:
+def _layout(array: Any, buffer: Any) -> CellLayout:
     """Shape, strides and offset (cells) of an array that lies in ``buffer``."""
     size = array.itemsize
     offset = (address(array) - address(buffer)) // size if array.size else 0
-    return Layout(list(array.shape), [stride // size for stride in array.strides], offset)
+    return CellLayout(list(array.shape), [stride // size for stride in array.strides], offset)
 
 
 def _dtype_name(array: Any) -> str:

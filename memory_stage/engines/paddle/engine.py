@@ -19,7 +19,17 @@ from memory_stage.engines.paddle.calls import CallTracker
 from memory_stage.engines.paddle.entries import GradientHandle, GradNode, PaddleStorage
 from memory_stage.engines.paddle.monkeypatches import PaddlePatches, Runners
 from memory_stage.engines.paddle.shadow_state import ShadowState, is_inside
-from memory_stage.engines.protocol import DEFAULT_POLICY, Block, Copied, Fate, Layout, Look, NotRecordable, Role, Saved
+from memory_stage.engines.protocol import (
+    DEFAULT_POLICY,
+    CellLayout,
+    Copied,
+    Fate,
+    Look,
+    NotRecordable,
+    Role,
+    Saved,
+    StorageInfo,
+)
 
 #: Operations that only move values to other positions.
 _MOVES = frozenset(
@@ -211,10 +221,10 @@ class PaddleEngine:
         """Return the storage of a tensor from DLPack."""
         return storage.counts_over
 
-    def block(self, storage: PaddleStorage) -> Block:
+    def block(self, storage: PaddleStorage) -> StorageInfo:
         """Return the memory as far as Paddle reports its size, or as tensors need it."""
         size = storage.nbytes
-        return Block(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
+        return StorageInfo(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
 
     def freed(self, storage: PaddleStorage) -> int:
         """Return 0: the event is emitted just before Paddle's meter changes."""
@@ -236,7 +246,7 @@ class PaddleEngine:
 
     # ----- writes -----
 
-    def written(self, x: Any, where: Layout | np.ndarray | None) -> Layout | np.ndarray:
+    def written(self, x: Any, where: CellLayout | np.ndarray | None) -> CellLayout | np.ndarray:
         """Return ``where``, or the layout of ``x`` if it is None."""
         return self.look(x).layout if where is None else where
 

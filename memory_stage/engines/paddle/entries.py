@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines.paddle import tensor_access
-from memory_stage.engines.protocol import Layout, Role
+from memory_stage.engines.protocol import CellLayout, Role
 
 #: Paddle's name of an accumulation node, the node of a leaf.
 LEAF = "GradNodeAccumulation"
@@ -67,7 +67,7 @@ class InferredSave:
 
     what: str
     storage: PaddleStorage
-    layout: Layout
+    layout: CellLayout
     version: int
     is_lost: bool = False
     is_unchecked: bool = False

@@ -18,7 +18,7 @@ from memory_stage.engines import events
 from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradNode, InferredSave, PaddleStorage
 from memory_stage.engines.paddle.shadow_state import ShadowState
-from memory_stage.engines.protocol import Layout
+from memory_stage.engines.protocol import CellLayout
 
 _CUT = (
     "`{}` gives back memory that it was given and has marked as not in place. Paddle gives that tensor no history: "
@@ -41,7 +41,7 @@ class AppliedFunction:
     nodes: set[int]
     context: Any = None
     not_in_place: bool = False
-    saved: list[tuple[Any, Layout, int]] = field(default_factory=list)
+    saved: list[tuple[Any, CellLayout, int]] = field(default_factory=list)
 
 
 class CustomFunctions:

@@ -17,7 +17,7 @@ from memory_stage.engines.paddle import saved_table, tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradientHandle, InferredSave, PaddleStorage, TensorRecord
 from memory_stage.engines.paddle.places import dense, indexed, overlaps
 from memory_stage.engines.paddle.shadow_state import ShadowState
-from memory_stage.engines.protocol import Layout
+from memory_stage.engines.protocol import CellLayout
 
 #: Unversioned writes are found only in tensors of at most so many bytes, by comparing cells.
 MOST_COMPARED = 1 << 20
@@ -44,7 +44,7 @@ class TensorBefore:
     x: Any
     record: TensorRecord
     storage: PaddleStorage
-    layout: Layout
+    layout: CellLayout
     version: int
     node: int
     is_registered: bool
@@ -324,7 +324,7 @@ class OperationObserver:
         call.joined |= region.keys()
         self._state.register(x).node = top  # keeps the entry alive: `nodes` has weak references
 
-    def _where(self, call: OpenCall, each: TensorBefore) -> Layout | np.ndarray:
+    def _where(self, call: OpenCall, each: TensorBefore) -> CellLayout | np.ndarray:
         """Return the cells that a write through a tensor covered."""
         if call.name in _METADATA:
             return np.empty(0, int)
@@ -333,7 +333,7 @@ class OperationObserver:
             return layout
         return indexed(layout, call.where, self._is_tensor)
 
-    def _lose_saves(self, each: TensorBefore, where: Layout | np.ndarray) -> None:
+    def _lose_saves(self, each: TensorBefore, where: CellLayout | np.ndarray) -> None:
         """Mark the saved tensors whose cells a versioned write overlaps."""
         for node in {id(node): node for node in list(self._state.nodes.values())}.values():
             for save in node.saved:

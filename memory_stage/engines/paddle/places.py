@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines.paddle import tensor_access
-from memory_stage.engines.protocol import Layout
+from memory_stage.engines.protocol import CellLayout
 from memory_stage.trace.cells import SMALL, runs_of
 
 #: The cells of an index are found for tensors of at most so many elements.
 MOST_INDEXED = 1 << 20
 
 
-def dense(shape: list[int]) -> Layout:
+def dense(shape: list[int]) -> CellLayout:
     """Return the layout of a contiguous tensor."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
         step *= max(n, 1)
-    return Layout(list(shape), strides[::-1], 0)
+    return CellLayout(list(shape), strides[::-1], 0)
 
 
-def cells_of(layout: Layout) -> np.ndarray:
+def cells_of(layout: CellLayout) -> np.ndarray:
     """Return the numbers of the cells that a layout reads, in its shape."""
     found = np.asarray(layout.offset)
     for axis, (n, stride) in enumerate(zip(layout.shape, layout.strides, strict=True)):
@@ -33,7 +33,7 @@ def cells_of(layout: Layout) -> np.ndarray:
     return np.broadcast_to(found, layout.shape)
 
 
-def indexed(layout: Layout, index: Any, is_tensor: Callable[[Any], bool]) -> Layout | np.ndarray:
+def indexed(layout: CellLayout, index: Any, is_tensor: Callable[[Any], bool]) -> CellLayout | np.ndarray:
     """Return the cells that an index selects, sorted; the whole layout if numpy does not accept the index."""
     if int(np.prod(layout.shape)) > MOST_INDEXED:
         return layout
@@ -48,7 +48,7 @@ def indexed(layout: Layout, index: Any, is_tensor: Callable[[Any], bool]) -> Lay
         return layout
 
 
-def overlaps(layout: Layout, where: Layout | np.ndarray) -> bool:
+def overlaps(layout: CellLayout, where: CellLayout | np.ndarray) -> bool:
     """True if a write covered a cell of a layout."""
     if isinstance(where, np.ndarray):
         if not where.size or 0 in layout.shape:

@@ -17,7 +17,7 @@ import numpy as np
 from memory_stage.engines import events
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import LEAF, GradientHandle, GradNode, PaddleStorage, TensorRecord
-from memory_stage.engines.protocol import Layout, Role
+from memory_stage.engines.protocol import CellLayout, Role
 
 
 def snake(name: str) -> str:
@@ -112,7 +112,7 @@ class ShadowState:
         return now + self.others_freed
 
     @staticmethod
-    def _size(x: Any, layout: Layout, itemsize: int) -> int:
+    def _size(x: Any, layout: CellLayout, itemsize: int) -> int:
         """Return the bytes of a tensor's storage; if Paddle does not report them, those that the tensor needs."""
         whole = getattr(x, "_holder_size", None)
         return int(whole()) if whole is not None else tensor_access.reach_of(layout) * itemsize

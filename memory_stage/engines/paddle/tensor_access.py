@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.engines.protocol import Layout
+from memory_stage.engines.protocol import CellLayout
 
 #: The dtype of the bits, for dtypes that numpy does not have.
 _BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
@@ -31,13 +31,13 @@ def base_of(x: Any) -> int:
     return int(x.data_ptr()) - int(x.offset)
 
 
-def layout_of(x: Any) -> Layout:
+def layout_of(x: Any) -> CellLayout:
     """Return shape, strides and offset, in cells."""
     shape = [int(n) for n in x.shape]
-    return Layout(shape, [int(n) for n in x.strides], int(x.offset) // x.element_size())
+    return CellLayout(shape, [int(n) for n in x.strides], int(x.offset) // x.element_size())
 
 
-def reach_of(layout: Layout) -> int:
+def reach_of(layout: CellLayout) -> int:
     """Return the number of cells from the first of the storage to the last that the layout reads."""
     if 0 in layout.shape:
         return layout.offset

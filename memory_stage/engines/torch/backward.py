@@ -23,7 +23,7 @@ from memory_stage.engines.torch.node_tags import Mark
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.threads import taken_off
-from memory_stage.engines.torch.user_hooks import Hooks
+from memory_stage.engines.torch.user_hooks import UserHooks
 
 _STALE = "modified by an inplace operation"
 
@@ -44,7 +44,7 @@ class Backward:
         self._real: Any = None
         self._mine: Any = None
         self._thread = threading.get_ident()
-        self.hooks = Hooks(registry, nodes, mode, self._settle, self.lands)
+        self.hooks = UserHooks(registry, nodes, mode, self._settle, self.lands)
         self._passes: list[_Pass] = []
         self._flying: dict[int, tuple[int, Any]] = {}
 

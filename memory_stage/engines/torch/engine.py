@@ -27,16 +27,16 @@ import torch
 from memory_stage.engines.events import Listener
 from memory_stage.engines.protocol import (
     DEFAULT_POLICY,
-    Block,
+    CellLayout,
     Copied,
     Elements,
     Fate,
-    Layout,
+    GpuMeter,
     Look,
-    Meter,
     NotRecordable,
     Role,
     Saved,
+    StorageInfo,
 )
 from memory_stage.engines.torch import cuda
 from memory_stage.engines.torch.frames import is_inside
@@ -126,7 +126,7 @@ class TorchEngine:
         """In storages that came to be while it listened, less those that went."""
         return self._registry.allocated
 
-    def gpus(self) -> list[Meter]:
+    def gpus(self) -> list[GpuMeter]:
         """Once the program has begun to use them."""
         return list(cuda.gpus())
 
@@ -255,7 +255,7 @@ class TorchEngine:
         return storage.memory if isinstance(storage, Counter) else None
 
     @_asked_quietly
-    def block(self, storage: Kept) -> Block:
+    def block(self, storage: Kept) -> StorageInfo:
         """As torch has it now."""
         return storage.memory.block(storage.version)
 
@@ -264,7 +264,7 @@ class TorchEngine:
         memory = storage.memory
         return memory.counted if memory.gpu is None else 0
 
-    def freed_there(self, storage: Kept) -> tuple[Meter, int] | None:
+    def freed_there(self, storage: Kept) -> tuple[GpuMeter, int] | None:
         """Torch's allocator counts in blocks."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
@@ -281,7 +281,7 @@ class TorchEngine:
     # ----- of writes -----
 
     @_asked_quietly
-    def written(self, x: torch.Tensor, where: Any) -> Layout | np.ndarray:
+    def written(self, x: torch.Tensor, where: Any) -> CellLayout | np.ndarray:
         """``where``: None for all of ``x``, else the cells."""
         return layout_of(x) if where is None else where
 
@@ -381,7 +381,7 @@ class TorchEngine:
         begin, _ = storage.place()
         offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
         strides = [stride // array.itemsize for stride in array.strides]
-        return Look(Layout(list(array.shape), strides, offset), array.dtype.name, False, True)
+        return Look(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
 
     @_asked_quietly
     def bits(self, storage: Kept) -> np.ndarray | None:

@@ -28,7 +28,7 @@ from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.saved import Entry
 from memory_stage.engines.torch.threads import leave_soon
-from memory_stage.engines.torch.user_hooks import Hooks
+from memory_stage.engines.torch.user_hooks import UserHooks
 from memory_stage.engines.torch.writes import NOWHERE, bits_of, cells_written, reason_of, stamp_of
 
 
@@ -49,7 +49,7 @@ class Mode(TorchFunctionMode):
         self.is_open = True
         self.is_inside = False  # a call of torch's runs, and the mode is off the stack meanwhile
         self.calls = 0  # that run: torch puts the mode back when they are over
-        self.hooks: Hooks | None = None
+        self.hooks: UserHooks | None = None
         self._caller = Caller()
         self._process, self._thread = os.getpid(), threading.get_ident()
         self._named: set[str] = set()  # reasons that were told

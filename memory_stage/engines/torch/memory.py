@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch.nn.parameter import is_lazy
 
-from memory_stage.engines.protocol import Block, Layout
+from memory_stage.engines.protocol import CellLayout, StorageInfo
 from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
 
@@ -124,10 +124,10 @@ class Memory:
             return None
         return at_address(begin, nbytes // self.itemsize, self.itemsize)
 
-    def block(self, version: int) -> Block:
+    def block(self, version: int) -> StorageInfo:
         """What there is to be told of it."""
         _, nbytes = self.place()
-        return Block(
+        return StorageInfo(
             nbytes // self.itemsize, self.itemsize, nbytes, self.counted, name_of(self.dtype), version, self.gpu
         )
 
@@ -206,34 +206,34 @@ _DRAWN = frozenset((
 shifts: dict[int, int] = {}
 
 
-def layout_of(x: torch.Tensor) -> Layout:
+def layout_of(x: torch.Tensor) -> CellLayout:
     """The cells of the storage that it shows; of elements that are parts of cells, the cells that they are parts of."""
     own = own_layout_of(x)
     size = cell_sizes.get(address_of(x), 0) if cell_sizes else 0
     return own if not size else in_cells(own, x.element_size(), size)
 
 
-def own_layout_of(x: torch.Tensor) -> Layout:
+def own_layout_of(x: torch.Tensor) -> CellLayout:
     """Its shape, strides and offset in the storage that the stage shows, in elements."""
     shift = shifts.get(address_of(x), 0) if shifts else 0
-    return Layout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
+    return CellLayout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
 
 
-def in_cells(own: Layout, size: int, cell: int) -> Layout:
+def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
     """A layout that counts elements of ``size`` bytes, in cells of ``cell`` bytes."""
     shape, strides, offset = own
     if size == cell or 0 in shape:
         return own
     if size > cell:
         times = size // cell
-        return Layout([*shape, times], [*(stride * times for stride in strides), 1], offset * times)
+        return CellLayout([*shape, times], [*(stride * times for stride in strides), 1], offset * times)
     parts = cell // size
     steps = list(zip(shape, strides, strict=True))
     whole = [(n, stride // parts) for n, stride in steps if stride % parts == 0]
     within = offset % parts + sum((n - 1) * stride for n, stride in steps if stride % parts)
     count = within // parts + 1
     whole += [(count, 1)] if count > 1 or not whole else []
-    return Layout([n for n, _ in whole], [stride for _, stride in whole], offset // parts)
+    return CellLayout([n for n, _ in whole], [stride for _, stride in whole], offset // parts)
 
 
 def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:

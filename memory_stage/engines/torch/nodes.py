@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from memory_stage.engines.protocol import Layout, Role
+from memory_stage.engines.protocol import CellLayout, Role
 from memory_stage.engines.torch.memory import Kept, Memory, is_drawable, layout_of
 from memory_stage.engines.torch.node_names import VIEWS, is_leaf, short_name
 from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE, Mark
@@ -245,7 +245,7 @@ class Nodes:
 
     # ---------- writes ----------
 
-    def written(self, kept: Kept, cells: Layout | Any | None) -> None:
+    def written(self, kept: Kept, cells: CellLayout | Any | None) -> None:
         """A write made the present version of ``kept``: what it took is lost. ``cells``: None for all of them."""
         for ref in kept.memory.savers:
             entry = ref()

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from memory_stage.engines.protocol import Fate, Layout
+from memory_stage.engines.protocol import CellLayout, Fate
 from memory_stage.engines.torch.memory import Kept
 from memory_stage.trace.cells import SMALL, merged, reach, runs_of
 
@@ -30,7 +30,7 @@ class Entry:
 
     __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
 
-    def __init__(self, what: str, kept: Kept, layout: Layout, version: int, is_compared: bool = True) -> None:
+    def __init__(self, what: str, kept: Kept, layout: CellLayout, version: int, is_compared: bool = True) -> None:
         self.what, self.kept, self.layout, self.version = what, kept, layout, version
         self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
@@ -80,11 +80,11 @@ def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
                 yield f"ctx.{name}", each
 
 
-def touches(layout: Layout, cells: Any) -> bool:
+def touches(layout: CellLayout, cells: Any) -> bool:
     """Whether two layouts have a cell in common; of layouts of many runs, whether their reaches meet."""
     if cells is None:
         return True
-    if not isinstance(cells, Layout):  # numbers, rising
+    if not isinstance(cells, CellLayout):  # numbers, rising
         if not len(cells):
             return False
         runs = [(int(cells[0]), int(cells[-1]))] if len(cells) > SMALL else [(int(i), int(i)) for i in cells]
@@ -94,7 +94,7 @@ def touches(layout: Layout, cells: Any) -> bool:
     return any(a <= d and c <= b for a, b in own for c, d in runs)
 
 
-def _runs(layout: Layout) -> list[tuple[int, int]]:
+def _runs(layout: CellLayout) -> list[tuple[int, int]]:
     if 0 in layout.shape:
         return []
     runs, total = runs_of(*layout, SMALL)

@@ -1,8 +1,8 @@
-"""Hooks of a program at gradients: told when they have run.
+"""UserHooks of a program at gradients: told when they have run.
 
 * A hook of a tensor lies in a dict of torch's, which the node shares. While a backward runs, what stands there in its
   place calls it and tells; afterwards the dict is as it was. No hook is kept, and no tensor.
-* Hooks of layers are given to torch's own ``BackwardHook``, in a list made for it: the entries of that list tell.
+* UserHooks of layers are given to torch's own ``BackwardHook``, in a list made for it: the entries of that list tell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memory_stage.engines.torch.registry import Registry
 MOST_COPIED = 1 << 12  # elements of a gradient, to see whether a hook has written into it
 
 
-class Hooks:
+class UserHooks:
     """The hooks of the tensors of one recording.
 
     ``settle`` ends the step of the node before; ``lands`` makes a tensor like others of a gradient on its way.

@@ -20,7 +20,7 @@ from typing import Any
 
 from memory_stage.explanation.minitensor.listener import Listener
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.report_rows import Row
+from memory_stage.explanation.report_rows import ReportRow
 from memory_stage.explanation.verdict import Verdict
 from minitensor.engine.events import watching
 from minitensor.memory.reachable_names import in_reach, others_in_reach

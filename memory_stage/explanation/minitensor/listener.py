@@ -19,7 +19,7 @@ from memory_stage.explanation.minitensor.lost_saves import Taken, moved, preserv
 from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
 from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_happened
 from memory_stage.explanation.report import Report
-from memory_stage.explanation.report_rows import Row, SavedTensor, SourceLine, TensorView
+from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.model.shared_memory import SharedMemory
 from memory_stage.recorder.stack_headroom import Room
@@ -140,9 +140,9 @@ class Listener(Subscription):
             case BackwardRefused(error, _, (node, what, *_)):
                 self._on_stale(Site.of(frame), error, node, what)
 
-    def _add(self, site: Site, op: str, view: TensorView | None, **fields: Any) -> Row:
+    def _add(self, site: Site, op: str, view: TensorView | None, **fields: Any) -> ReportRow:
         """Add a row to the report and return it."""
-        row = Row(0, op, SourceLine.of(site.place), modes.policy, view, **fields)
+        row = ReportRow(0, op, SourceLine.of(site.place), modes.policy, view, **fields)
         self.report.add(row)
         return row
 

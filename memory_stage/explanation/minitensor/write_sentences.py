@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_stage.explanation.minitensor.alternatives import UNRECORDED
-from memory_stage.explanation.report_rows import Row, SavedTensor
+from memory_stage.explanation.report_rows import ReportRow, SavedTensor
 from memory_stage.explanation.verdict import Verdict
 from memory_stage.trace.amounts import bytes_text
 
@@ -19,7 +19,7 @@ REBOUND = {
 }
 
 
-def what_happened(row: Row, unrecorded: str, whose: str, in_layer: bool) -> str:
+def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -> str:
     """Describe the effects of a write in one or more sentences.
 
     Args:
@@ -63,7 +63,7 @@ def _stale(stale: Sequence[SavedTensor]) -> list[str]:
     return parts
 
 
-def _preserved(row: Row) -> str:
+def _preserved(row: ReportRow) -> str:
     whom = _named(row.preserved_for)
     if row.preserved:
         return f"Preserved {bytes_text(row.preserved)} for {whom}."

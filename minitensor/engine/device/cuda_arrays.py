@@ -25,8 +25,8 @@ class NoDeviceError(Exception):
     """No CUDA device is available; the message says why in a few words."""
 
 
-class Counters(cupy.cuda.MemoryHook):
-    """Counters of CuPy's pool on the device, in bytes: requests as the pool rounds them (to 512 bytes).
+class AllocationHook(cupy.cuda.MemoryHook):
+    """AllocationHook of CuPy's pool on the device, in bytes: requests as the pool rounds them (to 512 bytes).
 
     Attributes:
         allocated: in use now.
@@ -106,7 +106,7 @@ class CudaGpu:
         except (RuntimeError, OSError, ImportError, cupy.cuda.compiler.CompileException) as error:
             raise NoDeviceError(str(error).strip().partition("\n")[0]) from error
         self.pool = cupy.get_default_memory_pool()
-        self._counters = Counters(self.name, self.pool)
+        self._counters = AllocationHook(self.name, self.pool)
         self._counters.__enter__()  # never closed, because a block may be freed at any time
         if cupy.cuda.get_allocator() == self.pool.malloc:
             cupy.cuda.set_allocator(self._allocate)
@@ -169,7 +169,7 @@ class CudaGpu:
 
         return getattr(special, name, None)
 
-    def counters(self) -> Counters:
+    def counters(self) -> AllocationHook:
         """Return the counters ``allocated``, ``max_allocated``, ``reserved``, ``max_reserved``, in bytes."""
         return self._counters
 

@@ -106,7 +106,7 @@ def restored(array: np.ndarray, patches: Sequence[Patch]) -> np.ndarray:
 # ---------- the bytes that a write overwrites, and their savers ----------
 
 
-class Group:
+class SaveGroup:
     """Saved tensors that show the same cells and have the same patches.
 
     Attributes:
@@ -143,8 +143,8 @@ class Group:
 
 
 def preserved(
-    groups: list[Group], storage: Storage, array: np.ndarray | None, written: Cells, own: Any
-) -> list[tuple[Patch, list[Group]]]:
+    groups: list[SaveGroup], storage: Storage, array: np.ndarray | None, written: Cells, own: Any
+) -> list[tuple[Patch, list[SaveGroup]]]:
     """Return patches of the cells that are written and needed, each cell once.
 
     Args:
@@ -171,9 +171,9 @@ def preserved(
     ]
 
 
-def _parts(groups: list[Group], written: Cells) -> tuple[list[Group], list[tuple[Cells, list[Group]]]]:
+def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], list[tuple[Cells, list[SaveGroup]]]]:
     """Return the groups that need any of the written cells, and these cells divided by the groups that need them."""
-    parts: list[tuple[int, np.ndarray, list[Group]]] = []
+    parts: list[tuple[int, np.ndarray, list[SaveGroup]]] = []
     for group in groups:
         begin, marks = group.needed(written)
         group.taken = int(np.count_nonzero(marks))
@@ -188,8 +188,8 @@ def _parts(groups: list[Group], written: Cells) -> tuple[list[Group], list[tuple
 
 
 def _divided(
-    parts: list[tuple[int, np.ndarray, list[Group]]], begin: int, marks: np.ndarray, group: Group
-) -> list[tuple[int, np.ndarray, list[Group]]]:
+    parts: list[tuple[int, np.ndarray, list[SaveGroup]]], begin: int, marks: np.ndarray, group: SaveGroup
+) -> list[tuple[int, np.ndarray, list[SaveGroup]]]:
     """Divide cells, which are separated by the groups that need them, once more: ``group`` needs those in ``marks``."""
     divided = []
     for start, theirs, others in parts:
@@ -208,7 +208,7 @@ def _divided(
     return divided
 
 
-def add(patch: Patch, groups: list[Group]) -> None:
+def add(patch: Patch, groups: list[SaveGroup]) -> None:
     """Add a patch to ``groups``. If they have many, join it with small ones that only these groups hold."""
     small: list[Patch] = []
     if patch.holders and any(len(group.patches) >= MANY for group in groups):

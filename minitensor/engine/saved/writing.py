@@ -28,7 +28,7 @@ from minitensor.engine.core.storage import Storage, calling_frame, outside_engin
 from minitensor.engine.events import SavedOverwritten, watch
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells, touch
-from minitensor.engine.saved.patches import Group, Patch, add, joined, preserved
+from minitensor.engine.saved.patches import Patch, SaveGroup, add, joined, preserved
 from minitensor.engine.saved.saved import FREED, Lost, Member, Preserved, is_right, remember, version_saved
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ class Plan:
 
     def __init__(self, preserves: bool, lost: list[Member], spoiled: Sequence[Member] = ()) -> None:
         self.preserves, self.lost, self.spoiled = preserves, lost, spoiled
-        self.groups: list[Group] = []
-        self.patches: list[tuple[Patch, list[Group]]] = []
+        self.groups: list[SaveGroup] = []
+        self.patches: list[tuple[Patch, list[SaveGroup]]] = []
 
 
 #: Plans of writes whose bytes nobody needs: only the line is logged; under "copy_on_write", also the run of writes
@@ -143,7 +143,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
     # From here on, the policy is "copy_on_write". A saver that an earlier write under another policy made stale gets no
     # patch.
     plan = Plan(True, [(node, k) for node, k in savers if not is_right(node.saved[k])])
-    groups: dict[Any, Group] = {}
+    groups: dict[Any, SaveGroup] = {}
     for node, k in savers:
         saved = node.saved[k]
         if is_right(saved):
@@ -151,7 +151,7 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
             patches, left = (version.patches, version.left) if type(version) is Preserved else ((), None)
             key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)
             if key not in groups:
-                groups[key] = Group(array_saved, patches, left)
+                groups[key] = SaveGroup(array_saved, patches, left)
             groups[key].members.append((node, k))
     plan.groups = list(groups.values())
     plan.patches = preserved(plan.groups, storage, array if index is None else None, written, own)
@@ -246,7 +246,7 @@ def after_write(plan: Plan, storage: Storage, op: str, frame: FrameType) -> None
             listener(SavedOverwritten(storage, idle + plan.lost, None))
 
 
-def _update_members(group: Group) -> None:
+def _update_members(group: SaveGroup) -> None:
     """Store the preserved bytes in the members of ``group``; if all are preserved, detach them from the storage."""
     left = group.left - group.taken
     if left == 0 and len(group.patches) > 1 and all(p.holders == len(group.members) for p in group.patches):

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 
 import memory_stage as stage  # noqa: E402
-from memory_stage.engines.protocol import Layout  # noqa: E402
+from memory_stage.engines.protocol import CellLayout  # noqa: E402
 from memory_stage.engines.torch.memory import cell_sizes, in_cells, numbers_in_cells  # noqa: E402
 from memory_stage.trace.validation import problems  # noqa: E402
 
@@ -29,7 +29,7 @@ def said(variant: dict, line: int) -> str:
     return " ".join(step["say"] for step in variant["steps"] if step["line"] == line)
 
 
-def cells_by_bytes(layout: Layout, size: int, cell: int) -> set[int]:
+def cells_by_bytes(layout: CellLayout, size: int, cell: int) -> set[int]:
     """Return the cells that contain the elements, computed byte by byte."""
     shape, strides, offset = layout
     at = offset + sum((np.indices(shape)[d] * strides[d] for d in range(len(shape))), np.zeros(shape, np.int64))
@@ -44,7 +44,7 @@ def test_cells_of_a_layout_are_those_that_contain_its_bytes():
         strides = list(np.cumprod([1, *shape[::-1]])[:-1][::-1])
         if draw.random() < 0.5:  # a column, a part of pairs, every second element
             strides = [int(stride) * max(1, cell // size) for stride in strides]
-        own = Layout(shape, [int(stride) for stride in strides], draw.randint(0, 5))
+        own = CellLayout(shape, [int(stride) for stride in strides], draw.randint(0, 5))
         found = in_cells(own, size, cell)
         assert cells_by_bytes(found, cell, cell) == cells_by_bytes(own, size, cell), (own, size, cell)
 
