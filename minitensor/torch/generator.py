@@ -90,6 +90,8 @@ class Generator:
     def words(self, count: int) -> np.ndarray:
         """Return ``count`` draws of 32 bits as uint64."""
         count = checks.integer("Generator.words()", "count", count, least=0)
+        if count > MOST_ELEMENTS:
+            raise ValueError(f"Generator.words(): {count} draws are more than memory holds")
         return self._bits.random_raw(count)
 
     def long_words(self, count: int) -> np.ndarray:

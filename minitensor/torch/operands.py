@@ -25,7 +25,7 @@ from minitensor.engine.operations.operands import cast as engine_cast
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
-from minitensor.torch.errors import leaf_written, overlapping_target, result_does_not_fit, warn
+from minitensor.torch.errors import devices_differ, leaf_written, overlapping_target, result_does_not_fit, warn
 from minitensor.torch.generator import default_generator
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -297,6 +297,8 @@ def _put(op: str, result: Any, out: Any) -> None:
     have, want = result._array, out._array
     if kind_of(have.dtype) > kind_of(want.dtype):
         raise result_does_not_fit(op, out, have.dtype)
+    if gpu_of(have) is not gpu_of(want):
+        raise devices_differ()
     if have.shape != want.shape:
         if want.size:
             warn(

@@ -157,9 +157,11 @@ spell("pow", "pow", "input, exponent", renamed={"y": "exponent"}, grad_name=_pow
 spell("floor_divide", in_place=True)
 spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
-spell("maximum", in_place=False, rules={"x": "where(x > y, g, where(x == y, g * 0.5, 0))",
+spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
+      rules={"x": "where(x > y, g, where(x == y, g * 0.5, 0))",
                                         "y": "where(x < y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
-spell("minimum", in_place=False, rules={"x": "where(x < y, g, where(x == y, g * 0.5, 0))",
+spell("minimum", in_place=False, doc="The smaller of two elements; at a tie each gets half of the gradient.",
+      rules={"x": "where(x < y, g, where(x == y, g * 0.5, 0))",
                                         "y": "where(x > y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
 spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
@@ -197,14 +199,15 @@ spell("acosh arccosh", "acosh", found=_ALSO_IN_PLACE)
 spell("atanh arctanh", "atanh", found=_ALSO_IN_PLACE)
 spell("trunc fix", "trunc", found=_ALSO_IN_PLACE)
 spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even,
-      found=_ALSO_IN_PLACE)  # fmt: skip
+      found=_ALSO_IN_PLACE,
+      doc="x with so many decimal places (hundreds for -2), halves to the even neighbour.")  # fmt: skip
 spell("frac", forward=kernels.frac, found=_ALSO_IN_PLACE)
 spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
 spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"})
 spell("nan_to_num", found=_ALSO_IN_PLACE)
 spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True",
-      doc="The bits of x, y places to the right; the sign bit enters from the left.")  # fmt: skip
+      doc="The bits of x, y places to the left; zeros enter from the right.")  # fmt: skip
 spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is_arithmetic = True",
       doc="The bits of x, y places to the right; the sign bit enters from the left.")  # fmt: skip
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
@@ -218,7 +221,7 @@ _REDUCED = "input, dim=None, keepdim=False"
 _DIM = "axis = reduced_dims(x, axis)"
 spell("sum", "sum", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
 spell("prod", "prod", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name="ProdBackward0")
-spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False,
+spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False, doc="Mean along axis (all by default).",
       prologue=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
 spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
@@ -246,7 +249,7 @@ spell("threshold", "thresholded_relu", "input, threshold, value", out=False, gra
 # ---------- choosing, overwriting ----------
 
 spell("where", "where", "condition, input, other", in_place=False, prologue="condition = as_mask('where', condition)",
-      out=False)  # fmt: skip
+      doc="x where condition is true, else y.", out=False)  # fmt: skip
 spell("clone", "clone", "input", keywords="memory_format=None", out=False)
 spell("fill", "fill", "input, value", out=False, found=_ALSO_IN_PLACE, grad_name="FillBackward2")
 spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.zero)
@@ -283,6 +286,7 @@ spell("take_along_dim", "take_along_axis", "input, indices, dim", renamed={"indi
       grad_name="GatherBackward0")  # fmt: skip
 spell("scatter", "put_along_axis", "input, dim, index, src", renamed={"values": "src"},
       takes=_SCATTERED.format("arr", "indices", "values"),
+      doc="arr, with values at the elements that indices lists along axis; of several for one element the last counts.",
       prologue=f"as_many_dimensions('scatter', index, src)\n"
             f"{_index('scatter', 'arr, values', 'same_dtype', 'indices')}\n{_EXACT}",
       grad_name="ScatterBackward0")  # fmt: skip

@@ -19,7 +19,7 @@ from minitensor.torch.creation import check_placement, like, placed, size_of
 from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int64
 from minitensor.torch.errors import sizes_differ
 from minitensor.torch.generator import Generator, default_generator, generator_of
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_kind
 
 
 def manual_seed(seed: int) -> Generator:
@@ -255,6 +255,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if array.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     num_samples = need_int("multinomial", "num_samples", num_samples, 2)
+    replacement = checks.flag("multinomial()", "replacement", replacement)
+    input = as_kind(input)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > array.shape[-1]:

@@ -485,7 +485,7 @@ class Tensor(metaclass=TensorType):
         return _rebuilt, (np.array(host_array(self._array), order="C"), self.stop_gradient)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), checks.text("format", "spec", spec)) if spec else str(self)
+        return format(self.item(), spec) if checks.text("format", "spec", spec) else str(self)
 
 
 def _rebuilt(array: np.ndarray, stop_gradient: bool) -> Tensor:

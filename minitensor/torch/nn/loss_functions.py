@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
@@ -24,6 +25,7 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 
 
 def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
+    checks.text(name, "reduction", reduction)
     if reduction == "none":
         return with_grad_fn(each, f"{name}Backward0")
     if reduction not in ("mean", "sum"):
@@ -301,6 +303,7 @@ def kl_div(
     Raises:
         ValueError: if the shapes differ.
     """
+    checks.text("kl_div()", "reduction", reduction)
     if reduction == "mean":
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."

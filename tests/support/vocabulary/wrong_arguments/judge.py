@@ -65,7 +65,7 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         return f"{kind} ({where}): {text}"
     if BINDING.search(text) and not _raises(code, at):
         named = re.match(r"[A-Z]\w*\.(forward|__init__|__call__)\(\)", text) or any(
-            re.search(rf"\b{re.escape(name)}\b", text) for name in names
+            re.search(rf"\b{re.escape(name)}_?\b", text) for name in names
         )
         return "" if named else f"unnamed call error ({where}): {text}"
     if isinstance(error, MemoryError) and "Unable to allocate" in text:
@@ -79,7 +79,9 @@ def fault_of(error: BaseException, names: set[str]) -> str:
     if not own:
         # Python's operators word their own errors; the names in them are public.
         return (
-            "" if re.search(r"unsupported operand|not supported between|object", text) else f"{kind} ({where}): {text}"
+            ""
+            if re.search(r"unsupported operand|not supported between|object|iteration over", text)
+            else f"{kind} ({where}): {text}"
         )
     if not (_is_own(code) and _raises(code, at)):
         return f"{kind} escaped ({where}): {text}"
