@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.optimizer.clip import Clip
 from minitensor.optimizer.lr import LRScheduler
@@ -47,7 +48,7 @@ class RMSProp(Optimizer):
     ) -> None:
         super().__init__(learning_rate, parameters, weight_decay, grad_clip)
         self._rho, self._momentum = self._number("rho", rho, below=1), self._number("momentum", momentum)
-        self._epsilon, self._centered = self._number("epsilon", epsilon), bool(centered)
+        self._epsilon, self._centered = self._number("epsilon", epsilon), checks.flag("RMSProp", "centered", centered)
 
     def _numbers(self, step: int) -> tuple[float, ...]:
         return self._rate, self._decay, self._rho, 1 - self._rho, self._epsilon, self._momentum

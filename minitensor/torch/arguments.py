@@ -6,6 +6,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 
 
@@ -17,13 +19,24 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
         RuntimeError: if it takes more than 64 bits.
     """
     try:
-        number = operator.index(given)
+        number = _index(given)
     except TypeError:
         kind = type(given).__name__
         raise TypeError(f"{op}(): argument '{name}' (position {position}) must be int, not {kind}") from None
     if not -(2**63) <= number < 2**63:
         raise RuntimeError(f"{op}(): argument '{name}' has more than 64 bits: {number}")
     return number
+
+
+def _index(given: Any) -> int:
+    """Return an integer; raise TypeError for bools, and for tensors with dimensions, as PyTorch does."""
+    if type(given) is int:
+        return given
+    if isinstance(given, (bool, np.bool_)) or (
+        isinstance(given, BaseTensor) and (given._array.ndim or given._array.dtype == np.bool_)
+    ):
+        raise TypeError
+    return operator.index(given)
 
 
 def need_ints(op: str, name: str, given: Any, position: int = 1) -> list[int]:
@@ -51,7 +64,7 @@ def as_dim(dim: Any, ndim: int) -> int:
         IndexError, TypeError: if there is no such dimension, or ``dim`` is no integer.
     """
     try:
-        number = operator.index(dim)
+        number = _index(dim)
     except TypeError:
         raise TypeError(f"argument 'dim' must be int, not {type(dim).__name__}") from None
     reach = max(ndim, 1)
@@ -68,6 +81,8 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
     Raises:
         TypeError: if they are no lengths.
     """
+    if not size:
+        raise TypeError(f'{op}() missing 1 required positional arguments: "size"')
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
         return [n.__index__() for n in given]

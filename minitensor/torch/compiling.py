@@ -22,6 +22,7 @@ from minitensor.engine.operations.rules import namespaces
 from minitensor.engine.saved import in_place_inputs
 from minitensor.engine.saved.saved import is_right
 from minitensor.torch import errors, kernels, operands
+from minitensor.torch.arguments import need_int
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
 from minitensor.torch.tensor import Tensor
@@ -60,9 +61,10 @@ CALLS: dict[str, Any] = {
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
             *("storable", "same_dtype", "as_index", "as_mask", "scaled", "rounded", "into_out", "no_bounds"),
             *("clamped_by", "in_dtype", "only_floats", "reduced_dims", "as_many_dimensions", "no_bool_subtraction"),
-            "as_long",
+            *("as_long", "no_integers", "one_dim", "one_dtype", "sequence_of_indices"),
         )
     },
+    "need_int": need_int,
     "__name__": "minitensor.torch.operations",
     "__package__": "minitensor.torch",
 }
@@ -128,4 +130,6 @@ def reflected(name: str) -> Callable[..., Any]:
         parameters={"x": "left", "y": "input"},
         grad_name=_REFLECTED.get(name, form.grad_name),
     )
-    return FUNCTIONS.function(swapped, f"reflected_{name}")
+    made = FUNCTIONS.function(swapped, f"reflected_{name}")
+    made.__globals__["as_operands"] = operands.as_operands_in_any_order
+    return made

@@ -48,6 +48,8 @@ def where_to(*where: Any, device: Any = None, dtype: Any = None, **_: Any) -> tu
     Raises:
         TypeError, RuntimeError: if it is anything else.
     """
+    if sum(isinstance(each, BaseTensor) for each in where) > 1:
+        raise TypeError("to() received an invalid combination of arguments - got (Tensor, Tensor)")
     for each in where:
         if isinstance(each, BaseTensor):
             device, dtype = Device("cpu" if gpu_of(each._array) is None else "cuda"), each.dtype

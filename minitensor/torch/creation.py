@@ -306,7 +306,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 def _number(op: str, value: Any) -> Any:
-    if isinstance(value, BaseTensor) and value._array.size == 1:
+    if isinstance(value, BaseTensor) and value._array.ndim == 0:
         return value.item()
     if not isinstance(value, NUMBERS):
         raise TypeError(f"{op}(): a bound or step is a number, not {type(value).__name__}")
@@ -480,7 +480,7 @@ def like_new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def called_with(*given: Any) -> Tensor:
     """Return the tensor of ``torch.Tensor(*given)``: an empty one of a size, or a float32 one of data."""
     if all(hasattr(n, "__index__") and not isinstance(n, BaseTensor) for n in given):
-        return empty(*given)
+        return empty(*(given or (0,)))
     if len(given) > 1:
         raise TypeError("Tensor() takes data, or the lengths of a size; torch.tensor(data) keeps the dtype")
     return tensor(given[0].detach() if isinstance(given[0], Tensor) else given[0], dtype="float32")

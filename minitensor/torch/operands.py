@@ -47,6 +47,32 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
     Raises:
         TypeError: if an argument cannot be converted to a tensor, or none of them is one.
     """
+    if op in NO_NUMBERS or (op in TENSOR_FIRST and not isinstance(given[0], BaseTensor)):
+        _refuse_numbers(op, given)
+    return as_operands_in_any_order(op, *given)
+
+
+#: Operations whose operands are all tensors, and those whose first one is. The operators ``2 - x`` are other functions.
+NO_NUMBERS = frozenset(
+    ("maximum", "minimum", "logical_and", "logical_or", "logical_xor", "ldexp", "hypot", "gcd", "lcm")
+)
+TENSOR_FIRST = NO_NUMBERS.union(
+    ("add", "subtract", "multiply", "divide", "floor_divide", "trunc_divide", "copysign", "equal", "not_equal"),
+    ("less_than", "less_equal", "greater_than", "greater_equal"),
+)
+
+
+def _refuse_numbers(op: str, given: tuple[Any, ...]) -> None:
+    """Raise TypeError for the first operand that is no tensor."""
+    for i, value in enumerate(given):
+        if isinstance(value, NUMBERS):
+            name = _POSITIONS[i] if i < len(_POSITIONS) else "other"
+            kind = type(value).__name__
+            raise TypeError(f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {kind}")
+
+
+def as_operands_in_any_order(op: str, *given: Any) -> tuple[BaseTensor, ...]:
+    """Return tensors for the arguments of an operation that takes numbers in every position."""
     if len(given) == 2 and isinstance(given[0], BaseTensor):
         x, y = given
         if isinstance(y, BaseTensor):
@@ -74,6 +100,8 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
     x = given[target]
     if not isinstance(x, BaseTensor):
         raise TypeError(f"{op}(): argument 'input' (position {target + 1}) must be Tensor, not {type(x).__name__}")
+    if op[:-1] in NO_NUMBERS:
+        _refuse_numbers(op, given)
     dtype = x._array.dtype
     try:
         values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
@@ -320,12 +348,19 @@ def clamped_by(op: str, redirect: Redirect, x: Any, low: Any, high: Any) -> Any:
     """Return ``x`` clamped to bounds of which one at least is a tensor with a bound for each element; ``op`` may be in
     place.
     """
+    tensors = [bound for bound in (low, high) if isinstance(bound, BaseTensor)]
+    if low is not None and high is not None and len(tensors) == 1 and tensors[0]._array.ndim:
+        raise TypeError(f"{op}(): the bounds must be two numbers or two tensors, not one of each")
     out = x
     if low is not None:
         out = redirect("where", redirect("lt", out, low), low, out)
     if high is not None:
         out = redirect("where", redirect("gt", out, high), high, out)
-    return Tensor.copy_(x, out) if op.endswith("_") else out
+    if not op.endswith("_"):
+        return out
+    if kind_of(out._array.dtype) > kind_of(x._array.dtype):
+        raise result_does_not_fit(op, x, out._array.dtype)
+    return Tensor.copy_(x, out)
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
@@ -366,7 +401,10 @@ def as_many_dimensions(op: str, index: Any, src: Any) -> None:
 
 def no_bool_subtraction(x: Any, y: Any) -> None:
     """Raise RuntimeError if an operand of a subtraction is a tensor of bools."""
-    bools = [isinstance(each, BaseTensor) and each._array.dtype.kind == "b" for each in (x, y)]
+    bools = [
+        each is True or each is False or (isinstance(each, BaseTensor) and each._array.dtype.kind == "b")
+        for each in (x, y)
+    ]
     if any(bools):
         with_what = "with two bool tensors" if all(bools) else "with a bool tensor"
         hint = (
@@ -375,6 +413,32 @@ def no_bool_subtraction(x: Any, y: Any) -> None:
             else ("If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
         )
         raise RuntimeError(f"Subtraction, the `-` operator, {with_what} is not supported. {hint}")
+
+
+def no_integers(kernel: str, x: Any) -> None:
+    """Raise NotImplementedError if ``x`` holds no floats and PyTorch's ``kernel`` takes nothing else."""
+    if isinstance(x, BaseTensor) and x._array.dtype not in FLOATS:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{SCALAR_NAMES[x._array.dtype]}'")
+
+
+def one_dim(op: str, dim: Any) -> Any:
+    """Return ``dim``; raise TypeError for several dimensions, or a bool."""
+    if isinstance(dim, (bool, list, tuple)):
+        raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
+    return dim
+
+
+def one_dtype(op: str, x: Any, end: Any) -> None:
+    """Raise RuntimeError if ``end`` is a tensor of another dtype than ``x``."""
+    if isinstance(x, BaseTensor) and isinstance(end, BaseTensor) and x._array.dtype != end._array.dtype:
+        names = [SCALAR_NAMES[each._array.dtype].lower() for each in (x, end)]
+        raise RuntimeError(f"{op}(): expected dtype {names[0]} for `end` but got dtype {names[1]}")
+
+
+def sequence_of_indices(op: str, indices: Any) -> None:
+    """Raise TypeError for a single index, which must be given in a tuple."""
+    if isinstance(indices, BaseTensor):
+        raise TypeError(f"{op}(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
 
 
 def as_long(x: Any, in_place: str) -> Any:

@@ -159,10 +159,10 @@ spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
 spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x > y, g, where(x == y, g * 0.5, 0))",
-                                        "y": "where(x < y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
+             "y": "where(x < y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
 spell("minimum", in_place=False, doc="The smaller of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x < y, g, where(x == y, g * 0.5, 0))",
-                                        "y": "where(x > y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
+             "y": "where(x > y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
 spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
@@ -201,10 +201,10 @@ spell("trunc fix", "trunc", found=_ALSO_IN_PLACE)
 spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_half_to_even,
       found=_ALSO_IN_PLACE,
       doc="x with so many decimal places (hundreds for -2), halves to the even neighbour.")  # fmt: skip
-spell("frac", forward=kernels.frac, found=_ALSO_IN_PLACE)
+spell("frac", prologue="no_integers('frac_cpu', x)", forward=kernels.frac, found=_ALSO_IN_PLACE)
 spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
-spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"})
+spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, prologue="one_dtype('lerp', x, y)")
 spell("nan_to_num", found=_ALSO_IN_PLACE)
 spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True",
       doc="The bits of x, y places to the left; zeros enter from the right.")  # fmt: skip
@@ -219,8 +219,16 @@ for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_
 _IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
 _REDUCED = "input, dim=None, keepdim=False"
 _DIM = "axis = reduced_dims(x, axis)"
+_ONE_DIM = "axis = reduced_dims(x, one_dim('{}', axis))"
 spell("sum", "sum", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
-spell("prod", "prod", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name="ProdBackward0")
+spell(
+    "prod",
+    "prod",
+    _REDUCED,
+    keywords="dtype=None",
+    prologue=f"{_IN_DTYPE}\n{_ONE_DIM.format('prod')}",
+    grad_name="ProdBackward0",
+)
 spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False, doc="Mean along axis (all by default).",
       prologue=f"{_IN_DTYPE}\nx = only_floats('mean', x)\n{_DIM}", grad_name=_over("Mean"))  # fmt: skip
 spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AmaxBackward0")
@@ -231,7 +239,13 @@ spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED
       doc=_SCAN.format("sum"))  # fmt: skip
 spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED, gives="",
       doc=_SCAN.format("product"))  # fmt: skip
-spell("softmax", "softmax", "input, dim, dtype=None", prologue=_IN_DTYPE, found="Tensor torch")
+spell(
+    "softmax",
+    "softmax",
+    "input, dim, dtype=None",
+    prologue=f"{_IN_DTYPE}\nno_integers('softmax_kernel_impl', x)\none_dim('softmax', axis)",
+    found="Tensor torch",
+)
 
 # ---------- networks ----------
 
@@ -253,8 +267,8 @@ spell("where", "where", "condition, input, other", in_place=False, prologue="con
 spell("clone", "clone", "input", keywords="memory_format=None", out=False)
 spell("fill", "fill", "input, value", out=False, found=_ALSO_IN_PLACE, grad_name="FillBackward2")
 spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.zero)
-spell("tril")
-spell("triu")
+for _name in ("tril", "triu"):
+    spell(_name, prologue=f"diagonal = need_int('{_name}{{_}}', 'diagonal', diagonal)")
 spell("fill_diagonal", "fill_diagonal", "input, fill_value, wrap=False", renamed={"value": "fill_value"},
       doc="x, with value on its main diagonal; with wrap, the diagonal of a tall matrix starts again after skipping "
           "a row.",
@@ -308,7 +322,7 @@ spell("masked_select", "masked_select", "input, mask", prologue="mask = as_mask(
 spell("index_put", "index_put", "input, indices, values, accumulate=False", out=False,
       found=_ALSO_IN_PLACE,
       renamed={"value": "values", "indices": "indices"}, takes=f"{ROWS['index_put'].takes}, and of the dtype of x",
-      prologue="x, value = same_dtype('index_put{_}', x, value)\n"
+      prologue="x, value = same_dtype('index_put{_}', x, value)\nsequence_of_indices('index_put{_}', indices)\n"
             "rows, depth = as_rows('index_put{_}', x, indices)")  # fmt: skip
 
 # ---------- random numbers ----------

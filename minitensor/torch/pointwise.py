@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor
@@ -24,6 +25,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
     """
+    need_tensor("addcmul", tensor1, 2, "tensor1")
+    need_tensor("addcmul", tensor2, 3, "tensor2")
     return with_grad_fn(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
 
 
@@ -39,6 +42,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
     """
+    need_tensor("addcdiv", tensor1, 2, "tensor1")
+    need_tensor("addcdiv", tensor2, 3, "tensor2")
     return with_grad_fn(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
 
 
@@ -52,6 +57,8 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
         RuntimeError: if a shape cannot be broadcast to that of ``input``, if its dtype cannot hold the result, or if it
             is a leaf that requires grad.
     """
+    need_tensor("addcmul_", tensor1, 2, "tensor1")
+    need_tensor("addcmul_", tensor2, 3, "tensor2")
     return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
 
 
@@ -65,6 +72,8 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
         RuntimeError: if a shape cannot be broadcast to that of ``input``, if its dtype cannot hold the result, or if it
             is a leaf that requires grad.
     """
+    need_tensor("addcdiv_", tensor1, 2, "tensor1")
+    need_tensor("addcdiv_", tensor2, 3, "tensor2")
     return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
 
 

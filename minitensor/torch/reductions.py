@@ -15,11 +15,12 @@ from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
-from minitensor.engine.dtypes import INTEGERS
+from minitensor.engine.dtypes import FLOATS, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
+from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, without_history
 
@@ -45,7 +46,9 @@ def _truth(name: str) -> Callable[..., Tensor]:
         if not isinstance(keepdim, bool):
             kind = type(keepdim).__name__
             raise TypeError(f"{name}(): argument 'keepdim' (position 2) must be bool, not {kind}")
-        axis = dim if dim is None else as_dim(dim, input._array.ndim)
+        several = isinstance(dim, (list, tuple))
+        dims = dim if several else () if dim is None else (dim,)
+        axis = tuple(as_dim(each, input._array.ndim) for each in dims) or None
         found = getattr(np, name)(input._array, axis=axis if input._array.ndim else None, keepdims=keepdim)
         return without_history(input, found, name)
 
@@ -136,6 +139,8 @@ def _arg(name: str) -> Callable[..., Tensor]:
     def arg(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         need_tensor(name, input)
         array = host_array(input._array)
+        if array.dtype == np.bool_:
+            raise RuntimeError(f"{name}(): does not support bool input")
         if array.size == 0:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is not None:
@@ -160,6 +165,8 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
     def extreme(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         need_tensor(name, input)
         if isinstance(dim, BaseTensor) or other is not None:
+            if keepdim is not False or (dim is not None and other is not None):
+                raise TypeError(f"{name}(): takes two tensors, or one tensor, a dim and keepdim")
             return TABLE[of_two](input, dim if other is None else other)
         if dim is None:
             if input._array.size == 0:
@@ -168,6 +175,7 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
                     f"dim with the 'dim' argument."
                 )
             return with_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
+        as_dim(dim, input._array.ndim)
         if input._array.ndim == 0:
             return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(input))
         keepdim = checks.flag(f"{name}()", "keepdim", keepdim)
@@ -254,6 +262,11 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     if not isinstance(p, (int, float)):
         raise TypeError(f"norm(): p must be a number or 'fro', not {checks.shown(p)}")
     keepdim = checks.flag("norm()", "keepdim", keepdim)
+    if input._array.dtype not in FLOATS:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{SCALAR_NAMES[input._array.dtype]}"
+        )
     if p == 2:
         result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
     elif p == 0:  # the number of elements that are not 0

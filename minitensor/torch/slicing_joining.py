@@ -216,6 +216,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
+    offset = need_int("diagonal", "offset", offset)
     first, second = as_dim(dim1, input._array.ndim), as_dim(dim2, input._array.ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -309,6 +310,8 @@ def repeat(input: Tensor, *sizes: Any) -> Tensor:
     Raises:
         RuntimeError: if a number is negative.
     """
+    if not sizes:
+        raise TypeError('repeat() missing 1 required positional arguments: "repeats"')
     given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (list, tuple)) else sizes
     times = need_ints("repeat", "repeats", given)
     if any(n < 0 for n in times):
@@ -340,5 +343,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("tile", input)
+    if not dims:
+        raise TypeError('tile() missing 1 required positional arguments: "dims"')
     times = need_ints("tile", "dims", dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims)
     return repeat(input, [1] * (input._array.ndim - len(times)) + times)

@@ -34,6 +34,8 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
+    if not dims:
+        raise TypeError('flip() missing 1 required positional arguments: "dims"')
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
     out = input
     for dim in given:
@@ -74,9 +76,9 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     need_tensor("argsort", input)
     descending = checks.flag("argsort()", "descending", descending)
     array = host_array(input._array)
+    dim = as_dim(dim, array.ndim)
     if array.ndim == 0:
         return without_history(input, np.zeros((), np.int64), "argsort")
-    dim = as_dim(dim, array.ndim)
     if descending:  # sorted from the end, so that equal elements keep their order
         backwards = np.flip(np.argsort(np.flip(array, dim), dim, kind="stable"), dim)
         order = array.shape[dim] - 1 - backwards
@@ -175,6 +177,7 @@ def unique(
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("unique", input)
+    checks.flag("unique()", "sorted", sorted)
     return_inverse = checks.flag("unique()", "return_inverse", return_inverse)
     return_counts = checks.flag("unique()", "return_counts", return_counts)
     array = host_array(input._array)

@@ -258,8 +258,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 def _exchanged_order(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
     order = list(range(x._array.ndim))
+    first, second = as_dim(dim0, len(order)), as_dim(dim1, len(order))
     if order:
-        first, second = as_dim(dim0, len(order)), as_dim(dim1, len(order))
         order[first], order[second] = order[second], order[first]
     return tuple(order)
 

@@ -30,6 +30,10 @@ BINDING = re.compile(
 )
 
 
+#: The special methods of binary operators, of which the other operand may be asked.
+OPERATED = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+
+
 def _raises(code: CodeType, at: int) -> bool:
     """True if the instruction of ``code`` at the offset ``at`` is a ``raise`` statement."""
     return dis.opname[code.co_code[at]] == "RAISE_VARARGS"
@@ -74,8 +78,12 @@ def fault_of(error: BaseException, names: set[str]) -> str:
         return ""  # a data set of the program raised it
     if own and isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError)) and error.errno:
         return ""  # the system's answer to a path, which names the path
+    if "Invalid format specifier" in text:
+        return ""  # Python's own, with the format that was given
     if not own and any(text.startswith(f"{name} expected") for name in names):
         return ""
+    if not own and names & OPERATED:
+        return ""  # the other operand's own error, such as numpy's
     if not own:
         # Python's operators word their own errors; the names in them are public.
         return (
