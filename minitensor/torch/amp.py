@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import TORCH_CPU, TORCH_CUDA, Casts, Context
 from minitensor.engine.autograd.loss_scaling import LossScale, unscale
 from minitensor.engine.core.tensor import Tensor as BaseTensor
@@ -70,12 +71,23 @@ class autocast:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """True for "cpu" and "cuda". Nothing is refused."""
+    """True for "cpu" and "cuda".
+
+    Raises:
+        TypeError: if ``device_type`` is no text.
+    """
+    checks.text("is_autocast_available()", "device_type", device_type)
     return device_type in _LISTS
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """True if operands are cast in this thread. Nothing is refused."""
+    """True if operands are cast in this thread.
+
+    Raises:
+        TypeError: if ``device_type`` is no text.
+    """
+    if device_type is not None:
+        checks.text("is_autocast_enabled()", "device_type", device_type)
     lists = TORCH_CPU if device_type == "cpu" else TORCH_CUDA
     return modes.casts is not None and (device_type is None or modes.casts.lists is lists)
 

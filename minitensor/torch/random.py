@@ -230,6 +230,7 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("bernoulli", input)
+    input = as_kind(input)
     return input.new_empty(input._array.shape).bernoulli_(input, generator=generator)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.autograd.finite_differences import Arrays, Comparison, GradientMismatch, slopes, weights
 from minitensor.engine.autograd.gradients import grad
 from minitensor.engine.core.history import new_leaf
@@ -56,6 +57,7 @@ def gradcheck(
         RuntimeError: if a gradient is wrong; the text shows the element that is farthest off.
         ValueError, TypeError: if the inputs cannot be checked; always raised.
     """
+    raise_exception = checks.flag("gradcheck", "raise_exception", raise_exception)
     if order not in (1, 2):
         raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")
     for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):

@@ -146,7 +146,11 @@ def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str) -> Any:
+#: The most lists inside lists in a sample; one that contains itself would have no end.
+MOST_LEVELS = 64
+
+
+def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str, level: int = 0) -> Any:
     """Combine samples of the same form into one batch, by joining their corresponding parts.
 
     Args:
@@ -157,6 +161,8 @@ def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str) -
         TypeError: if the samples cannot be combined.
         RuntimeError: if samples have different numbers of parts.
     """
+    if level > MOST_LEVELS:
+        raise TypeError(f"{words}: a sample has lists inside lists, more than {MOST_LEVELS} deep, or contains itself")
     first = samples[0]
     joined = join(samples)
     if joined is not NotImplemented:
@@ -164,10 +170,10 @@ def collated(samples: list[Any], join: Callable[[list[Any]], Any], words: str) -
     if isinstance(first, (str, bytes)):
         return samples
     if isinstance(first, dict):
-        return {name: collated([each[name] for each in samples], join, words) for name in first}
+        return {name: collated([each[name] for each in samples], join, words, level + 1) for name in first}
     if isinstance(first, (list, tuple)):
         if any(len(each) != len(first) for each in samples):
             raise RuntimeError("each element in list of batch should be of equal size")
-        parts = [collated(list(part), join, words) for part in zip(*samples, strict=True)]
+        parts = [collated(list(part), join, words, level + 1) for part in zip(*samples, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
     raise TypeError(f"{words}: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}")

@@ -223,6 +223,8 @@ def pair(op: str, name: str, given: Any, least: int) -> tuple[int, int]:
     if len(numbers) != 2:
         raise ValueError(f"{op}: {name} is one integer or two (height, width), not {given!r}")
     first, second = (whole(f"{op}: {name}", number) for number in numbers)
+    if max(first, second) >= 2**31:
+        raise ValueError(f"{op}: {name} must be below 2**31, not {given!r}")
     if min(first, second) < least:
         raise ValueError(f"{op}: {name} is at least {least}, not {given!r}")
     return first, second

@@ -212,6 +212,7 @@ def cross_entropy(
     """
     need_tensor("cross_entropy", input)
     need_tensor("cross_entropy", target, 2)
+    label_smoothing = checks.real("cross_entropy()", "label_smoothing", label_smoothing)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 0 if input._array.ndim == 1 else 1
