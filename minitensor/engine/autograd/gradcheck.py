@@ -58,7 +58,7 @@ def gradcheck(
         ValueError, TypeError: if the inputs cannot be checked; always raised.
     """
     raise_exception = checks.flag("gradcheck", "raise_exception", raise_exception)
-    if order not in (1, 2):
+    if type(order) is not int or order not in (1, 2):
         raise ValueError(f"gradcheck: order is 1 or 2, not {order!r}")
     for what, number in (("eps", eps), ("atol", atol), ("rtol", rtol)):
         if not isinstance(number, (int, float)) or number < 0 or (what == "eps" and number == 0):
