@@ -22,7 +22,7 @@ class Diagnosis:
 
     def __init__(self, add: Callable[[Fault], None], note: Callable[[str], None]) -> None:
         self._add, self._note = add, note
-        self._run = WatchedRun(self._failed, self._suspected)
+        self._run = WatchedRun(self._failed, self._suspected, note)
         self._state_dicts = StateDicts(self._run, add)
         self._explained = 0  # the id of the last error of a backward pass that was diagnosed
 

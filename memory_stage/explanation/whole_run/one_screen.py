@@ -20,7 +20,7 @@ def as_text(faults: Sequence[Fault], unseen: Sequence[str]) -> str:
         unseen: sentences about things that could not be watched.
     """
     parts = [text for fault in faults for text in ("", _fault(fault))] or [NOTHING]
-    parts += [textwrap.fill(f"Not watched: {sentence}", WIDTH) for sentence in unseen]
+    parts += [textwrap.fill(f"Note: {sentence}", WIDTH) for sentence in unseen]
     return "\n".join(parts).lstrip("\n")
 
 

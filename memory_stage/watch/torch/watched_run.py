@@ -10,7 +10,9 @@ from typing import Any
 
 import torch
 
-from memory_stage.engines.torch.threads import taken_off
+from memory_stage.engines.events import ignore
+from memory_stage.engines.torch.monkeypatches import StandIns
+from memory_stage.engines.torch.threads import Bystander, taken_off
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_passes import BackwardPasses
@@ -43,6 +45,8 @@ class WatchedRun:
             asked for it.
         on_suspicion: called before a backward pass, with this watch, its tensors and the frame, if a write has raised
             no version since the last pass.
+        on_unseen: called with a sentence if the program does something that is not watched, as in other threads or in
+            compiled code.
 
     Attributes:
         passes: the last backward passes that succeeded.
@@ -52,10 +56,14 @@ class WatchedRun:
         self,
         on_failure: Callable[[WatchedRun, Any, BaseException, FrameType], None],
         on_suspicion: Callable[[WatchedRun, Any, FrameType], None],
+        on_unseen: Callable[[str], None],
     ) -> None:
         self._on_failure, self._on_suspicion = on_failure, on_suspicion
         self._calls = CallWatcher()
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
+        self._bystander = Bystander(on_unseen)
+        modes: Any = (self._calls, self._bystander)
+        self._patches = StandIns(modes, on_unseen, ignore, lambda name, x: None, lambda real: real)
         self._checked = -1
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
 
@@ -81,11 +89,14 @@ class WatchedRun:
 
     def __enter__(self) -> WatchedRun:
         self._backward.subscribe()
+        self._patches.stand_in()
         self._calls.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._calls.is_open = False
+        self._bystander.note = None
+        self._patches.stand_aside()
         taken_off(self._calls)
         self._backward.unsubscribe()
 

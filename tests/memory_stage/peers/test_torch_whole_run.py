@@ -303,6 +303,38 @@ def test_what_is_watched_is_not_disturbed(tmp_path):
     assert watched.stderr.removeprefix(plain.stderr).strip() == "memory-stage: nothing wrong was found."
 
 
+UNWATCHED = """
+import threading, torch
+
+@torch.jit.script
+def scripted(x):
+    y = x * 2
+    y.add_(1)
+    return y
+
+x = torch.ones(3, requires_grad=True)
+scripted(x).sum().backward()
+thread = threading.Thread(target=lambda: x.exp().sum().backward())
+thread.start()
+thread.join()
+compiled = torch.compile(lambda a: (a * a).sum(), backend="eager")
+for _ in range(2):
+    compiled(x).backward()
+print(x.grad)
+"""
+
+
+def test_what_cannot_be_watched_runs_as_alone_and_is_named_once(tmp_path):
+    path = written(tmp_path, UNWATCHED)
+    plain = command(tmp_path, str(path))
+    watched = command(tmp_path, "-m", "memory_stage", "explain", str(path))
+    assert (watched.returncode, watched.stdout) == (plain.returncode, plain.stdout) == (0, plain.stdout)
+    assert watched.stderr.startswith(plain.stderr)
+    said = " ".join(watched.stderr.removeprefix(plain.stderr).split())
+    for words in ("TorchScript runs is not recorded", "Another thread computes", "`torch.compile` has compiled is not"):
+        assert said.count(words) == 1, said
+
+
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
