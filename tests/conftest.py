@@ -27,7 +27,7 @@ PATIENCE = 120_000  # milliseconds for the work of a page; long, because a busy 
 NOTHING = SimpleNamespace(params={})
 PARAM = type(pytest.param())
 OF_OPERATIONS = (
-    *("tests/minitensor/engine", "tests/minitensor/vocabulary"),
+    *("tests/minitensor/engine", "tests/minitensor/vocabulary", "tests/memory_stage/explanation"),
     "tests/minitensor/conformance/test_goldens.py",
 )
 

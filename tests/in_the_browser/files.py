@@ -6,8 +6,8 @@ from tools.build import ROOT
 
 FOLDERS = (
     *("tests/minitensor/engine", "tests/minitensor/conformance", "tests/minitensor/vocabulary"),
-    *("tests/memory_stage/api", "tests/memory_stage/figures", "tests/memory_stage/recorder"),
-    *("tests/memory_stage/sentences", "tests/book_kit"),
+    *("tests/memory_stage/api", "tests/memory_stage/explanation", "tests/memory_stage/figures"),
+    *("tests/memory_stage/recorder", "tests/memory_stage/sentences", "tests/book_kit"),
 )
 
 PROCESSES = "runs programs in processes of its own"

@@ -25,6 +25,8 @@ PARTS = (
     "memory_stage",
     "tests/minitensor",
     "tests/support",
+    "tests/memory_stage/conftest.py",
+    "tests/memory_stage/explanation",
     "tests/mutations",
     "tests/conftest.py",
     "facts",
@@ -44,13 +46,14 @@ QUICK = (
     *("memory_returns", "all_or_nothing", "all_or_nothing_values", "protocols", "dtypes", "creation", "unusual_input"),
     *("views", "in_place", "operations", "alias_programs", "bad_operands", "bad_input", "copy_on_write_policies"),
     *("copy_on_write_random", "copy_on_write", "py_layer", "gradcheck", "functions", "logic", "random_fills"),
-    *("indexed_writes", "indexed_refusals", "infinite_views", "infinite", "depth", "explain", "printing"),
+    *("indexed_writes", "indexed_refusals", "infinite_views", "infinite", "depth", "printing"),
 )
 CONFORMANCE = (
     "tests/minitensor/conformance/test_exhaustive.py::test_short_programs_are_right_or_refused_with_the_right_reason",
     "tests/minitensor/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.6-2to9-0]",
     "tests/minitensor/conformance/test_programs.py::test_programs_are_right_or_refused_with_a_reason[2.5-2to9-0]",
     "tests/minitensor/conformance/test_goldens.py",
+    "tests/memory_stage/explanation/test_explain.py",
 )
 
 
