@@ -54,7 +54,7 @@ from minitensor.engine.random import seed
 from minitensor.engine.sharing.dlpack import from_dlpack
 from minitensor.engine.sharing.numpy_memory import from_numpy
 from minitensor.engine.views import indexing, joining, parts, reshaping, scanning, set_resize_cast, transposing
-from minitensor.paddle import counting, inspection, left_out, ordering, products
+from minitensor.paddle import contractions, counting, inspection, left_out, ordering, products
 
 __version__ = "0.2.0"
 
@@ -73,6 +73,7 @@ globals().update(
         **inspection.FUNCTIONS,
         **ordering.FUNCTIONS,
         **products.FUNCTIONS,
+        **contractions.FUNCTIONS,
         **counting.FUNCTIONS,
     }
 )

@@ -9,7 +9,10 @@ from minitensor.paddle.missing import missing
 
 #: Functions that are no rows of the table, by the module that defines them.
 _DEFINED = {
-    "minitensor.engine.layers.activations": ("dropout", "gelu", "log_softmax", "silu"),
+    "minitensor.engine.layers.activations": (
+        *("cosine_similarity", "dropout", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish", "normalize"),
+        *("selu", "silu", "softplus", "softsign", "swish"),
+    ),
     "minitensor.engine.layers.attention": ("embedding",),
     "minitensor.engine.layers.convolution": ("conv2d",),
     "minitensor.engine.layers.cross_entropy": ("cross_entropy", "softmax_with_cross_entropy"),
@@ -25,6 +28,7 @@ _DEFINED = {
     ),
     "minitensor.engine.layers.normalization": ("batch_norm", "group_norm", "instance_norm", "layer_norm"),
     "minitensor.engine.layers.pooling": ("adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"),
+    "minitensor.engine.layers.rearranging": ("fold", "unfold"),
     "minitensor.paddle.counting": ("one_hot",),
     "minitensor.nn.attention": ("scaled_dot_product_attention",),
 }

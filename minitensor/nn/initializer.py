@@ -106,6 +106,27 @@ def _fan(op: str, name: str, given: Any) -> Any:
     return None if given is None else checks.real(op, name, given, above=0)
 
 
+class TruncatedNormal(Initializer):
+    """Numbers from the normal distribution, each drawn again while it is further than ``a`` and ``b`` standard
+    deviations from the mean, in the shape of the parameter.
+
+    Raises:
+        ValueError: if the standard deviation is negative, or ``a`` is not below ``b``.
+        TypeError: if an argument is no number.
+    """
+
+    def __init__(self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> None:
+        self.mean, self.std = random.normal_arguments(mean, std)
+        if not a < b:
+            raise ValueError(f"TruncatedNormal: a is below b; they are {a!r} and {b!r}")
+        self.a, self.b = float(a), float(b)
+
+    def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        chances = random.uniform(np.empty(shape), 0.0, 1.0, 0, np.empty(shape))
+        low, high = (self.mean + self.std * bound for bound in (self.a, self.b))
+        return random.truncated_normal(chances, self.mean, self.std, low, high).astype(dtype)
+
+
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return the number of inputs of an output, and of outputs of an input, of a weight [in, out] or kernels [out, in,
     ...].

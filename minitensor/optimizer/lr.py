@@ -143,3 +143,260 @@ class LinearWarmup(LRScheduler):
             self.then.step(self.last_epoch - self.warmup_steps)
             return self.then()
         return float(self.then)
+
+
+class NoamDecay(LRScheduler):
+    """``learning_rate * d_model ** -0.5 * min(step ** -0.5, step * warmup_steps ** -1.5)`` (Vaswani and others 2017).
+
+    Raises:
+        ValueError: if ``d_model`` is not above 0, or the rate is not a number from 0 on.
+    """
+
+    def __init__(self, d_model: int, warmup_steps: int, learning_rate: float = 1.0, last_epoch: int = -1) -> None:
+        if not d_model > 0:
+            raise ValueError(f"NoamDecay: d_model is a number above 0, not {d_model!r}")
+        self.d_model, self.warmup_steps = d_model, warmup_steps
+        super().__init__(learning_rate, last_epoch)
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        step = self.last_epoch
+        falling = 1.0 if step == 0 else step**-0.5
+        return self.base_lr * self.d_model**-0.5 * min(falling, self.warmup_steps**-1.5 * step)
+
+
+class PiecewiseDecay(LRScheduler):
+    """The first of ``values`` before the first of the ``boundaries``, and so on; the last one after all of them.
+
+    Raises:
+        ValueError: if there is not one value more than boundaries.
+    """
+
+    def __init__(self, boundaries: list[int], values: list[float], last_epoch: int = -1) -> None:
+        if len(values) != len(boundaries) + 1:
+            raise ValueError(
+                f"PiecewiseDecay: {len(boundaries)} boundaries separate {len(boundaries) + 1} values, not {len(values)}"
+            )
+        self.boundaries, self.values = list(boundaries), list(values)
+        super().__init__(values[0], last_epoch)
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        return float(self.values[sum(self.last_epoch >= each for each in self.boundaries)])
+
+
+class _Falling(LRScheduler):
+    """A rate that decreases with the step by a factor ``gamma``."""
+
+    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = float(gamma)
+        super().__init__(learning_rate, last_epoch)
+
+
+class NaturalExpDecay(_Falling):
+    """``learning_rate * exp(-gamma * step)``.
+
+    Raises:
+        ValueError: if the rate is not a number from 0 on.
+    """
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        return self.base_lr * math.exp(-self.gamma * self.last_epoch)
+
+
+class InverseTimeDecay(_Falling):
+    """``learning_rate / (1 + gamma * step)``.
+
+    Raises:
+        ValueError: if the rate is not a number from 0 on.
+    """
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        return self.base_lr / (1 + self.gamma * self.last_epoch)
+
+
+class ExponentialDecay(_Falling):
+    """``learning_rate * gamma ** step``.
+
+    Raises:
+        ValueError: if the rate is not a number from 0 on.
+    """
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        return self.base_lr * self.gamma**self.last_epoch
+
+
+class PolynomialDecay(LRScheduler):
+    """Decrease the rate to ``end_lr`` in ``decay_steps`` steps, by a polynomial of degree ``power``.
+
+    With ``cycle``, a decrease that has ended is followed by one that is once more as long.
+
+    Raises:
+        ValueError: if ``decay_steps`` is below 1, or the rate is not a number from 0 on.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float,
+        decay_steps: int,
+        end_lr: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if not (isinstance(decay_steps, int) and decay_steps > 0):
+            raise ValueError(f"PolynomialDecay: decay_steps is an integer from 1 on, not {decay_steps!r}")
+        self.decay_steps, self.end_lr, self.power, self.cycle = decay_steps, float(end_lr), float(power), cycle
+        super().__init__(learning_rate, last_epoch)
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        step, length = self.last_epoch, self.decay_steps
+        if self.cycle:
+            length *= max(math.ceil(step / length), 1)
+        else:
+            step = min(step, length)
+        return (self.base_lr - self.end_lr) * (1 - step / length) ** self.power + self.end_lr
+
+
+class MultiStepDecay(LRScheduler):
+    """Multiply the rate by ``gamma`` at each of the ``milestones``.
+
+    Raises:
+        ValueError: if the milestones do not increase, or the rate is not a number from 0 on.
+    """
+
+    def __init__(self, learning_rate: float, milestones: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones, self.gamma = list(milestones), float(gamma)
+        if any(a >= b for a, b in zip(self.milestones, self.milestones[1:], strict=False)):
+            raise ValueError(f"MultiStepDecay: milestones increase; they are {self.milestones}")
+        super().__init__(learning_rate, last_epoch)
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        return self.base_lr * self.gamma ** sum(self.last_epoch >= each for each in self.milestones)
+
+
+class LambdaDecay(LRScheduler):
+    """``learning_rate * lr_lambda(step)``.
+
+    Raises:
+        TypeError: if ``lr_lambda`` is not a function.
+        ValueError: if the rate is not a number from 0 on.
+    """
+
+    def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
+        if not callable(lr_lambda):
+            raise TypeError(f"LambdaDecay: lr_lambda is a function of the step, not {type(lr_lambda).__name__}")
+        self.lr_lambda = lr_lambda
+        super().__init__(learning_rate, last_epoch)
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        return self.base_lr * self.lr_lambda(self.last_epoch)
+
+
+class MultiplicativeDecay(LRScheduler):
+    """Multiply the rate by ``lr_lambda(step)`` at every step after the first.
+
+    Raises:
+        TypeError: if ``lr_lambda`` is not a function.
+        ValueError: if the rate is not a number from 0 on.
+    """
+
+    def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
+        if not callable(lr_lambda):
+            raise TypeError(f"MultiplicativeDecay: lr_lambda is a function of the step, not {type(lr_lambda).__name__}")
+        self.lr_lambda = lr_lambda
+        super().__init__(learning_rate, last_epoch)
+
+    def get_lr(self) -> float:
+        """Return the rate of this step."""
+        rate = self.base_lr
+        for step in range(1, self.last_epoch + 1):
+            rate = rate * self.lr_lambda(step)
+        return rate
+
+
+class ReduceOnPlateau(LRScheduler):
+    """Multiply the rate by ``factor`` after a measure, given to ``step``, has not improved for ``patience`` steps.
+
+    Args:
+        mode: "min" if a smaller measure is better, or "max".
+        threshold: the improvement that counts, relative to the best measure, or absolute with
+            ``threshold_mode="abs"``.
+        cooldown: the number of steps after a change in which none is counted.
+        min_lr: the lowest rate.
+        epsilon: smaller changes are not made.
+
+    Raises:
+        ValueError: if ``factor`` is 1 or above, a mode is unknown, or the rate is not a number from 0 on.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float = 0,
+        epsilon: float = 1e-8,
+        verbose: bool = False,
+    ) -> None:
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(
+                f"ReduceOnPlateau: mode is 'min' or 'max', and threshold_mode 'rel' or 'abs'; they are {mode!r} and "
+                f"{threshold_mode!r}"
+            )
+        if factor >= 1.0:
+            raise ValueError(f"ReduceOnPlateau: factor is below 1, not {factor!r}")
+        self.mode, self.factor, self.patience, self.threshold = mode, factor, patience, threshold
+        self.threshold_mode, self.cooldown, self.min_lr, self.epsilon = threshold_mode, cooldown, min_lr, epsilon
+        self.best: float | None = None
+        self.num_bad_epochs = self.cooldown_counter = 0
+        super().__init__(learning_rate, -1)
+
+    def get_lr(self) -> float:
+        """Return the current rate."""
+        return self.last_lr
+
+    def _improves(self, measure: float, best: float) -> bool:
+        sign = -1 if self.mode == "min" else 1
+        if self.threshold_mode == "rel":
+            return sign * measure > sign * (best + sign * best * self.threshold)
+        return sign * measure > sign * best + self.threshold
+
+    def step(self, metrics: Any = None, epoch: int | None = None) -> None:  # type: ignore[override]  # as in Paddle
+        """Count one step with the measure ``metrics``, a number or a tensor of one element.
+
+        Raises:
+            TypeError: if ``metrics`` is neither.
+        """
+        if metrics is None and self.last_epoch == -1:  # the step of the constructor
+            self.last_epoch = 0
+            return
+        try:
+            current = float(metrics)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"ReduceOnPlateau.step: metrics is a number or a Tensor of one element, not {type(metrics).__name__}"
+            ) from None
+        self.last_epoch = self.last_epoch + 1 if epoch is None else int(epoch)
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            return
+        if self.best is None or self._improves(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.num_bad_epochs > self.patience:
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            rate = max(self.last_lr * self.factor, self.min_lr)
+            if self.last_lr - rate > self.epsilon:
+                self.last_lr = rate

@@ -19,7 +19,7 @@ _DEFINED = {
     "minitensor.paddle.places": ("CPUPlace", "CUDAPlace", "is_compiled_with_cuda"),
 }
 NAMES = {name: module for module, names in _DEFINED.items() for name in names}
-MODULES = ("amp", "autograd", "distributed", "io", "memory", "optimizer", "vision")
+MODULES = ("amp", "autograd", "distribution", "distributed", "io", "memory", "optimizer", "vision")
 
 
 def found(name: str) -> object:

@@ -86,7 +86,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     if p in (math.inf, -math.inf):
         return TABLE["max" if p > 0 else "min"](size, axis, keepdim)
     if p == 0:
-        return TABLE["sum"](TABLE["abs"](TABLE["sign"](x)), axis, keepdim=keepdim)
+        return TABLE["sum"](TABLE["not_equal"](x, 0).astype(x.dtype), axis, keepdim=keepdim)
     if p == 1:
         return TABLE["sum"](size, axis, keepdim=keepdim)
     return TABLE["sum"](size**p, axis, keepdim=keepdim) ** (1.0 / p)

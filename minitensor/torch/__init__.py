@@ -11,7 +11,7 @@ import math as _math
 from types import ModuleType as _ModuleType
 
 from minitensor.device.cpu import get_num_threads, set_num_threads
-from minitensor.torch import accelerator, amp, autograd, cuda, nn, optim, utils
+from minitensor.torch import accelerator, amp, autograd, cuda, distributions, nn, optim, utils
 from minitensor.torch import assembly as _assembly
 from minitensor.torch import hide_paddle_names as _hide_paddle_names
 from minitensor.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled
@@ -45,11 +45,13 @@ from minitensor.torch.dtypes import (
     float16,
     float32,
     float64,
+    get_default_device,
     iinfo,
     int8,
     int16,
     int32,
     int64,
+    set_default_device,
     uint8,
 )
 from minitensor.torch.dtypes import bool_ as bool
@@ -85,7 +87,7 @@ _LATER = frozenset(name for name in (*_found_in("torch"), *_found_in("torch_")) 
 
 
 def __dir__() -> list[str]:
-    modules = {"accelerator", "amp", "autograd", "cuda", "nn", "optim", "random", "utils"}
+    modules = {"accelerator", "amp", "autograd", "cuda", "distributions", "nn", "optim", "random", "utils"}
     own = {name for name, value in globals().items() if name in modules or not isinstance(value, _ModuleType)}
     return sorted(name for name in own | _LATER if not name.startswith("_"))
 

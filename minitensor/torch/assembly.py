@@ -102,18 +102,19 @@ def _by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 #: Names that are both functions of the module and methods.
 _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(linear_algebra.mm, linear_algebra.matmul, linear_algebra.bmm, linear_algebra.mv, linear_algebra.dot),
-    *(linear_algebra.outer, linear_algebra.trace),
+    *(linear_algebra.outer, linear_algebra.trace, linear_algebra.inner),
     *(reductions.argmax, reductions.argmin, reductions.max, reductions.min, reductions.all, reductions.any_),
     *(reductions.count_nonzero, reductions.var, reductions.std, reductions.norm, reductions.log_softmax),
     *(reductions.logsumexp, reductions.bincount),
     *(comparison.isclose, comparison.allclose, comparison.equal, indexing.nonzero, random.multinomial),
     *(sorting.flip, sorting.roll, sorting.argsort, sorting.sort, sorting.topk, sorting.unique),
+    *(sorting.kthvalue, sorting.median, sorting.diff),
     *(pointwise.addcmul, pointwise.addcdiv, pointwise.clamp_min, pointwise.clamp_max),
     *(views.reshape, views.flatten, views.ravel, views.unflatten, views.squeeze, views.unsqueeze, views.transpose),
     *(views.permute, views.t, views.movedim),
     *(slicing_joining.broadcast_to, slicing_joining.select, slicing_joining.narrow, slicing_joining.split),
     *(slicing_joining.chunk, slicing_joining.unbind, slicing_joining.diagonal, slicing_joining.as_strided),
-    slicing_joining.tile,
+    *(slicing_joining.tile, slicing_joining.repeat_interleave),
 ) | {"swapaxes": views.transpose, "swapdims": views.transpose, "moveaxis": views.movedim}
 
 for _name in ("argmax", "argmin", "max", "min", "all", "any", "var", "std", "norm", "logsumexp"):
@@ -124,7 +125,7 @@ _ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
     *(pointwise.addcmul_, pointwise.addcdiv_, pointwise.clamp_min_, pointwise.clamp_max_, pointwise.apply_),
     *(views.view, views.view_as, views.reshape_as, views.contiguous),
     *(views.transpose_, views.t_, views.squeeze_, views.unsqueeze_),
-    *(slicing_joining.expand, slicing_joining.expand_as, slicing_joining.repeat),
+    *(slicing_joining.expand, slicing_joining.expand_as, slicing_joining.repeat, slicing_joining.unfold),
     *(
         memory_sharing.numpy,
         memory_sharing.resize_,
@@ -150,7 +151,9 @@ _PROPERTIES = {
     "mT": property(views.matrices_transposed),
 }
 
-_joining = (slicing_joining.cat, slicing_joining.stack, indexing.where)
+_joining = (
+    *(slicing_joining.cat, slicing_joining.stack, slicing_joining.vstack, slicing_joining.hstack, indexing.where),
+)
 _created = (
     *(creation.arange, creation.empty, creation.eye, creation.full, creation.linspace, creation.logspace),
     *(creation.ones, creation.zeros, random.normal, random.rand, random.randint, random.randn, random.randperm),
@@ -163,6 +166,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},
     **{function.__name__: with_out(function) for function in _created},
+    **_by_name(linear_algebra.einsum, linear_algebra.cdist, slicing_joining.meshgrid),
     **_by_name(conversion.is_tensor, conversion.numel, conversion.is_floating_point),
     "detach": with_tensor(Tensor.detach),
     **conversion.TENSOR_TYPES,
@@ -172,7 +176,7 @@ FUNCTIONS |= {"concat": FUNCTIONS["cat"], "concatenate": FUNCTIONS["cat"]}
 for _name in (
     *("mm", "matmul", "bmm", "mv", "dot", "outer", "var", "std", "norm", "log_softmax", "logsumexp", "addcmul"),
     *("addcdiv", "clamp_min", "clamp_max", "argmax", "argmin", "all", "any", "max", "min", "nonzero", "sort", "topk"),
-    *("argsort", "multinomial"),
+    *("argsort", "multinomial", "inner", "kthvalue"),
 ):
     FUNCTIONS[_name] = with_out(FUNCTIONS[_name])
 

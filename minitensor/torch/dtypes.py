@@ -10,6 +10,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.places import current, set_device
 from minitensor.engine.dtypes import BY_NUMPY as ENGINE_BY_NUMPY
 from minitensor.engine.dtypes import DTYPES, FLOATS, INTEGERS, DType
 from minitensor.engine.dtypes import dtype_of as engine_dtype_of
@@ -199,6 +200,20 @@ class device:
 def device_of(x: BaseTensor) -> device:
     """Return the device of a tensor."""
     return device("cpu") if gpu_of(x._array) is None else device("cuda", 0)
+
+
+def set_default_device(device: Any) -> None:
+    """Make the new tensors of this thread on ``device`` from now on; None for the host.
+
+    Raises:
+        RuntimeError: for any other device, or a second GPU.
+    """
+    set_device(engine_place("cpu" if device is None else device))
+
+
+def get_default_device() -> Any:
+    """Return the device on which new tensors are made."""
+    return device("cpu") if current.gpu is None else device("cuda", 0)
 
 
 def engine_place(given: Any) -> str:

@@ -10,7 +10,7 @@ from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.core.regions import writeable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import zeros_like
-from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.device.arrays import as_array, host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels import elementwise, rounding
 from minitensor.engine.kernels.numbers import number
@@ -68,6 +68,22 @@ def frac(a: Array, out: Array | None = None) -> Array:
         return rounding.frac(a, out)
     with np.errstate(all="ignore"):
         return np.subtract(a, np.trunc(a), out=out)
+
+
+def sign(a: Array, out: Array | None = None) -> Array:
+    """Return 1, 0 or -1; 0 for nan."""
+    found = as_array(elementwise.sign(a, out))
+    if found.dtype in FLOATS:
+        np.copyto(found, 0, where=np.isnan(found))
+    return found
+
+
+def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
+    """Return ``a + weight * (b - a)``, computed from ``b`` for a weight of a half or more."""
+    with np.errstate(all="ignore"):
+        way = b - a
+        near = np.absolute(weight) < 0.5
+        return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * way, out=out)
 
 
 def zero(a: Array, out: Array) -> Array:
@@ -195,6 +211,16 @@ def not_outside_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
     return Tensor._made(not_outside(x._array, min, max))
 
 
+def beyond(x: np.ndarray, min: Any, max: Any) -> np.ndarray:
+    """Return where ``hardtanh`` has the slope 0: outside of the bounds, or on one of them."""
+    return np.logical_or(x <= min, x >= max)
+
+
+def beyond_on_tensors(x: Tensor, min: Any, max: Any) -> Tensor:
+    """Return the same for a gradient that is recorded."""
+    return Tensor._made(beyond(x._array, min, max))
+
+
 def with_no_slope(gradient: np.ndarray, saved: np.ndarray) -> np.ndarray:
     """Return ``gradient``, which does not change with ``saved``."""
     return gradient
@@ -224,7 +250,11 @@ _NO_SLOPE = Operation("no_slope", _and_zeros)
 _NO_SLOPE.later = lambda: _and_zeros_on_tensors
 
 
-ON_ARRAYS = {"not_outside": not_outside, "with_no_slope": with_no_slope}
+ON_ARRAYS = {"not_outside": not_outside, "beyond": beyond, "with_no_slope": with_no_slope}
 
 
-ON_TENSORS = {"not_outside": not_outside_on_tensors, "with_no_slope": with_no_slope_on_tensors}
+ON_TENSORS = {
+    "not_outside": not_outside_on_tensors,
+    "beyond": beyond_on_tensors,
+    "with_no_slope": with_no_slope_on_tensors,
+}

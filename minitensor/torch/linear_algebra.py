@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from minitensor.engine.autocasting import autocasts
+from minitensor.engine.layers.einsum import einsum as contraction
+from minitensor.engine.layers.einsum import equation_of
+from minitensor.engine.layers.rearranging import row_norms
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.dtypes import C_NAMES
 from minitensor.torch.grad_fn import with_grad_fn
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_kind
 
 _mul, _matmul = TABLE["mul"], TABLE["matmul"]
 
@@ -170,3 +174,83 @@ def trace(input: Tensor) -> Tensor:
     if input._array.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
     return with_grad_fn(TABLE["sum"](input.diagonal()), "TraceBackward0")
+
+
+def einsum(*given: Any) -> Tensor:
+    """Return the sum of products that an equation describes: a letter that the result lacks is summed.
+
+    Args:
+        given: the equation ("ij,jk->ik"; ``...`` stands for any number of dimensions) and its operands, one by one or
+            as one list; or each operand followed by the numbers of its dimensions, and at last those of the result.
+
+    Returns:
+        A tensor with the dimensions of the result; a view, if nothing was multiplied or summed.
+
+    Raises:
+        RuntimeError: if the equation and the shapes do not fit together.
+        TypeError: if an operand is no tensor.
+    """
+    if not given:
+        raise ValueError("einsum(): must specify the equation string and at least one operand")
+    try:
+        equation, operands = (given[0], given[1:]) if isinstance(given[0], str) else equation_of("einsum", given)
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+            operands = tuple(operands[0])
+        return as_kind(contraction("einsum", equation, tuple(operands)))
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Return the sums of products over the last dimension of both.
+
+    Args:
+        input, other: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
+
+    Returns:
+        A tensor of the shape of ``input`` without its last dimension, followed by that of ``other`` without its last.
+
+    Raises:
+        RuntimeError: if the last lengths differ.
+        TypeError: if an argument is no tensor.
+    """
+    need_tensor("inner", input)
+    need_tensor("inner", other, 2, "other")
+    a, b = input._array.shape, other._array.shape
+    if not a or not b:
+        return _mul(input, other)
+    if a[-1] != b[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(a)} and {list(b)}"
+        )
+    return matmul(input.reshape(-1, a[-1]), other.reshape(-1, b[-1]).t()).reshape(*a[:-1], *b[:-1])
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
+    """Return the p-norm of the difference of every row of ``x1`` and every row of ``x2``. Its gradient at 0 is 0.
+
+    Args:
+        x1: of shape [..., n, k].
+        x2: of shape [..., m, k]; the dimensions before these are broadcast.
+        p: a number, at least 0, or inf.
+        compute_mode: ignored: the differences are always computed.
+
+    Returns:
+        A tensor of shape [..., n, m].
+
+    Raises:
+        RuntimeError: if the shapes do not fit, or ``p`` is below 0.
+        TypeError: if an argument is no tensor.
+    """
+    need_tensor("cdist", x1, name="x1")
+    need_tensor("cdist", x2, 2, "x2")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if x._array.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x._array.ndim}D")
+    if x1._array.shape[-1] != x2._array.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
+        )
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    return with_grad_fn(as_kind(row_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p))), "CdistBackward0")

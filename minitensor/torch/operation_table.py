@@ -157,12 +157,13 @@ spell("pow", "pow", "input, exponent", renamed={"y": "exponent"}, grad_name=_pow
 spell("floor_divide", in_place=True)
 spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
+# Beside a nan, which is the result, both operands get the whole gradient, as in PyTorch.
 spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
-      rules={"x": "where(x > y, g, where(x == y, g * 0.5, 0))",
-             "y": "where(x < y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
+      rules={"x": "where(x < y, 0, where(x == y, g * 0.5, g))",
+             "y": "where(x > y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
 spell("minimum", in_place=False, doc="The smaller of two elements; at a tie each gets half of the gradient.",
-      rules={"x": "where(x < y, g, where(x == y, g * 0.5, 0))",
-             "y": "where(x > y, g, where(x == y, g * 0.5, 0))"})  # fmt: skip
+      rules={"x": "where(x > y, 0, where(x == y, g * 0.5, g))",
+             "y": "where(x < y, 0, where(x == y, g * 0.5, g))"})  # fmt: skip
 spell("neg negative", "neg", found=_ALSO_IN_PLACE)
 spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
@@ -170,7 +171,7 @@ spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_n
                "if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): "
                "return clamped_by('clamp{_}', redirect, x, min, max)",
       found=_ALSO_IN_PLACE)  # fmt: skip
-spell("sign", in_place=True)
+spell("sign", in_place=True, forward=kernels.sign)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
     spell(_name, grad_name="PowBackward0" if _name == "square" else None, found=_ALSO_IN_PLACE)
 spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
@@ -204,7 +205,9 @@ spell("round", keywords="decimals=0", parameters="input", forward=kernels.round_
 spell("frac", prologue="no_integers('frac_cpu', x)", forward=kernels.frac, found=_ALSO_IN_PLACE)
 spell("logit", found=_ALSO_IN_PLACE)
 spell("polygamma", "polygamma", "n, input", grad_name="PolygammaBackward0")
-spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, prologue="one_dtype('lerp', x, y)")
+spell("xlogy", found=_ALSO_IN_PLACE)
+spell("lerp", "lerp", "input, end, weight", renamed={"y": "end"}, prologue="one_dtype('lerp', x, y)",
+      forward=kernels.lerp)  # fmt: skip
 spell("nan_to_num", found=_ALSO_IN_PLACE)
 spell("bitwise_left_shift", "bitwise_left_shift", "input, other", prologue="is_arithmetic = True",
       doc="The bits of x, y places to the left; zeros enter from the right.")  # fmt: skip
@@ -239,6 +242,7 @@ spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED
       doc=_SCAN.format("sum"))  # fmt: skip
 spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED, gives="",
       doc=_SCAN.format("product"))  # fmt: skip
+spell("log_sigmoid", found="")
 spell(
     "softmax",
     "softmax",
@@ -250,15 +254,19 @@ spell(
 # ---------- networks ----------
 
 # As in PyTorch, a recorded gradient depends on its sources with the slope 0.
-spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out > 0, g, 0), out)"})
-spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0")
+# At nan the slope of these is 1, because they compare with what is outside.
+spell("relu", found=f"{_ALSO_IN_PLACE} F F_", rules={"x": "with_no_slope(where(out <= 0, 0, g), out)"})
+spell("relu6", "relu6", "input", out=False, found="F", grad_name="HardtanhBackward0",
+      marks={"outside": "beyond(x, 0, 6)"}, rules={"x": "where(outside, 0, g)"})  # fmt: skip
 spell("leaky_relu", "leaky_relu", "input, negative_slope=0.01", out=False, found="F F_", rules={
       "x": "with_no_slope(where(out > 0, g, g * negative_slope if negative_slope else 0), out)"})  # fmt: skip
-spell("elu", "elu", "input, alpha=1.0", out=False, found="F F_")
+spell("elu", "elu", "input, alpha=1.0", out=False, found="F F_",
+      rules={"x": "where(out <= 0, g * (out + alpha) if alpha else 0, g)"})  # fmt: skip
 spell("hardtanh", "hardtanh", "input, min_val=-1.0, max_val=1.0", renamed={"min": "min_val", "max": "max_val"},
+      marks={"outside": "beyond(x, min, max)"}, rules={"x": "where(outside, 0, g)"},
       out=False, found="F F_")  # fmt: skip
 spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0",
-      found="torch torch_ F F_")  # fmt: skip
+      marks={"below": "x <= threshold"}, rules={"x": "where(below, 0, g)"}, found="torch torch_ F F_")  # fmt: skip
 
 # ---------- choosing, overwriting ----------
 

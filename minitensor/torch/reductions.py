@@ -20,7 +20,7 @@ from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
-from minitensor.torch.dtypes import SCALAR_NAMES
+from minitensor.torch.dtypes import SCALAR_NAMES, float32
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, without_history
 
@@ -60,17 +60,21 @@ def _truth(name: str) -> Callable[..., Tensor]:
 all, any_ = _truth("all"), _truth("any")
 
 
-def count_nonzero(input: Tensor) -> Tensor:
-    """Return the number of elements that are not 0.
+def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
+    """Return the number of elements that are not 0, of all or along ``dim``, one dimension or several.
 
     Returns:
-        An int64 tensor without dimensions.
+        An int64 tensor of the shape of ``input`` without ``dim``; of shape [] without a given ``dim``.
 
     Raises:
+        IndexError: if ``input`` has no such dimension.
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("count_nonzero", input)
-    return without_history(input, np.asarray(np.count_nonzero(host_array(input._array)), np.int64), "count_nonzero")
+    given = [] if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
+    axes = tuple(as_dim(each, input._array.ndim) for each in given) if input._array.ndim else None
+    found = np.asarray(np.count_nonzero(host_array(input._array), axes or None), np.int64)
+    return without_history(input, like(found, input._array), "count_nonzero")
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -141,10 +145,12 @@ def _arg(name: str) -> Callable[..., Tensor]:
         array = host_array(input._array)
         if array.dtype == np.bool_:
             raise RuntimeError(f"{name}(): does not support bool input")
-        if array.size == 0:
-            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is not None:
             dim = as_dim(dim, array.ndim)
+            if array.ndim and array.shape[dim] == 0:
+                raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        elif array.size == 0:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         keepdim = checks.flag(f"{name}()", "keepdim", keepdim)
         found = np.asarray(pick(array if array.ndim or dim is None else array.reshape(1), axis=dim), np.int64)
         if keepdim and dim is not None and array.ndim:
@@ -269,8 +275,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
         )
     if p == 2:
         result = _root(TABLE["sum"](_mul(input, input), dim, keepdim))
-    elif p == 0:  # the number of elements that are not 0
-        result = TABLE["sum"](TABLE["abs"](TABLE["sign"](input)), dim, keepdim)
+    elif p == 0:  # the number of elements that are not 0, which has no gradient
+        return TABLE["sum"](TABLE["ne"](input, 0), dim, keepdim).to(input.dtype)
     elif p in (math.inf, -math.inf):
         result = TABLE["amax" if p > 0 else "amin"](TABLE["abs"](input), () if dim is None else dim, keepdim)
     elif p == 1:
@@ -278,6 +284,13 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     else:
         result = TABLE["pow"](TABLE["sum"](TABLE["pow"](TABLE["abs"](input), p), dim, keepdim), 1.0 / p)
     return with_grad_fn(result, "LinalgVectorNormBackward0")
+
+
+def _highest(input: Tensor, dim: Any) -> Tensor:
+    """Return the largest element along ``dim``, which keeps length 1; 0 if there is no element."""
+    if input._array.size == 0:
+        return TABLE["sum"](input.detach(), dim, True)
+    return TABLE["amax"](input.detach(), dim, True)
 
 
 @autocasts
@@ -292,7 +305,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """
     if dtype is not None:
         input = to(input, dtype)
-    shifted = _sub(input, TABLE["amax"](input.detach(), dim, True))
+    shifted = _sub(input, _highest(input, dim))
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](shifted), dim, True))
     return with_grad_fn(_sub(shifted, total), "LogSoftmaxBackward0")
 
@@ -308,7 +321,11 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
         IndexError: if ``input`` has no such dimension.
     """
     keepdim = checks.flag("logsumexp()", "keepdim", keepdim)
-    highest = TABLE["amax"](input.detach(), dim, True)
+    if input._array.dtype not in FLOATS:
+        input = to(input, float32)
+    highest = _highest(input, dim)
+    # An infinite one would make nan of inf - inf, and exp(inf) is inf already.
+    highest = TABLE["where"](TABLE["isinf"](highest), 0.0, highest)
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](_sub(input, highest)), dim, keepdim))
     highest = highest if keepdim else highest.squeeze(dim)
     return with_grad_fn(_add(total, highest), "LogsumexpBackward0")

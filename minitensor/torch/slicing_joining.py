@@ -16,6 +16,7 @@ from minitensor.engine.core.regions import Pick, overlaps_itself
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.creation.making import MOST_ELEMENTS
 from minitensor.engine.device.arrays import restrided
+from minitensor.engine.layers import rearranging
 from minitensor.engine.views import joining
 from minitensor.engine.views import parts as engine
 from minitensor.torch.arguments import as_dim, need_int, need_ints, need_tensor, sizes_of
@@ -347,3 +348,92 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
         raise TypeError('tile() missing 1 required positional arguments: "dims"')
     times = need_ints("tile", "dims", dims[0] if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims)
     return repeat(input, [1] * (input._array.ndim - len(times)) + times)
+
+
+def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Return ``input`` with each position along ``dim`` repeated; without ``dim``, each element in one dimension.
+
+    Args:
+        repeats: an integer, or a tensor of integers with one for each position.
+        output_size: ignored: the length follows from ``repeats``.
+
+    Returns:
+        A tensor of the shape of ``input`` with another length along ``dim``.
+
+    Raises:
+        RuntimeError: if a number is negative, or there is not one for each position.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
+    """
+    need_tensor("repeat_interleave", input)
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    counts = repeats.tolist() if isinstance(repeats, BaseTensor) else repeats
+    try:
+        made = rearranging.repeat_interleave("repeat_interleave", input, counts, as_dim(dim, input._array.ndim))
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    return with_grad_fn(as_kind(made), "IndexSelectBackward0")
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """Return for each vector a view of all positions, in which its numbers change along its own dimension.
+
+    Args:
+        tensors: vectors, one by one or as one list, of lengths n, m, ...
+        indexing: "ij", the default, for the shape [n, m, ...]; "xy" swaps the first two dimensions.
+
+    Raises:
+        RuntimeError: if a tensor has more than one dimension, or ``indexing`` is neither.
+        TypeError: if an argument is no tensor.
+    """
+    vectors = _tensors(
+        "meshgrid", tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], BaseTensor) else list(tensors)
+    )
+    try:
+        grids = rearranging.meshgrid("meshgrid", vectors, "ij" if indexing is None else indexing)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    return tuple(as_kind(grid) for grid in grids)
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Return a view of the windows of ``size`` positions along ``dimension``, which begin ``step`` positions apart.
+
+    Windows overlap if ``step`` is below ``size``; such a view is not written.
+
+    Returns:
+        A view with the number of windows as length of ``dimension``, and the length ``size`` in a new last dimension.
+
+    Raises:
+        RuntimeError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
+        IndexError: if ``input`` has no such dimension.
+    """
+    as_dim(dimension, input._array.ndim)
+    try:
+        shape, steps = rearranging.window_strides("unfold", input, dimension, size, step)
+        return as_kind(engine.as_strided(input, shape, steps, input.offset))
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Return the tensors below each other: concatenated along the first dimension; a vector is a row.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, or if there is no tensor.
+        TypeError: if an element is no tensor.
+    """
+    rows = [x.reshape(1, -1) if x._array.ndim < 2 else x for x in _tensors("vstack", tensors)]
+    return cat(rows, 0)
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Return the tensors beside each other: concatenated along the second dimension, vectors along their only one.
+
+    Raises:
+        RuntimeError: for shapes that do not fit, or if there is no tensor.
+        TypeError: if an element is no tensor.
+    """
+    given = [x.reshape(1) if x._array.ndim == 0 else x for x in _tensors("hstack", tensors)]
+    return cat(given, 0 if given[0]._array.ndim == 1 else 1)

@@ -9,12 +9,14 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.layers import rearranging
 from minitensor.engine.modes import modes
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import NamedOperation, with_grad_fn
 from minitensor.torch.reductions import ValuesAndIndices
-from minitensor.torch.tensor import Tensor, without_history
+from minitensor.torch.tensor import Tensor, as_kind, without_history
 
 _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
@@ -194,3 +196,92 @@ def unique(
         op = _UNIQUE if dim is None else _UNIQUE_DIM
         made[0]._node = new_node(op, (source,), (), made[0]._array.shape)
     return made if len(made) > 1 else made[0]
+
+
+# ---------- elements by rank, differences of neighbours ----------
+
+
+class KthValue(ValuesAndIndices):
+    """The result of ``kthvalue``."""
+
+    __slots__ = ()
+    name = "kthvalue"
+
+
+class Median(ValuesAndIndices):
+    """The result of ``median`` along a dimension."""
+
+    __slots__ = ()
+    name = "median"
+
+
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> KthValue:
+    """Return the ``k``-th smallest element along ``dim``, counted from 1, and its position.
+
+    Returns:
+        Two tensors of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true: the elements,
+        and their positions (int64).
+
+    Raises:
+        RuntimeError: if ``k`` is below 1, or above the length of ``dim``.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
+    """
+    need_tensor("kthvalue", input)
+    dim = as_dim(dim, input._array.ndim)
+    length = input._array.shape[dim] if input._array.ndim else 1
+    k = need_int("kthvalue", "k", k, 2)
+    if not 1 <= k <= length:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    values, indices = (as_kind(each) for each in rearranging.kth("kthvalue", input, k, dim, keepdim))
+    return KthValue(with_grad_fn(values, "KthvalueBackward0"), indices)
+
+
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """Return the median of all elements, or along ``dim`` the medians and their positions; of two middle elements the
+    lower one, and nan if one element is nan.
+
+    Returns:
+        A tensor without dimensions; with ``dim`` two tensors of the shape of ``input`` without ``dim``, which has
+        length 1 if ``keepdim`` is true.
+
+    Raises:
+        IndexError: if ``input`` has no such dimension, or no element along it.
+        TypeError: if ``input`` is no tensor.
+    """
+    need_tensor("median", input)
+    if dim is None:
+        if input._array.size == 0:
+            return input.new_full((), float("nan"))
+        return median(input.reshape(-1), 0).values
+    dim = as_dim(dim, input._array.ndim)
+    array = host_array(input._array).reshape(input._array.shape or (1,))
+    length = int(array.shape[dim])
+    if length == 0:
+        raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
+    order = np.argsort(array, dim, kind="stable")
+    found = np.take(order, [(length - 1) // 2], dim)
+    if array.dtype in FLOATS:
+        found = np.where(np.isnan(array).any(dim, keepdims=True), np.isnan(array).argmax(dim, keepdims=True), found)
+    index = without_history(input, like(np.ascontiguousarray(found, np.int64), input._array), "median")
+    values = _gather(input.reshape(array.shape), dim, index)
+    if input._array.ndim == 0 or not keepdim:
+        values, index = values.squeeze(dim), index.squeeze(dim)
+    return Median(with_grad_fn(values, "MedianBackward1"), index)
+
+
+def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
+    """Return the differences of neighbours along ``dim``, taken ``n`` times: each time one element less.
+
+    Raises:
+        RuntimeError: if ``n`` is below 0, or ``input`` has no dimension.
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor.
+    """
+    need_tensor("diff", input)
+    if input._array.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    count = need_int("diff", "n", n, 2)
+    if count < 0:
+        raise RuntimeError(f"order must be non-negative but got {count}")
+    return as_kind(rearranging.diff("diff", input, count, as_dim(dim, input._array.ndim)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine.device.arrays import as_array
 from minitensor.engine.kernels.functions import floating, output_like
 from minitensor.engine.kernels.numbers import number
 from minitensor.engine.kernels.reducing import largest, total
@@ -34,10 +35,16 @@ def elu(a: Array, alpha: float, out: Array | None = None) -> Array:
     """``a`` where it is positive, else ``alpha * (exp(a) - 1)``."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
-        below = np.minimum(a, 0, out=np.empty_like(a))
-        np.multiply(np.expm1(below, out=below), alpha, out=below)
-        # One of the two summands is 0.
-        return np.add(np.maximum(a, 0, out=output_like(a, out)), below, out=out)
+        return _positive_or(a, as_array(np.expm1(a) * a.dtype.type(alpha)), out)
+
+
+def _positive_or(a: Array, below: Array, out: Array | None) -> Array:
+    """Return ``a`` where it is positive, else ``below``: a selection, which keeps -0.0."""
+    if out is None:
+        return np.where(a > 0, a, below)
+    np.copyto(below, a, where=a > 0)
+    np.copyto(out, below)
+    return out
 
 
 def leaky_relu_arguments(negative_slope: Any) -> tuple[Any, ...]:
@@ -49,8 +56,7 @@ def leaky_relu(a: Array, negative_slope: float, out: Array | None = None) -> Arr
     """``a`` where it is positive, else ``negative_slope * a``."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
-        below = np.minimum(a, 0) * negative_slope
-        return np.add(np.maximum(a, 0, out=output_like(a, out)), below, out=out)
+        return _positive_or(a, as_array(a * a.dtype.type(negative_slope)), out)
 
 
 def thresholded_relu_arguments(threshold: Any, value: Any) -> tuple[Any, ...]:
@@ -62,7 +68,7 @@ def thresholded_relu(a: Array, threshold: float, value: float, out: Array | None
     """``a`` where it is above ``threshold``, else ``value``."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
-        value, below = a.dtype.type(value), ~(a > threshold)
+        value, below = a.dtype.type(value), a <= threshold
     if out is None:
         out = a.copy()
     np.copyto(out, value, where=below)
@@ -87,6 +93,14 @@ def hardtanh(a: Array, min: float, max: float, out: Array | None = None) -> Arra
 def relu6(a: Array, out: Array | None = None) -> Array:
     """``a``, but not below 0 nor above 6."""
     return hardtanh(a, 0, 6, out)
+
+
+def log_sigmoid(a: Array, out: Array | None = None) -> Array:
+    """The logarithm of ``1 / (1 + exp(-a))``: ``min(a, 0) - log(1 + exp(-|a|))``, which does not overflow."""
+    a = floating(a, out)
+    with np.errstate(all="ignore"):
+        soft = np.log1p(np.exp(-np.absolute(a)))
+        return np.subtract(np.minimum(a, 0, out=output_like(a, out)), soft, out=out)
 
 
 def softmax_arguments(axis: Any) -> tuple[Any, ...]:

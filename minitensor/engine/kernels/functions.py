@@ -78,12 +78,23 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
         return np.add(a, weight * (b - a), out=out)
 
 
+def xlogy(a: Array, b: Array, out: Array | None = None) -> Array:
+    """``a * log(b)``; 0 where ``a`` is 0, unless ``b`` is nan."""
+    a = floating(a, out)
+    with np.errstate(all="ignore"):
+        found = a * np.log(b)
+        found = np.where((a == 0) & ~np.isnan(b), found.dtype.type(0), found)
+        return found if out is None else np.positive(found, out=out)
+
+
 def ldexp(a: Array, b: Array, out: Array | None = None) -> Array:
     """``a * 2 ** b``, without intermediate overflow or underflow; ``b`` may have a fraction."""
     a, b = floating(a, out), floating(b)
     with np.errstate(all="ignore"):
-        b = np.clip(b, -5000, 5000)  # beyond these, every number becomes 0 or inf
+        exponent, b = b, np.clip(b, -5000, 5000)  # beyond these, every number becomes 0 or inf
         whole = np.floor(b)
+        # inf times 0 is nan, whichever of the two the power is.
+        a = np.where(np.isinf(exponent), a * np.exp2(exponent), a)
         return np.ldexp(a * np.exp2(b - whole), whole.astype(np.int32), out=out)
 
 

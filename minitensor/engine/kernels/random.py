@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,18 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
     if from_ < least or to > end:
         raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
     return _filled(out, _generator().integers(from_, to, out.shape))
+
+
+def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, high: float) -> np.ndarray:
+    """Return normal numbers between ``low`` and ``high`` from ``chances``: from 0 to 1, those of a smaller one there.
+
+    Raises:
+        ValueError: if ``std`` is not above 0.
+    """
+    if not std > 0:
+        raise ValueError(f"the standard deviation of a truncated normal distribution is above 0, not {std}")
+    standard = NormalDist()
+    first, last = (standard.cdf((bound - mean) / std) for bound in (low, high))
+    shares = np.clip(first + (last - first) * chances.astype(np.float64), 1e-300, 1 - 1e-16)
+    drawn = np.array([standard.inv_cdf(share) for share in shares.reshape(-1).tolist()], np.float64)
+    return np.clip(mean + std * drawn.reshape(chances.shape), low, high)

@@ -21,6 +21,8 @@ def axes(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """Return the axes that ``axis`` (None for all, a number, or several) names."""
     if axis is None or (isinstance(axis, (list, tuple)) and not axis):
         return tuple(range(len(shape)))
+    if not shape and axis in (0, -1):  # a number is reduced as a vector of one
+        return ()
     if type(axis) is int and -len(shape) <= axis < len(shape):
         return (axis % len(shape),)
     given = tuple(axis) if isinstance(axis, (list, tuple)) else (axis,)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.device.arrays import gpu_of, host_array, like
+from minitensor.engine.device.arrays import as_array, gpu_of, host_array, like
 from minitensor.engine.kernels.functions import floating
 from minitensor.engine.kernels.numbers import number
 
@@ -58,7 +58,11 @@ def erf(a: Array, out: Array | None = None) -> Array:
 
 def erfinv(a: Array, out: Array | None = None) -> Array:
     """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
-    return _scipy("erfinv", "erfinv")(a, out=out)
+    sign = np.signbit(a) & (a == 0)  # scipy's erfinv(-0.0) is 0.0
+    found = as_array(_scipy("erfinv", "erfinv")(a, out=out))
+    if sign.any():
+        np.copyto(found, -found, where=sign)
+    return found
 
 
 # ---------- the gamma function and its derivatives ----------
@@ -66,7 +70,11 @@ def erfinv(a: Array, out: Array | None = None) -> Array:
 
 def lgamma(a: Array, out: Array | None = None) -> Array:
     """The logarithm of the absolute value of the gamma function (DLMF 5.2)."""
-    return _scipy("lgamma", "gammaln")(a, out=out)
+    lowest = as_array(a == -math.inf)
+    found = as_array(_scipy("lgamma", "gammaln")(a, out=out))
+    if lowest.any():
+        np.copyto(found, math.inf, where=lowest)  # as in C; scipy's is -inf
+    return found
 
 
 def digamma(a: Array, out: Array | None = None) -> Array:

@@ -13,6 +13,7 @@ from minitensor.engine.layers.custom_operation import floats_of
 from minitensor.engine.modes import modes
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import as_axis
+from minitensor.engine.views.reshaping import squeeze
 
 
 def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
@@ -55,6 +56,119 @@ def gelu(x: Tensor, approximate: bool = False, name: str | None = None) -> Tenso
     return a * 0.5 * (inner + 1.0)
 
 
+_ANY_SHAPE = """
+    Args:
+        x: float32 or float64, of any shape; the result has its shape and dtype.
+
+    Raises:
+        TypeError: if ``x`` is not a tensor of floats.
+"""
+
+
+def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0, name: str | None = None) -> Tensor:
+    """Return ``log(1 + exp(beta * x)) / beta``, or ``x`` where ``beta * x`` is above ``threshold``."""
+    (x,) = floats_of("softplus", x=x)  # type: ignore[assignment]  # one result per argument
+    scaled = FUNCTIONS["multiply"](x, float(beta))
+    large = FUNCTIONS["greater_than"](scaled, float(threshold))
+    small: Any = FUNCTIONS["where"](large, 0.0, scaled)
+    return FUNCTIONS["where"](large, x, -FUNCTIONS["log_sigmoid"](-small) / float(beta))
+
+
+def softsign(x: Tensor, name: str | None = None) -> Tensor:
+    """Return ``x / (1 + abs(x))``."""
+    (x,) = floats_of("softsign", x=x)  # type: ignore[assignment]  # one result per argument
+    return FUNCTIONS["divide"](x, FUNCTIONS["add"](FUNCTIONS["abs"](x), 1.0))
+
+
+def mish(x: Tensor, name: str | None = None) -> Tensor:
+    """Return ``x * tanh(softplus(x))`` (Misra 2019)."""
+    (x,) = floats_of("mish", x=x)  # type: ignore[assignment]  # one result per argument
+    return FUNCTIONS["multiply"](x, FUNCTIONS["tanh"](softplus(x)))
+
+
+#: The constants for which numbers of mean 0 and variance 1 keep both.
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+
+def selu(x: Tensor, scale: float = SELU_SCALE, alpha: float = SELU_ALPHA, name: str | None = None) -> Tensor:
+    """Return ``scale * x`` where ``x`` is positive, else ``scale * alpha * (exp(x) - 1)`` (Klambauer et al. 2017)."""
+    (x,) = floats_of("selu", x=x)  # type: ignore[assignment]  # one result per argument
+    return FUNCTIONS["multiply"](FUNCTIONS["elu"](x, float(alpha)), float(scale))
+
+
+def hardsigmoid(x: Tensor, slope: float = 1 / 6, offset: float = 0.5, name: str | None = None) -> Tensor:
+    """Return ``slope * x + offset``, but not below 0 nor above 1."""
+    (x,) = floats_of("hardsigmoid", x=x)  # type: ignore[assignment]  # one result per argument
+    line = FUNCTIONS["add"](FUNCTIONS["multiply"](x, float(slope)), float(offset))
+    return FUNCTIONS["hardtanh"](line, 0.0, 1.0)
+
+
+def hardswish(x: Tensor, name: str | None = None) -> Tensor:
+    """Return ``x * min(max(x + 3, 0), 6) / 6`` (Howard and others 2019)."""
+    (x,) = floats_of("hardswish", x=x)  # type: ignore[assignment]  # one result per argument
+    return FUNCTIONS["multiply"](x, FUNCTIONS["relu6"](FUNCTIONS["add"](x, 3.0))) * (1 / 6)
+
+
+def swish(x: Tensor, name: str | None = None) -> Tensor:
+    """Return ``x * sigmoid(x)``: another name of :func:`silu`."""
+    return silu(x)
+
+
+for _function in (softplus, softsign, mish, selu, hardsigmoid, hardswish, swish):
+    _function.__doc__ = f"{_function.__doc__}\n{_ANY_SHAPE}"
+
+
+def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
+    """Return ``x`` divided by its p-norm along ``axis``, or by ``epsilon`` if the norm is smaller.
+
+    Args:
+        x: float32 or float64; the result has its shape and dtype.
+
+    Raises:
+        TypeError: if ``x`` is not a tensor of floats.
+        IndexError: if ``x`` does not have that axis.
+    """
+    (x,) = floats_of("normalize", x=x)  # type: ignore[assignment]  # one result per argument
+    length = norm_along(x, float(p), as_axis("normalize", axis, x._array.ndim))
+    return FUNCTIONS["divide"](x, FUNCTIONS["maximum"](float(epsilon), length))
+
+
+def norm_along(x: Tensor, p: float, axis: int) -> Tensor:
+    """Return the p-norm along ``axis``, which keeps length 1; its gradient is 0 where the norm is 0."""
+    size = FUNCTIONS["abs"](x)
+    if p == math.inf:
+        return FUNCTIONS["max"](size, axis, True)
+    if p == 1:
+        return FUNCTIONS["sum"](size, axis, True)
+    total = FUNCTIONS["sum"](FUNCTIONS["square"](x) if p == 2 else FUNCTIONS["pow"](size, p), axis, True)
+    none = Tensor._made(total._array == 0)
+    some = FUNCTIONS["where"](none, 1.0, total)
+    root = FUNCTIONS["sqrt"](some) if p == 2 else FUNCTIONS["pow"](some, 1.0 / p)
+    return FUNCTIONS["where"](none, 0.0, root)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
+    """Return the cosine of the angle between two vectors along ``axis``: their product over both their norms.
+
+    Args:
+        x1, x2: of shapes that are broadcast against each other; a norm is at least ``eps``.
+
+    Returns:
+        A tensor of the broadcast shape without ``axis``.
+
+    Raises:
+        TypeError: if an argument is not a tensor of floats.
+        IndexError: if there is no such axis.
+    """
+    x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)  # type: ignore[assignment]  # one result per argument
+    product = FUNCTIONS["sum"](FUNCTIONS["multiply"](x1, x2), axis)
+    lengths = []
+    for x in (x1, x2):
+        length = norm_along(x, 2.0, as_axis("cosine_similarity", axis, x._array.ndim))
+        lengths.append(squeeze(FUNCTIONS["maximum"](float(eps), length), axis))
+    return FUNCTIONS["divide"](product, FUNCTIONS["multiply"](*lengths))
+
+
 def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """Return the logarithm of softmax along ``axis``, without overflow in between.
 
@@ -66,8 +180,9 @@ def log_softmax(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
         IndexError: if ``x`` does not have that axis.
     """
     (x,) = floats_of("log_softmax", x=x)  # type: ignore[assignment]  # one result per argument
-    axis = as_axis("log_softmax", axis, x.ndim)
-    shifted: Any = FUNCTIONS["subtract"](x, FUNCTIONS["max"](x.detach(), axis, True))
+    axis = as_axis("log_softmax", axis, max(x.ndim, 1))
+    highest = FUNCTIONS["max" if x.size else "sum"](x.detach(), axis, True)  # the sum of no element is 0
+    shifted: Any = FUNCTIONS["subtract"](x, highest)
     return shifted - FUNCTIONS["log"](FUNCTIONS["sum"](FUNCTIONS["exp"](shifted), axis, True))
 
 

@@ -31,7 +31,7 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is None if no row is ignored; ``rows`` counts the others, at least 1."""
+    """How labels are read. ``ignored`` is None if no row is ignored; ``rows`` counts the others, at least 1 of some."""
 
     ignored: int | None
     rows: int
@@ -71,7 +71,7 @@ def _reduced(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Ar
     if settings.reduction != "none":
         losses = total(losses, None, False)
         if settings.reduction == "mean":
-            losses = losses / settings.rows
+            losses = np.divide(losses, settings.rows)  # nan without a row
     return losses, most, powers
 
 
@@ -143,6 +143,8 @@ def _gradient(a: Array, label: Array, most: Array, powers: Array, share: Any, se
         np.multiply(out, share / powers, out)
         line, right = out.reshape(-1), _right_classes(label, a.shape, settings)
         line[right] = line.take(right) - share.reshape(-1)
+        if settings.ignored is not None:
+            np.copyto(out, 0, where=np.equal(label, settings.ignored))  # a product with 0 would keep nan
 
 
 def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
@@ -155,7 +157,10 @@ def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
     target = given if settings.soft else _one_hot(given, a, axis)
     counts = np.ones((), a.dtype, like=a) if settings.ignored is None else np.not_equal(given, settings.ignored)
     share = _share(g, given, settings._replace(ignored=None), input.ndim) * Tensor._made(counts.astype(a.dtype))
-    return (p - Tensor._made(target.astype(a.dtype))) * share, None
+    gradient = (p - Tensor._made(target.astype(a.dtype))) * share
+    if settings.ignored is not None:
+        gradient = FUNCTIONS["where"](Tensor._made(np.broadcast_to(counts, a.shape).copy()), gradient, 0.0)
+    return gradient, None
 
 
 CROSS_ENTROPY = operation("cross_entropy", ("input", "label"), _on_arrays, _on_tensors)
@@ -264,7 +269,7 @@ def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int
     if given.size == 0 or (
         not 0 <= ignored < classes and largest(given.view(_UNSIGNED[given.dtype]), None, False).item() < classes
     ):
-        return None, max(given.size, 1)
+        return None, given.size
     counts = np.not_equal(given, ignored)
     wrong = counts & ((given < 0) | (given >= classes))
     if wrong.any():

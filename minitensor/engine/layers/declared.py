@@ -316,7 +316,7 @@ _LOSSES = [
                   _ALIKE, "logit, label"),
     DeclaredLayer("kl_div", "The Kullback-Leibler divergence of log-probabilities ``{x}`` from probabilities ``{y}``: "
                   "see {see}.", _ONE_SHAPE, f"KLDivLoss({_REDUCTION}, log_target: bool = False)",
-                  f"KLDivLoss({_OLD}, {_REDUCTION}, log_target: bool = False)", _ALIKE),
+                  f"KLDivLoss({_OLD}, {_REDUCTION}, log_target: bool = False)", _BROADCAST),
     DeclaredLayer("nll_loss", "Minus the log-probability of each class in ``{y}``; ``{x}`` holds log-probabilities.",
                   _CLASSES, f"NLLLoss({_WEIGHT}, ignore_index: int = -100, {_REDUCTION}, {_NAME})",
                   f"NLLLoss({_WEIGHT}, {_OLD_AROUND_INDEX}, {_REDUCTION})", _OF_CLASSES),

@@ -56,7 +56,8 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the negative log-probability of ``label`` (from 0 to 1), if ``sigmoid(logit)`` is the probability of 1.
 
-    It is computed as ``max(x, 0) - x * y + log(1 + exp(-|x|))``, which does not overflow.
+    It is computed as ``(1 - y) * x - log_sigmoid(x)``, which does not overflow, and whose gradient by x is
+    ``sigmoid(x) - y``.
 
     Args:
         weight: a factor for each loss.
@@ -70,10 +71,10 @@ def binary_cross_entropy_with_logits(
     if logit.shape != label.shape:
         raise ValueError(f"{op}: logit and label have one shape; theirs are {logit.shape} and {label.shape}")
     x: Any = logit
-    soft = FUNCTIONS["log1p"](FUNCTIONS["exp"](-FUNCTIONS["abs"](x)))  # log(1 + exp(-|x|))
-    below = soft + FUNCTIONS["relu"](-x)  # minus log(sigmoid(x))
-    positive: Any = label if pos_weight is None else label * pos_weight
-    losses = (below + x) * (1.0 - label) + below * positive
+    logarithm = FUNCTIONS["log_sigmoid"](x)
+    if pos_weight is not None:
+        logarithm = logarithm * (1.0 + (pos_weight - 1.0) * label)
+    losses = (1.0 - label) * x - logarithm
     return _mean_or(op, losses if weight is None else losses * weight, reduction)
 
 
@@ -147,8 +148,11 @@ def smooth_l1_loss(
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
     if input.shape != label.shape:
         raise ValueError(f"{op}: input and label have one shape; theirs are {input.shape} and {label.shape}")
-    size: Any = FUNCTIONS["abs"](FUNCTIONS["subtract"](input, label))
-    return _mean_or(op, FUNCTIONS["where"](size < delta, size * size * 0.5, size * delta - 0.5 * delta**2), reduction)
+    distance: Any = FUNCTIONS["subtract"](input, label)
+    # The clipped distance has the slope 1 where the second factor is half the distance, and 0 elsewhere, so that a
+    # distance of inf has the slope of the linear part.
+    near = FUNCTIONS["clip"](distance, -delta, delta)
+    return _mean_or(op, near * (distance - 0.5 * near), reduction)
 
 
 def nll_loss(
@@ -193,7 +197,7 @@ def nll_loss(
     if weight is not None:
         share = share * FUNCTIONS["index_select"](weight, classes, 0)
     right = FUNCTIONS["take_along_axis"](input, classes.unsqueeze(1), 1).squeeze(1)
-    losses = -right * share
+    losses = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), -right * share, 0.0)
     if reduction == "mean":
         return FUNCTIONS["sum"](losses) / FUNCTIONS["sum"](share)
     return _mean_or("nll_loss", losses, reduction)
@@ -221,9 +225,9 @@ def kl_div(
     if log_target:
         losses = FUNCTIONS["exp"](y) * (y - x)
     else:
-        positive = y > 0
-        one = FUNCTIONS["multiply"](y, 0.0) + 1.0
-        losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](FUNCTIONS["where"](positive, y, one)) - x), y * 0.0)
+        positive = FUNCTIONS["logical_not"](y <= 0)  # nan is neither, and its loss is nan
+        likely = FUNCTIONS["where"](positive, y, 1.0)
+        losses = FUNCTIONS["where"](positive, y * (FUNCTIONS["log"](likely) - x), 0.0)
     if isinstance(reduction, str) and reduction == "batchmean":
         if input.ndim == 0:
             raise ValueError("kl_div: reduction='batchmean' divides by the number of rows, and input has no dimension")

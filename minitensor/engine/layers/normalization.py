@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -209,9 +210,9 @@ def group_norm(
         raise ValueError(f"group_norm: the channels of x, [images, channels, ...], make {num_groups} groups; its shape "
                          f"is {x.shape}")  # fmt: skip
     _check_channels("group_norm", x, weight, bias)
-    if x._array.size == 0:
+    if 0 in x.shape[1:]:
         raise ValueError(f"group_norm: channels without elements have no mean; x has shape {x.shape}")
-    grouped: Any = x.reshape([x.shape[0], num_groups, -1])
+    grouped: Any = x.reshape([x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups])
     return _moved(_normal(grouped, [2], epsilon).reshape(x.shape), weight, bias, _beside(x.ndim))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,9 @@ def max_pool2d(x: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0
     """
     (x,) = floats_of("max_pool2d", x=x)  # type: ignore[assignment]  # one result per argument
     windows = _windows("max_pool2d", x, pair("max_pool2d", "kernel_size", kernel_size, 1), stride, padding, -np.inf)
-    each = windows.reshape([*windows.shape[:4], -1])
+    each = windows.reshape([*windows.shape[:4], math.prod(windows.shape[4:])])
+    if each.size == 0:  # no image, and a maximum of nothing has no position
+        return FUNCTIONS["sum"](each, -1)
     place = argmax(each.detach(), -1, True)
     return FUNCTIONS["take_along_axis"](each, place, -1).squeeze(-1)
 

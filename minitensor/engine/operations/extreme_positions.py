@@ -46,13 +46,13 @@ def argmin(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 
 def _extreme(op: str, x: Tensor, axis: int | None, keepdim: bool) -> Tensor:
     need_tensor(op, x)
-    where = None if axis is None else as_axis(op, axis, x.ndim)
+    where = None if axis is None else as_axis(op, axis, max(x._array.ndim, 1))
     keepdim = flag(op, "keepdim", keepdim)
-    if x._array.size == 0:
+    if x._array.size == 0 and (where is None or x._array.shape[where] == 0):
         raise ValueError(
             f"{op}: a tensor without elements has none that is largest or smallest; its shape is {x.shape}"
         )
-    found = getattr(x._array, op)(axis=where)
+    found = getattr(x._array, op)(axis=where if x.ndim else None)
     shape = [1 if where is None or d == where else n for d, n in enumerate(x.shape)] if keepdim else None
     found = as_array(found)
     positions = found if shape is None else found.reshape(shape)

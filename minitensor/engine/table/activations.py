@@ -25,6 +25,8 @@ each("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above thr
    arguments=("threshold=1.0", "value=0.0"), prepare=kernels.thresholded_relu_arguments,
    refuses=("TypeError: for threshold or value that is no number.",), floats=True,
    marks={"above": "x > threshold"}, x="where(above, g, 0)", namespaces="F")  # fmt: skip
+each("log_sigmoid", kernels.log_sigmoid, "x", "The logarithm of 1 / (1 + exp(-x)).", floats=True, in_place=False,
+   x="g * sigmoid(-x)", namespaces="F")  # fmt: skip
 op("softmax", kernels.softmax, "x", "exp(x) over its sum along axis; dtype, if given, is that of the result.",
    arguments=("axis=-1",), prepare=kernels.softmax_arguments, signature="x, axis=-1, dtype=None, name=None",
    prologue="if dtype is not None: x = in_dtype('softmax{_}', x, dtype)", floats=True,

@@ -15,10 +15,10 @@ each("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2
 each("log1p", np.log1p, "x", "log(1 + x), exact near 0.", floats=True, x="g / (1 + x)")
 each("sigmoid", elementwise.sigmoid, "x", "1 / (1 + exp(-x)).", floats=True, x="g * out * (1 - out)", namespaces="TmF")
 each("logit", functions.logit, "x", "log(x / (1 - x)), the inverse of sigmoid; with eps, x is first clipped to eps "
-   "and 1 - eps, and the gradient is 0 outside.", arguments=("eps=None",), prepare=functions.logit_arguments,
+   "and 1 - eps, and the gradient is 0 outside; without, it is nan outside 0 and 1.",
+   arguments=("eps=None",), prepare=functions.logit_arguments,
    refuses=("ValueError: for eps outside 0 and 0.5.",),
-   floats=True, marks={"passed": "logical_and(x >= eps, x <= 1 - eps)"},
-   x="where(passed, g, 0) / (where(passed, x, 0.5) * (1 - where(passed, x, 0.5)))")  # fmt: skip
+   floats=True, x="logit_gradient(g, x, eps)")  # fmt: skip
 
 # ---------- trigonometric functions ----------
 
@@ -36,8 +36,8 @@ each("sinh", np.sinh, "x", "Hyperbolic sine.", floats=True, x="g * cosh(x)")
 each("cosh", np.cosh, "x", "Hyperbolic cosine.", floats=True, x="g * sinh(x)")
 each("tanh", np.tanh, "x", "Hyperbolic tangent.", floats=True, x="g * (1 - out * out)", namespaces="TmF")
 each("asinh", np.arcsinh, "x", "Inverse hyperbolic sine.", floats=True, x="g / cosh(out)")
-each("acosh", np.arccosh, "x", "Inverse hyperbolic cosine.", floats=True, x="g / sinh(out)")
-each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g * square(cosh(out))")
+each("acosh", np.arccosh, "x", "Inverse hyperbolic cosine.", floats=True, x="g * rsqrt(x * x - 1)")
+each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g / (1 - x * x)")
 
 # ---------- functions of two numbers ----------
 
@@ -50,6 +50,9 @@ each("copysign", np.copysign, "x y", "The absolute value of x with the sign of y
    x="where(kept, g, where(turned, -g, 0))", y="zeros_like(g)")  # fmt: skip
 each("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
    x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # fmt: skip
+each("xlogy", functions.xlogy, "x y", "x * log(y), and 0 where x is 0.", floats=True,
+   marks={"zero": "logical_and(x == 0, y <= 0)"}, x="where(zero, 0, g * log(y))", y="g * x / y",
+   namespaces="")  # fmt: skip
 each("lerp", functions.lerp, "x y weight",
    "x + weight * (y - x): x for weight 0, y for weight 1.", floats=True,
    x="g * (1 - weight)", y="g * weight", weight="g * (y - x)")  # fmt: skip

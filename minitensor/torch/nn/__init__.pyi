@@ -157,6 +157,7 @@ from minitensor.torch.nn.module import Module as _SigmoidBase
 
 class Sigmoid(_SigmoidBase):
     def forward(self, input: _Tensor) -> Tensor: ...
+    def __init__(self) -> None: ...
 
 from minitensor.torch.nn.module import Module as _SmoothL1LossBase
 
@@ -175,6 +176,7 @@ from minitensor.torch.nn.module import Module as _TanhBase
 
 class Tanh(_TanhBase):
     def forward(self, input: _Tensor) -> Tensor: ...
+    def __init__(self) -> None: ...
 
 from minitensor.torch.nn import functional as functional
 from minitensor.torch.nn import init as init

@@ -8,7 +8,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations
-from minitensor.torch.arguments import need_tensor
+from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES
 from minitensor.torch.errors import missing_in, warn
@@ -20,12 +20,14 @@ from minitensor.torch.nn.layer_functions import (  # noqa: F401  # part of this 
     batch_norm,
     conv2d,
     embedding,
+    fold,
     gelu,
     group_norm,
     instance_norm,
     layer_norm,
     max_pool2d,
     scaled_dot_product_attention,
+    unfold,
 )
 from minitensor.torch.nn.loss_functions import (  # noqa: F401  # part of this namespace
     binary_cross_entropy,
@@ -152,6 +154,96 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     return with_grad_fn(_where(FUNCTIONS["gt"](scaled, threshold), input, soft), "SoftplusBackward0")
 
 
+def _activation(name: str, text: str, torch_name: str, *settings: float) -> Callable[..., Tensor]:
+    """Return a function of one tensor that is composed of operations, with ``inplace=`` as PyTorch has it."""
+    composed = getattr(activations, name)
+
+    def function(input: Tensor, inplace: bool = False) -> Tensor:
+        need_tensor(name, input)
+        if not inplace:
+            return with_grad_fn(as_kind(composed(input)), f"{torch_name}Backward0")
+        kept = input.clone() if input.requires_grad else input
+        return input.copy_(as_kind(composed(kept)))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Return {text}. With ``inplace=True`` the input is overwritten and returned.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: if ``input`` is no tensor of floats.
+        RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
+    """
+    return function
+
+
+mish = _activation("mish", "``input * tanh(softplus(input))`` (Misra 2019)", "Mish")
+selu = _activation("selu", "a scaled ``elu``, which keeps mean 0 and variance 1 (Klambauer and others 2017)", "Elu")
+hardsigmoid = _activation("hardsigmoid", "``input / 6 + 0.5``, but not below 0 nor above 1", "Hardsigmoid")
+hardswish = _activation("hardswish", "``input * relu6(input + 3) / 6`` (Howard and others 2019)", "Hardswish")
+
+
+def softsign(input: Tensor) -> Tensor:
+    """Return ``input / (1 + abs(input))``.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: if ``input`` is no tensor.
+    """
+    need_tensor("softsign", input)
+    return _div(input, _add(FUNCTIONS["abs"](input), 1))
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """Return the logarithm of ``sigmoid(input)``, without intermediate overflow.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        TypeError: if ``input`` is no tensor.
+    """
+    need_tensor("logsigmoid", input)
+    return with_grad_fn(FUNCTIONS["log_sigmoid"](input), "LogSigmoidBackward0")
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+    """Return ``input`` divided by its p-norm along ``dim``, or by ``eps`` if the norm is smaller.
+
+    Returns:
+        A tensor of the shape of ``input``.
+
+    Raises:
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is no tensor of floats.
+    """
+    need_tensor("normalize", input)
+    made = as_kind(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
+    return made if out is None else out.copy_(made)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """Return the cosine of the angle between two vectors along ``dim``: their product over both their norms.
+
+    Args:
+        x1, x2: of shapes that are broadcast against each other; a norm is at least ``eps``.
+
+    Returns:
+        A tensor of the broadcast shape without ``dim``.
+
+    Raises:
+        IndexError: if there is no such dimension.
+        TypeError: if an argument is no tensor of floats.
+    """
+    need_tensor("cosine_similarity", x1, name="x1")
+    need_tensor("cosine_similarity", x2, 2, "x2")
+    dim = as_dim(dim, max(x1._array.ndim, x2._array.ndim)) - max(x1._array.ndim, x2._array.ndim)
+    return with_grad_fn(as_kind(activations.cosine_similarity(x1, x2, dim, eps)), "SumBackward1")
+
+
 @autocasts
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return ``input @ weight.T + bias``.
@@ -230,7 +322,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 __all__ = sorted([
     *("adaptive_avg_pool2d", "avg_pool2d", "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
-    *("conv2d", "embedding"),
+    *("conv2d", "cosine_similarity", "embedding", "fold", "hardsigmoid", "hardswish", "logsigmoid", "mish"),
+    *("normalize", "selu", "softsign", "unfold"),
     *("gelu", "group_norm", "instance_norm", "kl_div", "layer_norm", "max_pool2d", "scaled_dot_product_attention"),
     *("cross_entropy", "dropout", "l1_loss", "linear", "log_softmax", "mse_loss", "nll_loss", "one_hot", "silu"),
     *("smooth_l1_loss", "softmax", "softmin", "softplus", *_ROWS),

@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.kernels.random import truncated_normal
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import no_grad
-from minitensor.torch.errors import missing_in
+from minitensor.torch.errors import missing_in, warn
 from minitensor.torch.tensor import Tensor
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
@@ -83,6 +85,43 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     need_tensor("normal_", tensor, name="tensor")
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Draw from the normal distribution between ``a`` and ``b``.
+
+    Returns:
+        ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
+
+    Raises:
+        TypeError: if the tensor holds integers.
+        ValueError: if the standard deviation is not above 0.
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
+        )
+    with no_grad():
+        chances = host_array(tensor.new_empty(tensor._array.shape).uniform_(0.0, 1.0, generator=generator)._array)
+        drawn = truncated_normal(chances, mean, std, a, b)
+        return tensor.copy_(tensor.new_tensor(drawn))
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity.
+
+    Returns:
+        ``tensor`` itself, of shape [n, m], overwritten and returned; nothing is recorded.
+
+    Raises:
+        ValueError: if the tensor has another number of dimensions.
+    """
+    if tensor._array.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    with no_grad():
+        return tensor.zero_().fill_diagonal_(1)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -6,7 +6,8 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
-from minitensor.engine.layers import activations, attention, convolution, normalization, pooling
+from minitensor.engine.layers import activations, attention, convolution, normalization, pooling, rearranging
+from minitensor.engine.layers.convolution import pair
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, as_kind
@@ -253,3 +254,52 @@ def scaled_dot_product_attention(
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
     return with_grad_fn(as_kind(out), "ScaledDotProductFlashAttentionForCpuBackward0")
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Return the patches that a window sees on its way over images, each as a column.
+
+    Args:
+        input: images, of shape [images, channels, height, width] or [channels, height, width].
+        kernel_size, dilation, padding, stride: one integer, or two for height and width.
+
+    Returns:
+        A tensor of shape [images, channels * kernel height * kernel width, patches].
+
+    Raises:
+        RuntimeError: if no window fits, or for other shapes.
+    """
+    need_tensor("unfold", input)
+    try:
+        if input._array.ndim == 3:
+            return unfold(input.unsqueeze(0), kernel_size, dilation, padding, stride).squeeze(0)
+        padding = pair("unfold", "padding", padding, 0)
+        out = rearranging.unfold(input, kernel_size, stride, padding, dilation)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    return with_grad_fn(as_kind(out), "Im2ColBackward0")
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
+    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`, which adds overlaps.
+
+    Args:
+        input: patches, of shape [images, channels * kernel height * kernel width, patches].
+        output_size: height and width of the images.
+        kernel_size, dilation, padding, stride: as for :func:`unfold`.
+
+    Returns:
+        A tensor of shape [images, channels, height, width].
+
+    Raises:
+        RuntimeError: if the number of patches, or their size, does not fit.
+    """
+    need_tensor("fold", input)
+    try:
+        padding = pair("fold", "padding", padding, 0)
+        out = rearranging.fold(input, output_size, kernel_size, stride, padding, dilation)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+    return with_grad_fn(as_kind(out), "Col2ImBackward0")

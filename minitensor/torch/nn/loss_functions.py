@@ -94,10 +94,11 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
         TypeError: if an argument is no tensor.
     """
     _warn_of_sizes(input, target)
-    size = FUNCTIONS["abs"](_sub(input, target))
-    small = FUNCTIONS["lt"](size, beta)
-    squares = _div(_mul(_mul(size, size), 0.5), beta if beta else 1.0)
-    return _reduced(_where(small, squares, _sub(size, 0.5 * beta)), reduction, "SmoothL1Loss")
+    distance = _sub(input, target)
+    if not beta:
+        return _reduced(FUNCTIONS["abs"](distance), reduction, "SmoothL1Loss")
+    near = FUNCTIONS["clamp"](distance, -beta, beta)
+    return _reduced(_div(_mul(near, _sub(distance, _mul(near, 0.5))), beta), reduction, "SmoothL1Loss")
 
 
 def _classes(input: Tensor, target: Tensor) -> int:
@@ -299,17 +300,29 @@ def kl_div(
     ``"batchmean"`` is the mean of the formula; ``"mean"`` warns that it is not.
 
     Args:
-        input, target: of one shape. With ``reduction="none"`` the result has that shape, else no dimensions.
+        input, target: of shapes that are broadcast against each other. With ``reduction="none"`` the result has the
+            broadcast shape, else no dimensions.
+        log_target: True if ``target`` holds logarithms, too.
 
     Raises:
-        ValueError: if the shapes differ.
+        RuntimeError: if the shapes cannot be broadcast.
+        ValueError: if ``reduction`` is unknown.
     """
+    need_tensor("kl_div", input)
+    need_tensor("kl_div", target, 2)
     checks.text("kl_div()", "reduction", reduction)
     if reduction == "mean":
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
              "'mean' will be changed to behave the same as 'batchmean' in the next major release.")  # fmt: skip
-    return with_grad_fn(as_kind(of_networks.kl_div(input, target, reduction, log_target)), "MeanBackward0")
+    if log_target:
+        losses = _mul(FUNCTIONS["exp"](target), _sub(target, input))
+    else:
+        losses = _sub(FUNCTIONS["xlogy"](target, target), _mul(target, input))
+    if reduction == "batchmean":
+        rows = input._array.shape[0] if input._array.ndim else 1
+        return with_grad_fn(_div(_sum(losses), rows), "DivBackward0")
+    return _reduced(losses, reduction, {"mean": "Mean", "sum": "Sum"}.get(reduction, "Sub"))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

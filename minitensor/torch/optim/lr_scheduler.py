@@ -3,66 +3,230 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-from minitensor.engine import checks
 from minitensor.torch.errors import missing_in
-from minitensor.torch.optim.optimizer import Optimizer
+from minitensor.torch.optim.schedules import (  # noqa: F401  # part of this namespace
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    LRScheduler,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
 
-__all__ = ["CosineAnnealingLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "StepLR"]
+__all__ = [
+    *("ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR"),
+    *("LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR"),
+    "StepLR",
+]
 
 
-class LRScheduler:
-    """Set ``lr`` of every group, at construction and at each ``step()``.
+class OneCycleLR(LRScheduler):
+    """Raise the rate to ``max_lr`` in the first part ``pct_start`` of all steps, then lower it (Smith and Topin 2018).
 
     Args:
-        optimizer: the optimizer whose groups it sets.
+        max_lr: the highest rate, one for all groups.
+        total_steps: the number of steps, or ``epochs`` times ``steps_per_epoch``.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: change the momentum (the first beta) from ``max_momentum`` to ``base_momentum`` and back.
+        div_factor, final_div_factor: the first rate is ``max_lr / div_factor``, the last that over the other.
+        three_phase: True to return to the first rate before the last phase.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        ValueError: if the number of steps, ``pct_start`` or ``anneal_strategy`` is unsuitable, or after more steps.
+        AttributeError: if ``optimizer`` is none.
     """
 
-    def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer, self.last_epoch = optimizer, checks.integer(self._op, "last_epoch", last_epoch)
-        self.base_lrs = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
-        self._step_count = 0
-        first = [self._rate_at(base, self.last_epoch + 1) for base in self.base_lrs]  # raises before anything is set
-        for group in optimizer.param_groups if first else ():
-            group.setdefault("initial_lr", group["lr"])
-        self.step()
+    def __init__(
+        self,
+        optimizer: Any,
+        max_lr: float,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.85,
+        max_momentum: float = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+            total_steps = epochs * steps_per_epoch
+        if not isinstance(total_steps, int) or total_steps <= 0:
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        if not 0 <= pct_start <= 1:
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        self.total_steps, self.anneal_strategy, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
+        first, last = max_lr / div_factor, max_lr / div_factor / final_div_factor
+        peak = float(pct_start * total_steps) - 1
+        low, high = base_momentum, max_momentum
+        phases = [(peak, first, max_lr, high, low)]
+        if three_phase:
+            phases.append((2 * pct_start * total_steps - 2, max_lr, first, low, high))
+        phases.append((total_steps - 1, phases[-1][2], last, phases[-1][4], high))
+        self._phases = phases
+        super().__init__(optimizer, last_epoch)
 
-    @property
-    def _op(self) -> str:
-        return f"{type(self).__name__}()"
+    def step(self) -> None:
+        """Advance by one step.
 
-    def _rate_at(self, base: float, epoch: int) -> float:
-        """Return the rate at a step; raise ValueError if it is no number."""
-        before, self.last_epoch = self.last_epoch, epoch
-        try:
-            return self._checked_rate(base)
-        finally:
-            self.last_epoch = before
-
-    def _checked_rate(self, base: float) -> float:
-        try:
-            return checks.real(self._op, "the rate", self.rate(base))
-        except OverflowError:
-            raise ValueError(f"{self._op}: the rate at step {self.last_epoch} is larger than any float") from None
+        Raises:
+            ValueError: after the last one.
+        """
+        if self.last_epoch + 1 > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch + 1} times. The specified number of total steps is {self.total_steps}"
+            )
+        super().step()
+        if not self.cycle_momentum:
+            return
+        momentum = self._at(3)
+        for group in self.optimizer.param_groups:
+            if "betas" in group:
+                group["betas"] = (momentum, *group["betas"][1:])
+            else:
+                group["momentum"] = momentum
 
     def rate(self, base: float) -> float:
-        """Return the rate at step ``last_epoch`` of a group whose first rate was ``base``. Subclasses define it."""
-        raise NotImplementedError
+        """Return the rate of this step."""
+        return self._at(1)
+
+    def _at(self, which: int) -> float:
+        """Return the rate (1) or the momentum (3) of this step."""
+        start, phase = 0.0, self._phases[-1]
+        for each in self._phases:
+            if self.last_epoch <= each[0]:
+                phase = each
+                break
+            start = each[0]
+        else:
+            start = self._phases[-2][0]
+        share = (self.last_epoch - start) / (phase[0] - start)
+        begin, end = phase[which], phase[which + 1]
+        if self.anneal_strategy == "linear":
+            return begin + (end - begin) * share
+        return end + (begin - end) / 2 * (1 + math.cos(math.pi * share))
+
+
+class SequentialLR:
+    """Use one schedule after the other: the next one from each of the ``milestones`` on.
+
+    Raises:
+        ValueError: if there is not one milestone between two schedules.
+    """
+
+    def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
+        if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                f"Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
+                f"equal to {len(milestones)}"
+            )
+        self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for scheduler in schedulers:  # each began with a step of its own
+            scheduler.last_epoch -= 1
+        schedulers[0].step()
+        self._last_lr: list[float] = schedulers[0].get_last_lr()
 
     def step(self) -> None:
         """Advance by one step."""
-        rates = [self._rate_at(base, self.last_epoch + 1) for base in self.base_lrs]
         self.last_epoch += 1
-        self._step_count += 1
-        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
+        number = sum(each <= self.last_epoch for each in self._milestones)
+        scheduler = self._schedulers[number]
+        if number and self._milestones[number - 1] == self.last_epoch:
+            scheduler.last_epoch = -1
+        scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+    def get_last_lr(self) -> list[float]:
+        """Return the rate of each group after the last step."""
+        return self._last_lr
+
+
+class ReduceLROnPlateau:
+    """Multiply the rate by ``factor`` after a measure, given to ``step``, has not improved for ``patience`` steps.
+
+    Args:
+        mode: "min" if a smaller measure is better, or "max".
+        threshold: the improvement that counts, relative to the best measure, or absolute with
+            ``threshold_mode="abs"``.
+        cooldown: the number of steps after a change in which none is counted.
+        min_lr: the lowest rate, one for all groups or one for each.
+        eps: smaller changes are not made.
+
+    Raises:
+        ValueError: if ``factor`` is 1 or above, or a mode is unknown.
+    """
+
+    def __init__(
+        self,
+        optimizer: Any,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: Any = 0.0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        groups = optimizer.param_groups
+        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(groups)
+        self.best, self.num_bad_epochs, self.cooldown_counter, self.last_epoch = self._worst(), 0, 0, 0
+        self._last_lr = [group["lr"] for group in groups]
+
+    def _worst(self) -> float:
+        return math.inf if self.mode == "min" else -math.inf
+
+    def is_better(self, measure: float, best: float) -> bool:
+        """True if ``measure`` improves on ``best`` by more than the threshold."""
+        sign = -1 if self.mode == "min" else 1
+        if self.threshold_mode == "abs":
+            return sign * measure > sign * best + self.threshold
+        return sign * measure > sign * best * (1 + sign * self.threshold)
+
+    def step(self, metrics: Any) -> None:
+        """Count one step with the measure ``metrics``, a number or a tensor of one element."""
+        current = float(metrics)
+        self.last_epoch += 1
+        if self.is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            for group, lowest in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                rate = max(group["lr"] * self.factor, lowest)
+                if group["lr"] - rate > self.eps:
+                    group["lr"] = rate
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def get_last_lr(self) -> list[float]:
@@ -71,142 +235,11 @@ class LRScheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state, without the optimizer."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambda")}
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the state. The optimizer's own rate changes with the next step, or with the optimizer's state."""
-        checks.instance(
-            f"{type(self).__name__}.load_state_dict()",
-            "state_dict",
-            state_dict,
-            dict,
-            "a dict, as state_dict() returns it",
-        )
-        for name in state_dict:
-            checks.text(f"{type(self).__name__}.load_state_dict()", "a key of state_dict", name)
+        """Restore the state."""
         self.__dict__.update(state_dict)
-
-
-class LambdaLR(LRScheduler):
-    """The first rate times ``lr_lambda(step)``.
-
-    Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-        TypeError: if ``lr_lambda`` is no function.
-    """
-
-    def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
-        self.lr_lambda = checks.function(self._op, "lr_lambda", lr_lambda)
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float) -> float:
-        """Return the rate of this step."""
-        base = checks.real(self._op, "base", base)
-        return base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(self.last_epoch))
-
-
-class StepLR(LRScheduler):
-    """Multiply the rate by ``gamma`` after every ``step_size`` steps.
-
-    Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-    """
-
-    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size = checks.integer(self._op, "step_size", step_size, least=1)
-        self.gamma = checks.real(self._op, "gamma", gamma)
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float) -> float:
-        """Return the rate of this step."""
-        base = checks.real(self._op, "base", base)
-        return base * self.gamma ** (self.last_epoch // self.step_size)
-
-
-class MultiStepLR(LRScheduler):
-    """Multiply the rate by ``gamma`` at each of the ``milestones``.
-
-    Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-    """
-
-    def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones = sorted(checks.integers(self._op, "milestones", milestones))
-        self.gamma = checks.real(self._op, "gamma", gamma)
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float) -> float:
-        """Return the rate of this step."""
-        base = checks.real(self._op, "base", base)
-        return base * self.gamma ** sum(each <= self.last_epoch for each in self.milestones)
-
-
-class ExponentialLR(LRScheduler):
-    """Multiply the rate by ``gamma`` after every step.
-
-    Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-    """
-
-    def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = checks.real(self._op, "gamma", gamma)
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float) -> float:
-        """Return the rate of this step."""
-        base = checks.real(self._op, "base", base)
-        return base * self.gamma**self.last_epoch
-
-
-class CosineAnnealingLR(LRScheduler):
-    """Lower the rate to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
-
-    Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-        ZeroDivisionError: if ``T_max`` is 0.
-    """
-
-    def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max = checks.integer(self._op, "T_max", T_max)
-        if not self.T_max:
-            raise ZeroDivisionError(f"{self._op}: T_max must not be 0")
-        self.eta_min = checks.real(self._op, "eta_min", eta_min)
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float) -> float:
-        """Return the rate of this step."""
-        base = checks.real(self._op, "base", base)
-        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-
-
-class LinearLR(LRScheduler):
-    """Change the rate from ``start_factor`` to ``end_factor`` of the first, in ``total_iters`` steps: a warm-up.
-
-    Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-        ZeroDivisionError: if ``total_iters`` is 0.
-    """
-
-    def __init__(
-        self,
-        optimizer: Any,
-        start_factor: float = 1 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
-        self.start_factor = checks.real(self._op, "start_factor", start_factor)
-        self.end_factor = checks.real(self._op, "end_factor", end_factor)
-        self.total_iters = checks.integer(self._op, "total_iters", total_iters)
-        if not self.total_iters:
-            raise ZeroDivisionError(f"{self._op}: total_iters must not be 0")
-        super().__init__(optimizer, last_epoch)
-
-    def rate(self, base: float) -> float:
-        """Return the rate of this step."""
-        base = checks.real(self._op, "base", base)
-        done = min(self.last_epoch, self.total_iters) / self.total_iters
-        return base * (self.start_factor + (self.end_factor - self.start_factor) * done)
 
 
 __getattr__ = missing_in("torch.optim.lr_scheduler", lambda: __all__)

@@ -52,7 +52,7 @@ def power_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 def power_log(g: Tensor, x: Tensor, out: Tensor) -> Tensor:
     """Return ``g`` times the slope of ``out = x ** y`` along y."""
-    at_zero = x == 0  # type: ignore[comparison-overlap]  # tensors are compared by element
+    at_zero = constant(as_array((x._array == 0) & np.isfinite(out._array)))
     gradient: Tensor = _where(at_zero, 0.0, g) * (_where(at_zero, 0.0, out) * _log(_where(at_zero, 1.0, x)))
     return gradient
 
@@ -75,7 +75,8 @@ def to_extremes(g: Tensor, x: Tensor, out: Tensor, axis: Any, keepdim: bool) -> 
     shape = x._array.shape
     at = x._array == on_arrays.spread(out._array, shape, axis, keepdim)
     shares = at.sum(axis=axes(shape, axis), keepdims=True).astype(g._array.dtype)
-    gradient: Tensor = _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), 0.0)
+    none = np.where(shares == 0, shares.dtype.type(np.nan), shares.dtype.type(0))  # the result is nan
+    gradient: Tensor = _where(constant(at), spread(g, shape, axis, keepdim) / constant(shares), constant(none))
     return gradient
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import ones_like
+from minitensor.engine.kernels.functions import NO_BOUND
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.rules import on_arrays_functions as on_arrays
 from minitensor.engine.views.joining import concat
@@ -24,6 +25,15 @@ def sinc_slope(x: Tensor) -> Tensor:
         series = series * square + coefficient
     closed = (FUNCTIONS["cos"](large) - FUNCTIONS["sin"](large) / large) / large
     gradient: Tensor = where(near, series * small, closed) * math.pi
+    return gradient
+
+
+def logit_gradient(g: Tensor, x: Tensor, eps: float) -> Tensor:
+    """Return ``g / (x * (1 - x))`` as on arrays."""
+    low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
+    outside = Tensor._made((x._array < low) | (x._array > 1 - low))
+    inner: Any = FUNCTIONS["where"](outside, 0.5, x) + 0.0  # the slope at -0.0 is inf
+    gradient: Tensor = FUNCTIONS["where"](outside, beyond, g) / (inner * (1.0 - inner))
     return gradient
 
 

@@ -72,9 +72,9 @@ def power_slope(g: Array, x: Array, y: Array) -> Array:
 
 
 def power_log(g: Array, x: Array, out: Array) -> Array:
-    """Return ``g`` times the slope of ``out = x ** y`` along y; 0 at x = 0."""
+    """Return ``g`` times the slope of ``out = x ** y`` along y; 0 at x = 0, unless y is below 0."""
     with np.errstate(all="ignore"):
-        return where(x == 0, 0, g * (out * np.log(x)))
+        return where((x == 0) & np.isfinite(out), 0, g * (out * np.log(x)))
 
 
 def _with_axes(result: Array, shape: tuple[int, ...], axis: Any, keepdim: bool) -> Array:
@@ -101,11 +101,13 @@ def along(shape: tuple[int, ...], axis: Any) -> int:
 
 
 def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Array:
-    """Return the gradient of max or min: equal shares for the elements that equal the result."""
+    """Return the gradient of max or min: equal shares for the elements that equal the result; nan if that is nan."""
     g, out = (_with_axes(each, x.shape, axis, keepdim) for each in (g, out))
     at = x == out
     shares = at.view(np.int8).sum(axis=axes(x.shape, axis), dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
-    return where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)
+    with np.errstate(all="ignore"):
+        gradient = where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)
+        return gradient if shares.all() else np.where(shares == 0, out * g, gradient)
 
 
 def product_of_others(x: Array, axis: Any) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from minitensor.engine.kernels.activations import blocks
+from minitensor.engine.kernels.functions import NO_BOUND
 from minitensor.engine.kernels.reducing import total
 
 Array = Any  # numpy's, or a device's
@@ -26,6 +27,15 @@ def sinc_slope(x: Array) -> Array:
     for coefficient in reversed(SINC_SERIES):
         series = series * square + coefficient
     return math.pi * np.where(near, series * small, (np.cos(large) - np.sin(large) / large) / large)
+
+
+def logit_gradient(g: Array, x: Array, eps: float) -> Array:
+    """Return ``g / (x * (1 - x))``: 0 outside ``eps`` and ``1 - eps``; without eps, nan outside 0 and 1."""
+    low, beyond = (0.0, math.nan) if eps == NO_BOUND else (eps, 0.0)
+    outside = (x < low) | (x > 1 - low)
+    inner = np.where(outside, x.dtype.type(0.5), np.absolute(x))  # the slope at -0.0 is inf
+    with np.errstate(all="ignore"):
+        return np.where(outside, x.dtype.type(beyond), g / (inner * (1 - inner)))
 
 
 def no_slope(op: str) -> NoReturn:

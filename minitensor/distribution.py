@@ -1,0 +1,342 @@
+"""``paddle.distribution``: probability distributions, whose parameters get gradients through ``log_prob`` and
+``rsample``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.drawing import bernoulli, rand, randn
+from minitensor.engine.creation.making import as_shape, to_tensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.layers.activations import log_softmax
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.random import source
+from minitensor.engine.views.joining import expand
+from minitensor.engine.views.reshaping import reshape, squeeze, unsqueeze
+
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence"]
+
+
+def _parameters(op: str, **given: Any) -> list[Tensor]:
+    """Return numbers, arrays and tensors as float tensors of one shape.
+
+    Raises:
+        TypeError: if one is none of these.
+        ValueError: if the shapes cannot be broadcast.
+    """
+    found = []
+    for name, value in given.items():
+        if not isinstance(value, (Tensor, int, float, list, tuple, np.ndarray)):
+            raise TypeError(f"{op}: {name} is a number, a list, an array or a Tensor, not {type(value).__name__}")
+        x = value if isinstance(value, Tensor) else to_tensor(value)
+        found.append(x if x._array.dtype in FLOATS else x.astype("float32"))
+    try:
+        shape = np.broadcast_shapes(*(x._array.shape for x in found))
+    except ValueError:
+        shapes = " and ".join(str(x.shape) for x in found)
+        raise ValueError(f"{op}: the shapes {shapes} of {' and '.join(given)} cannot be broadcast") from None
+    return [x if x._array.shape == shape else expand(x, list(shape)) for x in found]
+
+
+def _value(op: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{op}: value is a Tensor, not {type(value).__name__}")
+    return value
+
+
+class Distribution:
+    """A probability distribution, or a batch of them.
+
+    Attributes:
+        batch_shape: the shape of the parameters.
+        event_shape: the shape of one outcome.
+    """
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = ()) -> None:
+        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """The shape of one outcome."""
+        return self._event_shape
+
+    def _shape(self, shape: Any) -> list[int]:
+        """Return ``shape`` followed by that of the parameters."""
+        return [*as_shape(f"{type(self).__name__}.sample", shape), *self._batch_shape]
+
+    def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
+        """Return random outcomes without a gradient, of ``shape`` followed by that of the parameters."""
+        return self.rsample(shape).detach()
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        """Return random outcomes through which the parameters get gradients.
+
+        Raises:
+            NotImplementedError: if outcomes are no continuous function of the parameters.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``."""
+        raise NotImplementedError
+
+    def probs(self, value: Tensor) -> Tensor:
+        """Return the probability (density) at ``value``."""
+        return FUNCTIONS["exp"](self.log_prob(value))
+
+    prob = probs
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        raise NotImplementedError
+
+    def kl_divergence(self, other: Distribution) -> Tensor:
+        """Return the divergence from ``other`` (Kullback and Leibler 1951).
+
+        Raises:
+            NotImplementedError: if ``other`` is of another kind.
+        """
+        if type(other) is not type(self):
+            raise NotImplementedError(
+                f"kl_divergence of {type(self).__name__} and {type(other).__name__}: both are of one kind"
+            )
+        return self._divergence(other)
+
+    def _divergence(self, other: Any) -> Tensor:
+        raise NotImplementedError
+
+
+class Normal(Distribution):
+    """The normal distribution of mean ``loc`` and standard deviation ``scale``.
+
+    Raises:
+        TypeError: if a parameter is no number and no tensor.
+        ValueError: if the shapes cannot be broadcast.
+    """
+
+    def __init__(self, loc: Any, scale: Any, name: str | None = None) -> None:
+        self.loc, self.scale = _parameters("Normal", loc=loc, scale=scale)
+        super().__init__(self.loc._array.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return FUNCTIONS["square"](self.scale)
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of each distribution."""
+        return self.scale
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        """Return random outcomes through which the parameters get gradients."""
+        noise = randn(self._shape(shape), self.loc.dtype)
+        return self.loc + noise * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        distance: Any = _value("Normal.log_prob", value) - self.loc
+        spread = -FUNCTIONS["square"](distance) / (2.0 * self.variance)
+        return spread - FUNCTIONS["log"](self.scale) - math.log(math.sqrt(2.0 * math.pi))
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        return FUNCTIONS["log"](self.scale) + (0.5 + 0.5 * math.log(2.0 * math.pi))
+
+    def _divergence(self, other: Normal) -> Tensor:
+        ratio: Any = FUNCTIONS["square"](self.scale / other.scale)
+        distance: Any = FUNCTIONS["square"]((self.loc - other.loc) / other.scale)
+        return 0.5 * (ratio + distance - 1.0 - FUNCTIONS["log"](ratio))
+
+
+class Uniform(Distribution):
+    """The uniform distribution from ``low`` (included) to ``high`` (excluded).
+
+    Raises:
+        TypeError: if a bound is no number and no tensor.
+        ValueError: if the shapes cannot be broadcast.
+    """
+
+    def __init__(self, low: Any, high: Any, name: str | None = None) -> None:
+        self.low, self.high = _parameters("Uniform", low=low, high=high)
+        super().__init__(self.low._array.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        return (self.high + self.low) / 2.0
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return FUNCTIONS["square"](self.high - self.low) / 12.0
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        """Return random outcomes through which the parameters get gradients."""
+        return self.low + rand(self._shape(shape), self.low.dtype) * (self.high - self.low)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        value = _value("Uniform.log_prob", value)
+        inside = FUNCTIONS["logical_and"](self.low < value, value < self.high).astype(self.low.dtype)
+        return FUNCTIONS["log"](inside) - FUNCTIONS["log"](self.high - self.low)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        return FUNCTIONS["log"](self.high - self.low)
+
+
+class Bernoulli(Distribution):
+    """1 with the probability ``probs``, else 0.
+
+    Raises:
+        TypeError: if ``probs`` is no number and no tensor.
+        ValueError: if a number is no probability.
+    """
+
+    def __init__(self, probs: Any, name: str | None = None) -> None:
+        (self._given,) = _parameters("Bernoulli", probs=probs)
+        array = self._given._array
+        if array.size and not (array.min() >= 0 and array.max() <= 1):
+            raise ValueError(f"Bernoulli: probs are from 0 to 1; they go from {array.min():g} to {array.max():g}")
+        eps = float(np.finfo(array.dtype).eps)
+        self._probs: Any = FUNCTIONS["clip"](self._given, eps, 1.0 - eps)
+        self._logits: Any = FUNCTIONS["log"](self._probs) - FUNCTIONS["log1p"](-self._probs)
+        super().__init__(array.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        """The probability of 1."""
+        return self._given
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return self._given * (1.0 - self._given)
+
+    def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
+        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
+        return bernoulli(expand(self._given.detach(), self._shape(shape)))
+
+    def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
+        """Return numbers from 0 to 1 that approach outcomes as ``temperature`` approaches 0 (Maddison et al. 2016).
+
+        Raises:
+            ValueError: if ``temperature`` is not above 0.
+        """
+        if not temperature > 0:
+            raise ValueError(f"Bernoulli.rsample: temperature is above 0, not {temperature!r}")
+        share: Any = FUNCTIONS["clip"](rand(self._shape(shape), self._probs.dtype), 1e-7, 1.0 - 1e-7)
+        noise = FUNCTIONS["log"](share) - FUNCTIONS["log1p"](-share)
+        return FUNCTIONS["sigmoid"]((self._logits + noise) / temperature)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        value = _value("Bernoulli.log_prob", value)
+        right = FUNCTIONS["log_sigmoid"](self._logits) * value
+        return right + FUNCTIONS["log_sigmoid"](-self._logits) * (1.0 - value)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        return -(
+            self._probs * FUNCTIONS["log_sigmoid"](self._logits)
+            + (1.0 - self._probs) * FUNCTIONS["log_sigmoid"](-self._logits)
+        )
+
+    def _divergence(self, other: Bernoulli) -> Tensor:
+        ones = FUNCTIONS["log_sigmoid"](self._logits) - FUNCTIONS["log_sigmoid"](other._logits)
+        zeros = FUNCTIONS["log_sigmoid"](-self._logits) - FUNCTIONS["log_sigmoid"](-other._logits)
+        return self._probs * ones + (1.0 - self._probs) * zeros
+
+
+class Categorical(Distribution):
+    """One of the numbers from 0 on, with probabilities along the last dimension of ``logits``.
+
+    As in Paddle, ``sample``, ``log_prob`` and ``probs`` divide ``logits``, which must not be negative, by their sum;
+    ``entropy`` and ``kl_divergence`` take them as logarithms.
+
+    Raises:
+        TypeError: if ``logits`` is no tensor, list or array.
+        ValueError: if it has no dimension.
+    """
+
+    def __init__(self, logits: Any, name: str | None = None) -> None:
+        (self.logits,) = _parameters("Categorical", logits=logits)
+        if self.logits.ndim == 0:
+            raise ValueError("Categorical: logits have a dimension for the categories; their shape is []")
+        super().__init__(self.logits._array.shape[:-1])
+        self._prob = self.logits / FUNCTIONS["sum"](self.logits, -1, True)
+
+    def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
+        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
+        lead, chances = as_shape("Categorical.sample", shape), host_array(self._prob._array)
+        if not (chances >= 0).all():
+            raise ValueError("Categorical.sample: logits are not negative, because they are divided by their sum")
+        bounds = chances.reshape(-1, chances.shape[-1]).astype(np.float64).cumsum(-1)
+        drawn = source.generator.random((math.prod(lead), len(bounds)))
+        found = (drawn[..., None] >= bounds[None] / bounds[None, :, -1:]).sum(-1).astype(np.int64)
+        return Tensor._made(like(found.reshape(self._shape(shape)), self._prob._array), "sample")
+
+    def _chosen(self, op: str, value: Tensor) -> Tensor:
+        value = _value(op, value)
+        index = value if value._array.dtype.kind == "i" else value.astype("int64")
+        count = self.logits.shape[-1]
+        numbers = host_array(index._array)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
+            raise ValueError(f"{op}: categories go from 0 to {count - 1}, not from {numbers.min()} to {numbers.max()}")
+        if self.logits.ndim == 1:
+            return reshape(FUNCTIONS["index_select"](self._prob, reshape(index, [-1]), 0), index.shape)
+        if index.ndim == 1:
+            index = expand(index, [*self._batch_shape, index.shape[0]])
+            return FUNCTIONS["take_along_axis"](self._prob, index, -1)
+        if list(index.shape[:-1]) == list(self._batch_shape):
+            return FUNCTIONS["take_along_axis"](self._prob, index, -1)
+        shape = np.broadcast_shapes(tuple(index.shape), self._batch_shape)
+        rows = expand(self._prob, [*shape, count])
+        return squeeze(FUNCTIONS["take_along_axis"](rows, unsqueeze(expand(index, list(shape)), -1), -1), -1)
+
+    def probs(self, value: Tensor) -> Tensor:
+        """Return the probability of ``value``, broadcast against the parameters."""
+        return self._chosen("Categorical.probs", value)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        return FUNCTIONS["log"](self._chosen("Categorical.log_prob", value))
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        logs: Any = log_softmax(self.logits, -1)
+        return -FUNCTIONS["sum"](FUNCTIONS["exp"](logs) * logs, -1)
+
+    def _divergence(self, other: Categorical) -> Tensor:
+        own: Any = log_softmax(self.logits, -1)
+        return FUNCTIONS["sum"](FUNCTIONS["exp"](own) * (own - log_softmax(other.logits, -1)), -1, True)
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), of the shape of their parameters.
+
+    Raises:
+        NotImplementedError: if they are not of one kind.
+        TypeError: if one is no distribution.
+    """
+    for each in (p, q):
+        if not isinstance(each, Distribution):
+            raise TypeError(f"kl_divergence: p and q are distributions, not {type(each).__name__}")
+    return p.kl_divergence(q)

@@ -1,0 +1,194 @@
+"""Sums of products by Einstein's convention: a letter names a dimension, and a letter that the result lacks is summed.
+
+An equation is worked off from left to right, each time as one batched matrix product, so that views, products and sums
+are operations of the table, which have gradients.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.views.joining import expand
+from minitensor.engine.views.parts import diagonal
+from minitensor.engine.views.reshaping import reshape
+from minitensor.engine.views.transposing import transpose
+
+#: A letter, or a negative number for a dimension of an ellipsis, counted from its end.
+Label = Any
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Term(NamedTuple):
+    """A tensor and the label of each of its dimensions."""
+
+    tensor: Tensor
+    labels: tuple[Label, ...]
+
+
+def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
+    """Return the sum of products that ``equation`` describes.
+
+    Args:
+        op: the name in errors.
+        equation: labels of each operand, separated by commas; after ``->`` those of the result. Without ``->`` the
+            result has the dimensions of ``...``, then every letter that occurs once, in alphabetical order.
+        operands: tensors; lengths of one letter are equal, or 1, which is repeated.
+
+    Raises:
+        ValueError: if the equation and the operands do not fit together.
+        TypeError: if the equation is no text, or an operand no tensor.
+    """
+    if not isinstance(equation, str):
+        raise TypeError(f"{op}: equation is a text such as 'ij,jk->ik', not {equation!r}")
+    for x in operands:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{op}: operands are tensors, not {type(x).__name__}")
+    inputs, output = _parsed(op, equation, operands)
+    lengths = _lengths(op, equation, inputs, operands)
+    terms = [_distinct(Term(x, labels)) for x, labels in zip(operands, inputs, strict=True)]
+    terms = [_stretched(term, lengths, output) for term in terms]
+    result = terms[0]
+    for i, other in enumerate(terms[1:], 1):
+        later = set(output).union(*(term.labels for term in terms[i + 1 :]))
+        result = _product(result, other, later, lengths)
+    result = _summed(result, set(output))
+    order = [result.labels.index(label) for label in output]
+    return result.tensor if order == list(range(len(order))) else transpose(result.tensor, order)
+
+
+def _parsed(op: str, equation: str, operands: tuple[Tensor, ...]) -> tuple[list[tuple[Label, ...]], tuple[Label, ...]]:
+    """Return the labels of each operand and of the result."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    parts = left.split(",")
+    for letter in left.replace(",", "").replace("...", "") + right.replace("...", ""):
+        if letter not in _LETTERS:
+            raise ValueError(f"{op}: {letter!r} in the equation {equation!r} is no letter")
+    if len(parts) != len(operands):
+        raise ValueError(f"{op}: the equation {equation!r} has {len(parts)} operands, but {len(operands)} were given")
+    inputs = [_labels(op, equation, part, x._array.ndim) for part, x in zip(parts, operands, strict=True)]
+    ellipsis = max((label for labels in inputs for label in labels if isinstance(label, int)), default=0, key=abs)
+    hidden = tuple(range(ellipsis, 0))
+    if not arrow:
+        letters = [label for labels in inputs for label in labels if isinstance(label, str)]
+        return inputs, (*hidden, *sorted(each for each in set(letters) if letters.count(each) == 1))
+    if right.count("...") > 1:
+        raise ValueError(f"{op}: the result in {equation!r} has more than one '...'")
+    before, dots, after = right.partition("...")
+    output = (*before, *(hidden if dots else ()), *after)
+    for label in output:
+        if output.count(label) > 1:
+            raise ValueError(f"{op}: the result in {equation!r} has {label!r} more than once")
+        if isinstance(label, str) and not any(label in labels for labels in inputs):
+            raise ValueError(f"{op}: the result in {equation!r} has {label!r}, which no operand has")
+    return inputs, output
+
+
+def _labels(op: str, equation: str, part: str, ndim: int) -> tuple[Label, ...]:
+    """Return the label of each dimension of one operand."""
+    if part.count("...") > 1:
+        raise ValueError(f"{op}: an operand in {equation!r} has more than one '...'")
+    before, dots, after = part.partition("...")
+    missing = ndim - len(before) - len(after)
+    if missing < 0 or (missing and not dots):
+        raise ValueError(
+            f"{op}: {part!r} in the equation {equation!r} has {len(before) + len(after)} letters for an operand of "
+            f"{ndim} dimensions"
+        )
+    return (*before, *range(-missing, 0), *after)
+
+
+def _lengths(op: str, equation: str, inputs: list[tuple[Label, ...]], operands: tuple[Tensor, ...]) -> dict[Label, int]:
+    """Return the length of each label."""
+    lengths: dict[Label, int] = {}
+    for labels, x in zip(inputs, operands, strict=True):
+        own: dict[Label, int] = {}
+        for label, length in zip(labels, x._array.shape, strict=True):
+            if own.setdefault(label, length) != length:
+                raise ValueError(f"{op}: {label!r} in {equation!r} has the lengths {own[label]} and {length}")
+            known = lengths.get(label, 1)
+            if known != length and 1 not in (known, length):
+                name = "a dimension of '...'" if isinstance(label, int) else repr(label)
+                raise ValueError(f"{op}: {name} in {equation!r} has the lengths {known} and {length}")
+            lengths[label] = length if known == 1 else known
+    return lengths
+
+
+def _distinct(term: Term) -> Term:
+    """Replace repeated labels by the diagonal of their dimensions."""
+    x, labels = term
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            x = diagonal(x, 0, first, second)
+            labels = (*(each for i, each in enumerate(labels) if i not in (first, second)), label)
+    return Term(x, labels)
+
+
+def _stretched(term: Term, lengths: dict[Label, int], output: tuple[Label, ...]) -> Term:
+    """Repeat dimensions of length 1 whose label is longer elsewhere."""
+    x, labels = term
+    shape = [lengths[label] for label in labels]
+    return term if shape == list(x._array.shape) else Term(expand(x, shape), labels)
+
+
+def _summed(term: Term, needed: set[Label]) -> Term:
+    """Sum the dimensions whose label is not needed."""
+    axes = [i for i, label in enumerate(term.labels) if label not in needed]
+    if not axes:
+        return term
+    return Term(FUNCTIONS["sum"](term.tensor, axes), tuple(label for label in term.labels if label in needed))
+
+
+def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, int]) -> Term:
+    """Return the product of two terms, summed over the labels that nothing needs later."""
+    left, right = _summed(left, later | set(right.labels)), _summed(right, later | set(left.labels))
+    both = [label for label in left.labels if label in right.labels]
+    batch, inner = [each for each in both if each in later], [each for each in both if each not in later]
+    rows = [label for label in left.labels if label not in both]
+    columns = [label for label in right.labels if label not in both]
+
+    def stacked(term: Term, *groups: list[Label]) -> Tensor:
+        order = [term.labels.index(label) for group in groups for label in group]
+        turned = term.tensor if order == list(range(len(order))) else transpose(term.tensor, order)
+        return reshape(turned, [_size(group, lengths) for group in groups])
+
+    if inner:
+        x, y = stacked(left, batch, rows, inner), stacked(right, batch, inner, columns)
+        found = FUNCTIONS["matmul"](x, y)
+    else:
+        x, y = stacked(left, batch, rows, []), stacked(right, batch, [], columns)
+        found = FUNCTIONS["multiply"](x, y)
+    labels = (*batch, *rows, *columns)
+    return Term(reshape(found, [lengths[label] for label in labels]), labels)
+
+
+def _size(labels: list[Label], lengths: dict[Label, int]) -> int:
+    size = 1
+    for label in labels:
+        size *= lengths[label]
+    return size
+
+
+def equation_of(op: str, given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Return equation and operands of the call ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
+
+    Raises:
+        ValueError: if a number is none from 0 to 51.
+        TypeError: if tensors and lists of numbers do not alternate.
+    """
+    pairs, rest = given[: len(given) // 2 * 2], given[len(given) // 2 * 2 :]
+
+    def word(numbers: Any) -> str:
+        if not isinstance(numbers, (list, tuple)):
+            raise TypeError(f"{op}: after each operand is a list of numbers, not {type(numbers).__name__}")
+        for each in numbers:
+            if each is not Ellipsis and not (isinstance(each, int) and 0 <= each < len(_LETTERS)):
+                raise ValueError(f"{op}: a dimension is a number from 0 to {len(_LETTERS) - 1}, not {each!r}")
+        return "".join("..." if each is Ellipsis else _LETTERS[each] for each in numbers)
+
+    left = ",".join(word(numbers) for numbers in pairs[1::2])
+    return left + (f"->{word(rest[0])}" if rest else ""), pairs[::2]

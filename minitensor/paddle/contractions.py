@@ -1,0 +1,321 @@
+"""Sums of products, distances, repetitions and grids under Paddle's names, made of operations that have gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.device.arrays import host_array
+from minitensor.engine.layers import einsum as contraction
+from minitensor.engine.layers import rearranging
+from minitensor.engine.operations import FUNCTIONS as TABLE
+from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.views.parts import as_strided
+from minitensor.engine.views.reshaping import reshape, unsqueeze
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Return the sum of products that ``equation`` describes: a letter that the result lacks is summed.
+
+    Args:
+        equation: letters for the dimensions of each operand, and after ``->`` for those of the result: "ij,jk->ik";
+            ``...`` stands for any number of dimensions.
+        operands: tensors, one by one or as one list.
+
+    Returns:
+        A tensor with the dimensions of the result, on a new storage.
+
+    Raises:
+        ValueError: if the equation and the shapes do not fit together.
+        TypeError: if an operand is not a tensor.
+    """
+    given = tuple(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    out = contraction.einsum("einsum", equation, given)
+    return TABLE["clone"](out) if any(out._storage is x._storage for x in given) else out
+
+
+def outer(x: Tensor, y: Tensor) -> Tensor:
+    """Return all products of an element of ``x`` and an element of ``y``, both flattened: shape [n, m].
+
+    Raises:
+        TypeError: if an operand is not a tensor.
+    """
+    need_tensor("outer", x)
+    need_tensor("outer", y)
+    return TABLE["multiply"](reshape(x, [-1, 1]), reshape(y, [1, -1]))
+
+
+def inner(x: Tensor, y: Tensor) -> Tensor:
+    """Return the sums of products over the last dimension of both.
+
+    Args:
+        x, y: of shapes [..., n] and [..., n]; or numbers, which are multiplied.
+
+    Returns:
+        A tensor of the shape of ``x`` without its last dimension, followed by that of ``y`` without its last.
+
+    Raises:
+        ValueError: if the last lengths differ.
+        TypeError: if an operand is not a tensor.
+    """
+    need_tensor("inner", x)
+    need_tensor("inner", y)
+    if x.ndim == 0 or y.ndim == 0:
+        return TABLE["multiply"](x, y)
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"inner: the last dimensions are equally long; the shapes are {x.shape} and {y.shape}")
+    found = TABLE["matmul"](reshape(x, [-1, x.shape[-1]]), reshape(y, [-1, y.shape[-1]]), False, True)
+    return reshape(found, [*x.shape[:-1], *y.shape[:-1]])
+
+
+def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
+    """Return the p-norm of the difference of every row of ``x`` and every row of ``y``. Its gradient at 0 is 0.
+
+    Args:
+        x: of shape [..., n, k].
+        y: of shape [..., m, k]; the dimensions before these are broadcast.
+        p: a number, at least 0, or inf.
+
+    Returns:
+        A tensor of shape [..., n, m].
+
+    Raises:
+        ValueError: if the shapes do not fit, or ``p`` is below 0.
+        TypeError: if an operand is not a tensor.
+    """
+    need_tensor("cdist", x)
+    need_tensor("cdist", y)
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"cdist: rows of one length are compared; the shapes are {x.shape} and {y.shape}")
+    if not isinstance(p, (int, float)) or not p >= 0:
+        raise ValueError(f"cdist: p is a number, at least 0, not {p!r}")
+    return rearranging.row_norms(TABLE["subtract"](unsqueeze(x, -2), unsqueeze(y, -3)), float(p))
+
+
+def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
+    """Return a copy of ``x`` repeated along each dimension; new ones are added in front if there are more numbers.
+
+    Args:
+        repeat_times: the number of repetitions of each dimension: integers, or a tensor of integers.
+
+    Returns:
+        A tensor whose lengths are those of ``x`` times ``repeat_times``.
+
+    Raises:
+        ValueError: if a number is negative.
+        TypeError: if ``x`` is not a tensor, or ``repeat_times`` are no integers.
+    """
+    need_tensor("tile", x)
+    given = repeat_times.tolist() if isinstance(repeat_times, Tensor) else repeat_times
+    times = [whole("tile: repeat_times", n) for n in (given if isinstance(given, (list, tuple)) else [given])]
+    return rearranging.tile("tile", x, times)
+
+
+def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """Return ``x`` with each position along ``axis`` repeated; without ``axis``, each element of the flattened tensor.
+
+    Args:
+        repeats: an integer, or a tensor of integers with one for each position.
+
+    Returns:
+        A tensor of the shape of ``x`` with another length along ``axis``.
+
+    Raises:
+        ValueError: if a number is negative, or there is not one for each position.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("repeat_interleave", x)
+    if axis is None:
+        x, axis = reshape(x, [-1]), 0
+    counts = host_array(repeats._array) if isinstance(repeats, Tensor) else repeats
+    return rearranging.repeat_interleave("repeat_interleave", x, counts, as_axis("repeat_interleave", axis, x.ndim))
+
+
+def meshgrid(*args: Any, **named: Any) -> list[Tensor]:
+    """Return for each vector a tensor of all positions, in which its numbers change along its own dimension.
+
+    Args:
+        args: vectors, one by one or as one list, of lengths n, m, ...
+
+    Returns:
+        As many tensors as vectors, of shape [n, m, ...], each on a new storage.
+
+    Raises:
+        ValueError: if a tensor has more than one dimension.
+        TypeError: if an argument is not a tensor.
+    """
+    named.pop("name", None)
+    if named:
+        raise TypeError(f"meshgrid: there is no argument {min(named)!r}")
+    vectors = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
+    return [TABLE["clone"](grid) for grid in rearranging.meshgrid("meshgrid", vectors, "ij")]
+
+
+def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) -> Tensor:
+    """Return a view of the windows of ``size`` positions along ``axis``, which begin ``step`` positions apart.
+
+    Windows overlap if ``step`` is below ``size``; such a view is read-only.
+
+    Returns:
+        A view with the number of windows as length of ``axis``, and the length ``size`` in a new last dimension.
+
+    Raises:
+        ValueError: if ``size`` is below 0 or above the length, or ``step`` is below 1.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("unfold", x)
+    shape, steps = rearranging.window_strides("unfold", x, axis, size, step)
+    return as_strided(x, shape, steps, x.offset)
+
+
+def kthvalue(
+    x: Tensor, k: int, axis: int | None = None, keepdim: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the ``k``-th smallest element along ``axis`` (by default the last), counted from 1, and its position.
+
+    Returns:
+        Two tensors of the shape of ``x`` without ``axis``, which has length 1 with ``keepdim``: the elements, and
+        their positions (int64).
+
+    Raises:
+        ValueError: if ``k`` is below 1, or above the length of ``axis``.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("kthvalue", x)
+    return rearranging.kth("kthvalue", x, whole("kthvalue: k", k), -1 if axis is None else axis, keepdim)
+
+
+def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Return the logarithm of the sum of exponentials along ``axis`` (all by default), without overflow in between.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("logsumexp", x)
+    return rearranging.logsumexp(x, axis, keepdim)
+
+
+def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Return the number of elements along ``axis`` (all by default) that are not 0.
+
+    Returns:
+        An int64 tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("count_nonzero", x)
+    return TABLE["sum"](TABLE["not_equal"](x, 0), axis, keepdim)
+
+
+def isclose(
+    x: Tensor, y: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
+) -> Tensor:
+    """Return where ``abs(x - y) <= atol + rtol * abs(y)``: a bool tensor of the broadcast shape.
+
+    Raises:
+        ValueError: if the shapes cannot be broadcast.
+        TypeError: if an operand is not a tensor.
+    """
+    need_tensor("isclose", x)
+    need_tensor("isclose", y)
+    try:
+        close = np.isclose(x._array, y._array, rtol, atol, equal_nan)
+    except ValueError:
+        raise ValueError(f"isclose: shapes {x.shape} and {y.shape} cannot be broadcast") from None
+    return Tensor._made(np.asarray(close), "isclose", (x,))
+
+
+def diff(x: Tensor, n: int = 1, axis: int = -1, name: str | None = None) -> Tensor:
+    """Return the differences of neighbours along ``axis``, taken ``n`` times.
+
+    Returns:
+        A tensor of the shape of ``x``, but ``n`` shorter along ``axis``.
+
+    Raises:
+        ValueError: if ``n`` is below 0.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("diff", x)
+    return rearranging.diff("diff", x, whole("diff: n", n), as_axis("diff", axis, x.ndim))
+
+
+def amax(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Return the largest element along ``axis`` (all by default); ties share the gradient.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+
+    Raises:
+        ValueError: if there is no element.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("amax", x)
+    return TABLE["max"](x, axis, keepdim)
+
+
+def amin(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """Return the smallest element along ``axis`` (all by default); ties share the gradient.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+
+    Raises:
+        ValueError: if there is no element.
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("amin", x)
+    return TABLE["min"](x, axis, keepdim)
+
+
+def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
+    """Return the product of a matrix [n, k] and a vector [k]: shape [n].
+
+    Raises:
+        ValueError: if the shapes do not fit.
+        TypeError: if an operand is not a tensor.
+    """
+    need_tensor("mv", x)
+    need_tensor("mv", vec)
+    if x.ndim != 2 or vec.ndim != 1 or x.shape[1] != vec.shape[0]:
+        raise ValueError(f"mv: a matrix [n, k] and a vector [k], not {x.shape} and {vec.shape}")
+    return TABLE["matmul"](x, vec)
+
+
+def rank(input: Tensor) -> Tensor:
+    """Return the number of dimensions of ``input``, as an int32 tensor without dimensions.
+
+    Raises:
+        TypeError: if ``input`` is not a tensor.
+    """
+    need_tensor("rank", input)
+    return Tensor._made(np.array(input.ndim, np.int32), "rank", (input,))
+
+
+#: The functions that are methods, too.
+METHODS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        *(outer, inner, cdist, tile, repeat_interleave, unfold, kthvalue, logsumexp, count_nonzero, isclose, diff),
+        *(amax, amin, mv, rank),
+    )
+}
+#: Available as functions of the module.
+FUNCTIONS: dict[str, Callable[..., Any]] = {**METHODS, "einsum": einsum, "meshgrid": meshgrid}
+
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)

@@ -1,0 +1,453 @@
+"""``torch.distributions``: probability distributions, whose parameters get gradients through ``log_prob`` and
+``rsample``.
+
+Random numbers are those of the default generator, in PyTorch's order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.torch.arguments import sizes_of
+from minitensor.torch.autograd import no_grad
+from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.creation import tensor, zeros
+from minitensor.torch.dtypes import Size
+from minitensor.torch.errors import missing_in
+from minitensor.torch.nn.functional import binary_cross_entropy_with_logits, softmax, softplus
+from minitensor.torch.random import bernoulli, multinomial, normal, rand
+from minitensor.torch.reductions import logsumexp
+from minitensor.torch.tensor import Tensor
+
+__all__ = ["Bernoulli", "Categorical", "Distribution", "Normal", "Uniform", "kl_divergence", "register_kl"]
+
+
+def _together(*parameters: Any) -> list[Tensor]:
+    """Return numbers and tensors as tensors of one shape.
+
+    Raises:
+        ValueError: if one is neither.
+        RuntimeError: if the shapes cannot be broadcast.
+    """
+    for each in parameters:
+        if not isinstance(each, (BaseTensor, int, float)):
+            raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+                             f"__torch_function__; this one is {each!r}.")  # fmt: skip
+    given: list[Any] = [each if isinstance(each, BaseTensor) else tensor(float(each)) for each in parameters]
+    try:
+        shape = np.broadcast_shapes(*(each._array.shape for each in given))
+    except ValueError:
+        shapes = ", ".join(str(list(each._array.shape)) for each in given)
+        raise RuntimeError(f"the shapes {shapes} of the parameters cannot be broadcast together") from None
+    return [each.expand(*shape) if each._array.shape != shape else each for each in given]
+
+
+def _kept(log_ratio: Tensor, nothing: Tensor) -> Tensor:
+    """Return the terms of a divergence; 0 where ``nothing``, a probability, is 0."""
+    return TABLE["where"](TABLE["eq"](nothing, 0), 0.0, log_ratio)
+
+
+class Distribution:
+    """A probability distribution, or a batch of them.
+
+    Attributes:
+        batch_shape: the shape of the parameters.
+        event_shape: the shape of one outcome.
+    """
+
+    has_rsample = False
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        self._validate_args = validate_args is not False
+
+    def _check(self, name: str, allowed: str, valid: Callable[[Any], Any]) -> None:
+        """Raise ValueError unless all numbers of the parameter ``name`` are allowed."""
+        given = getattr(self, name)
+        if self._validate_args and not bool(np.all(valid(given.detach()._array))):
+            raise ValueError(
+                f"Expected parameter {name} (Tensor of shape {tuple(given.shape)}) of distribution {self!r} to satisfy "
+                f"the constraint {allowed}, but found invalid values:\n{given!r}"
+            )
+
+    def _check_value(self, value: Any, allowed: str, valid: Callable[[Any], Any]) -> None:
+        """Raise ValueError unless ``value`` is a tensor of possible outcomes."""
+        if not self._validate_args:
+            return
+        if not isinstance(value, BaseTensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        try:
+            np.broadcast_shapes(value._array.shape, tuple(self._batch_shape))
+        except ValueError:
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._batch_shape}."
+            ) from None
+        if not bool(np.all(valid(value._array))):
+            raise ValueError(
+                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support ({allowed}) "
+                f"of the distribution {self!r}, but found invalid values:\n{value!r}"
+            )
+
+    @property
+    def batch_shape(self) -> Size:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> Size:
+        """The shape of one outcome."""
+        return self._event_shape
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        raise NotImplementedError
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of each distribution."""
+        return TABLE["sqrt"](self.variance)
+
+    def _extended(self, sample_shape: Any) -> list[int]:
+        return [*sizes_of("sample", (sample_shape,)), *self._batch_shape, *self._event_shape]
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes without a gradient, of shape ``sample_shape`` followed by that of the parameters."""
+        with no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes through which the parameters get gradients.
+
+        Raises:
+            NotImplementedError: if outcomes are no continuous function of the parameters.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        shown = []
+        for name in self._shown:
+            value = getattr(self, name)
+            shown.append(f"{name}: {value if value._array.size == 1 else value.size()}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    _shown: tuple[str, ...] = ()
+
+
+class Normal(Distribution):
+    """The normal distribution of mean ``loc`` and standard deviation ``scale``.
+
+    Raises:
+        ValueError: if ``scale`` is not above 0, or ``loc`` is nan.
+        RuntimeError: if the shapes cannot be broadcast.
+    """
+
+    has_rsample = True
+    _shown = ("loc", "scale")
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = _together(loc, scale)
+        super().__init__(self.loc._array.shape, (), validate_args)
+        self._check("loc", "Real()", lambda a: a == a)
+        self._check("scale", "GreaterThan(lower_bound=0.0)", lambda a: a > 0)
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable outcome: the mean."""
+        return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return TABLE["square"](self.scale)
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of each distribution."""
+        return self.scale
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
+        with no_grad():
+            shape = self._extended(sample_shape)
+            return normal(self.loc.detach().expand(*shape), self.scale.detach().expand(*shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes through which the parameters get gradients."""
+        shape = self._extended(sample_shape)
+        noise = normal(zeros(shape, dtype=self.loc.dtype), 1.0)
+        return self.loc + noise * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        self._check_value(value, "Real()", lambda a: a == a)
+        distance = value - self.loc
+        spread = -TABLE["square"](distance) / (2 * self.variance)
+        return spread - TABLE["log"](self.scale) - math.log(math.sqrt(2 * math.pi))
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        return TABLE["log"](self.scale) + (0.5 + 0.5 * math.log(2 * math.pi))
+
+
+class Uniform(Distribution):
+    """The uniform distribution from ``low`` (included) to ``high`` (excluded).
+
+    Raises:
+        ValueError: if ``low`` is not below ``high``.
+        RuntimeError: if the shapes cannot be broadcast.
+    """
+
+    has_rsample = True
+    _shown = ("low", "high")
+
+    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+        self.low, self.high = _together(low, high)
+        super().__init__(self.low._array.shape, (), validate_args)
+        if self._validate_args and not bool((self.low._array < self.high._array).all()):
+            raise ValueError("Uniform is not defined when low>= high")
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        return (self.high + self.low) / 2
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return TABLE["square"](self.high - self.low) / 12
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes through which the parameters get gradients."""
+        share = rand(self._extended(sample_shape), dtype=self.low.dtype)
+        return self.low + share * (self.high - self.low)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        low, high = self.low._array, self.high._array
+        self._check_value(value, "Interval()", lambda a: (a >= low) & (a <= high))
+        inside = TABLE["mul"](self.low.le(value).type_as(self.low), self.high.gt(value).type_as(self.low))
+        return TABLE["log"](inside) - TABLE["log"](self.high - self.low)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        return TABLE["log"](self.high - self.low)
+
+
+def _one_of(kind: str, probs: Any, logits: Any) -> None:
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    if kind == "Categorical" and (logits if probs is None else probs)._array.ndim < 1:
+        raise ValueError(f"`{'logits' if probs is None else 'probs'}` parameter must be at least one-dimensional.")
+
+
+def _logits_of(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Return the logarithms of probabilities, or of their odds, bounded away from 0 and 1."""
+    eps = float(np.finfo(probs._array.dtype).eps)
+    bounded = TABLE["clamp"](probs, eps, 1 - eps)
+    return TABLE["log"](bounded) - TABLE["log1p"](-bounded) if is_binary else TABLE["log"](bounded)
+
+
+class Bernoulli(Distribution):
+    """1 with the probability ``probs``, else 0; ``logits`` are the logarithms of the odds.
+
+    Raises:
+        ValueError: if both or none of the two are given, or a number is no probability.
+    """
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        _one_of("Bernoulli", probs, logits)
+        self._shown = ("logits",) if probs is None else ("probs",)
+        (given,) = _together(logits if probs is None else probs)
+        if probs is None:
+            self.logits, self.probs = given, TABLE["sigmoid"](given)
+        else:
+            self.probs = given
+            self.logits = _logits_of(given, is_binary=True)
+        super().__init__(given._array.shape, (), validate_args)
+        if probs is not None:
+            self._check("probs", "Interval(lower_bound=0.0, upper_bound=1.0)", lambda a: (a >= 0) & (a <= 1))
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
+        with no_grad():
+            return bernoulli(self.probs.detach().expand(*self._extended(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        self._check_value(value, "Boolean()", lambda a: (a == 0) | (a == 1))
+        logits, value = _together(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+
+class Categorical(Distribution):
+    """One of the numbers from 0 on, with the probabilities along the last dimension of ``probs``, which are divided by
+    their sum; ``logits`` are their logarithms.
+
+    Raises:
+        ValueError: if both or none of the two are given, or if they are negative or without dimensions.
+    """
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        _one_of("Categorical", probs, logits)
+        self._shown = ("logits",) if probs is None else ("probs",)
+        if probs is None:
+            self.logits = logits - logsumexp(logits, -1, keepdim=True)
+            self.probs = softmax(self.logits, -1)
+        else:
+            self._checked(probs, validate_args)
+            self.probs = probs / probs.sum(-1, keepdim=True)
+            self.logits = _logits_of(self.probs)
+        self._num_events = self.probs._array.shape[-1]
+        super().__init__(self.probs._array.shape[:-1], (), validate_args)
+
+    def _checked(self, probs: Tensor, validate_args: bool | None) -> None:
+        array = probs.detach()._array
+        if validate_args is not False and not bool((array >= 0).all() and (array.sum(-1) > 0).all()):
+            raise ValueError(
+                f"Expected parameter probs (Tensor of shape {tuple(probs.shape)}) of distribution Categorical to "
+                f"satisfy the constraint Simplex(), but found invalid values:\n{probs!r}"
+            )
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean of each distribution."""
+        return self.probs.new_full(self._batch_shape, float("nan"))
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance of each distribution."""
+        return self.probs.new_full(self._batch_shape, float("nan"))
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable number."""
+        return self.probs.argmax(-1)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
+        with no_grad():
+            lead = sizes_of("sample", (sample_shape,))
+            rows = self.probs.detach().reshape(-1, self._num_events)
+            drawn = multinomial(rows, math.prod(lead), True)
+            return drawn.t().reshape(*self._extended(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
+        count = self._num_events
+        self._check_value(
+            value,
+            f"IntegerInterval(lower_bound=0, upper_bound={count - 1})",
+            lambda a: (a >= 0) & (a < count) & (a == np.floor(a)),
+        )
+        shape = np.broadcast_shapes(value._array.shape, self.probs._array.shape[:-1])
+        chosen = value.long().expand(*shape).unsqueeze(-1)
+        return TABLE["gather"](self.logits.expand(*shape, count), -1, chosen).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of each distribution, in nats."""
+        lowest = float(np.finfo(self.logits._array.dtype).min)
+        return -(TABLE["clamp"](self.logits, min=lowest) * self.probs).sum(-1)
+
+
+# ---------- divergences ----------
+
+_DIVERGENCES: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = {}
+
+
+def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Return a decorator that registers the divergence of two kinds of distributions.
+
+    Raises:
+        TypeError: if a kind is no class of distributions.
+    """
+    for kind in (type_p, type_q):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+            raise TypeError(f"Expected type_p and type_q to be Distribution subclasses but got {kind}")
+
+    def registered(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        _DIVERGENCES[type_p, type_q] = function
+        return function
+
+    return registered
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """Return the divergence of ``p`` from ``q`` (Kullback and Leibler 1951), of the shape of their parameters.
+
+    Raises:
+        NotImplementedError: if none is registered for these kinds.
+    """
+    for kind_p in type(p).__mro__:
+        for kind_q in type(q).__mro__:
+            if (kind_p, kind_q) in _DIVERGENCES:
+                return _DIVERGENCES[kind_p, kind_q](p, q)
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+    )
+
+
+@register_kl(Normal, Normal)
+def _kl_normal(p: Normal, q: Normal) -> Tensor:
+    ratio = TABLE["square"](p.scale / q.scale)
+    distance = TABLE["square"]((p.loc - q.loc) / q.scale)
+    return 0.5 * (ratio + distance - 1 - TABLE["log"](ratio))
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _kl_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
+    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    zero = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    return _kept(ones, p.probs) + _kept(zero, 1 - p.probs)
+
+
+@register_kl(Categorical, Categorical)
+def _kl_categorical(p: Categorical, q: Categorical) -> Tensor:
+    return _kept(p.probs * (p.logits - q.logits), p.probs).sum(-1)
+
+
+@register_kl(Uniform, Uniform)
+def _kl_uniform(p: Uniform, q: Uniform) -> Tensor:
+    result = TABLE["log"]((q.high - q.low) / (p.high - p.low))
+    outside = TABLE["logical_or"](TABLE["gt"](q.low, p.low), TABLE["lt"](q.high, p.high))
+    return TABLE["where"](outside, math.inf, result)
+
+
+__getattr__ = missing_in("torch.distributions", lambda: __all__)

@@ -1,0 +1,86 @@
+"""Learning rates change, step by step, as facts/schedules.json recorded them in PyTorch and Paddle."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import minitensor as mt
+from minitensor import torch
+from tests.support.vocabulary.programs.running import FACTS, facts_module
+
+recorder = facts_module("schedules")
+ANSWERS = {
+    question: (record["library"], answer)
+    for record in json.loads((FACTS / "schedules.json").read_text(encoding="utf-8")).values()
+    for question, answer in record["answers"].items()
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_rates_are_those_of_the_framework(question):
+    library, answer = ANSWERS[question]
+    found = recorder.rates_of(library, {"torch": torch, "paddle": mt}[library], answer["program"])
+    assert found == pytest.approx(answer["rates"], rel=1e-9, abs=1e-12)
+
+
+def test_every_program_was_recorded():
+    assert set(ANSWERS) == set(recorder.QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "names"),
+    [
+        (lambda o, s: s.ConstantLR(o, 2.0), ValueError, "between 0 and 1"),
+        (lambda o, s: s.OneCycleLR(o, 1.0), ValueError, "total_steps"),
+        (lambda o, s: s.OneCycleLR(o, 1.0, 5, anneal_strategy="sine"), ValueError, "'cos' or 'linear'"),
+        (lambda o, s: s.CosineAnnealingWarmRestarts(o, 0), ValueError, "T_0"),
+        (lambda o, s: s.ReduceLROnPlateau(o, "least"), ValueError, "least"),
+        (lambda o, s: s.ReduceLROnPlateau(o, factor=1.0), ValueError, "1.0"),
+        (lambda o, s: s.SequentialLR(o, [s.StepLR(o, 1)], [3]), ValueError, "milestone"),
+    ],
+)
+def test_torch_refuses_unsuitable_settings(make, error, names):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    with pytest.raises(error, match=names):
+        make(optimizer, torch.optim.lr_scheduler)
+    assert optimizer.param_groups[0]["lr"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "names"),
+    [
+        (lambda s: s.PiecewiseDecay([1], [0.1]), ValueError, "PiecewiseDecay"),
+        (lambda s: s.MultiStepDecay(0.1, [3, 2]), ValueError, "increase"),
+        (lambda s: s.LambdaDecay(0.1, 2), TypeError, "lr_lambda"),
+        (lambda s: s.MultiplicativeDecay(0.1, 2), TypeError, "lr_lambda"),
+        (lambda s: s.NoamDecay(0, 4), ValueError, "d_model"),
+        (lambda s: s.PolynomialDecay(0.1, 0), ValueError, "decay_steps"),
+        (lambda s: s.ReduceOnPlateau(0.1, "least"), ValueError, "least"),
+        (lambda s: s.ReduceOnPlateau(0.1).step("good"), TypeError, "metrics"),
+    ],
+)
+def test_paddle_refuses_unsuitable_settings(make, error, names):
+    with pytest.raises(error, match=names):
+        make(mt.optimizer.lr)
+
+
+def test_a_schedule_of_a_measure_is_saved_and_restored():
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+    schedule.step(1.0)
+    other = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+    other.load_state_dict(schedule.state_dict())
+    other.step(torch.tensor(2.0))
+    assert other.get_last_lr() == pytest.approx([0.01])
+
+
+def test_a_cycle_changes_the_momentum_and_ends():
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=10)
+    assert optimizer.param_groups[0]["momentum"] == pytest.approx(0.95)
+    for _ in range(10):
+        schedule.step()
+    with pytest.raises(ValueError, match="total steps is 10"):
+        schedule.step()

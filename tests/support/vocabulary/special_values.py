@@ -1,0 +1,233 @@
+"""Compare values and gradients at nan, inf, -0.0, ties and of empty tensors with facts/special-values.json.gz.
+
+An answer here is right if it equals that of one version of the framework. Zeros of a result are compared with their
+sign, those of a gradient without. Intended differences are listed by kind, each with its reason.
+
+python -m tests.support.vocabulary.special_values           prints what differs
+python -m tests.support.vocabulary.special_values torch     in one vocabulary
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import minitensor
+from minitensor import torch
+from tests.support.vocabulary.programs.running import facts_module
+
+asked = facts_module("special_values")
+RECORDS: dict[str, dict[str, Any]] = asked.recorded()
+MODULES: dict[str, Any] = {"torch": torch, "paddle": minitensor}
+VERSIONS = {library: [each for each in RECORDS if each.startswith(library)] for library in MODULES}
+#: Relative difference of numbers: float32 functions of two libraries differ in their last digits.
+ALIKE = 5e-5
+#: Absolute difference of numbers, of which one is not 0: sums of rounded numbers.
+NEAR = 1e-6
+
+
+def questions(library: str) -> list[str]:
+    """Return the questions to a library, such as "points: L.abs(x)"."""
+    found: list[str] = asked.questions(library)
+    return found
+
+
+def answers(library: str, question: str) -> tuple[list[Any], Any]:
+    """Return the recorded answers of all versions, and the answer here."""
+    return [RECORDS[version][question] for version in VERSIONS[library]], asked.ask(library, MODULES[library], question)
+
+
+def alike(then: Any, here: Any, gradients: int = 0) -> bool:
+    """True if two answers agree, of which the last ones are ``gradients``. Two errors agree, whatever their types."""
+    if isinstance(then, str) or isinstance(here, str):
+        return isinstance(then, str) and isinstance(here, str)
+    results = len(then) - gradients
+    return len(then) == len(here) and all(
+        _alike(*pair, i < results) for i, pair in enumerate(zip(then, here, strict=True))
+    )
+
+
+def gradients_of(question: str) -> int:
+    """Return the number of gradients in the answer to a question: one for each float input."""
+    return sum(dtype == asked.FLOAT for dtype, _ in asked.INPUTS[question.partition(": ")[0]])
+
+
+def _alike(then: str | None, here: str | None, signs: bool) -> bool:
+    """True if two tensors have one dtype, one shape and the same numbers."""
+    if then is None or here is None:
+        return then is here
+    old, new = then.split(" "), here.split(" ")
+    return (
+        len(old) == len(new)
+        and old[:2] == new[:2]
+        and all(_same(*each, signs) for each in zip(old[2:], new[2:], strict=True))
+    )
+
+
+def _same(old: str, new: str, signs: bool) -> bool:
+    if old == new:
+        return True
+    try:
+        a, b = float(old), float(new)
+    except ValueError:
+        return False
+    if a == b == 0:
+        return not signs
+    return math.isclose(a, b, rel_tol=ALIKE, abs_tol=NEAR)
+
+
+# ---------- intended differences ----------
+
+
+def any_difference(then: Any, here: Any) -> bool:
+    """True: the kind names its questions one by one."""
+    return True
+
+
+def refused_there(then: Any, here: Any) -> bool:
+    """True if the framework raises an error, or its process dies, or its backward fails."""
+    return isinstance(then, str) or any(each is not None and " " not in each for each in then)
+
+
+def refused_here(then: Any, here: Any) -> bool:
+    """True if minitensor raises an error and the framework does not."""
+    return isinstance(here, str) and not isinstance(then, str)
+
+
+def missing_here(then: Any, here: Any) -> bool:
+    """True if the name is missing."""
+    return here == "AttributeError"
+
+
+def sign_of_zero(then: Any, here: Any) -> bool:
+    """True if only the signs of zeros differ."""
+    return (
+        not isinstance(then, str)
+        and not isinstance(here, str)
+        and alike(*(_without_signs(each) for each in (then, here)))
+    )
+
+
+def _without_signs(answer: list[Any]) -> list[Any]:
+    return [each and re.sub(r" -0(?= |$)", " 0", each) for each in answer]
+
+
+def gradients_only(then: Any, here: Any) -> bool:
+    """True if the values agree."""
+    return not isinstance(then, str) and not isinstance(here, str) and _alike(then[0], here[0], True)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Questions that are answered otherwise on purpose.
+
+    Attributes:
+        why: the reason.
+        pattern: matches the questions, each preceded by its library.
+        like: tests if a difference is of this kind.
+    """
+
+    why: str
+    pattern: str
+    like: Callable[[Any, Any], bool] = any_difference
+
+
+KINDS = (
+    Kind("the framework refuses: integers and bools are converted to float32 here, or keep their numbers", r".*",
+         refused_there),
+    Kind(
+        "names that are not there",
+        r".*\b(cummax|cummin|logcumsumexp|nansum|nanmean|nanmedian|exp2|erfc|signbit|rad2deg|atan2|fmax|fmin|fmod|sgn"
+        r"|logaddexp|huber_loss|interpolate)\(",
+        missing_here,
+    ),
+    Kind("names that only PyTorch has here", r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
+    Kind(
+        "IEEE 754 leaves the sign of the larger of 0.0 and -0.0 open, and numpy's depends on the processor",
+        r"torch: .*(relu|maximum|minimum|clamp|amax|amin|kthvalue|cumsum|layer_norm|smooth_l1_loss)",
+        sign_of_zero,
+    ),
+    Kind("Paddle adds a bias of 0 to many results, which makes 0.0 of -0.0", r"paddle: ", sign_of_zero),
+    Kind("PyTorch's gelu is nan at inf, where the limit is inf", r"torch: points: F.gelu\(x\)"),
+    Kind(
+        "the slopes of digamma at its poles and at inf: PyTorch's are large numbers, or nan",
+        r"torch: .*(digamma|polygamma)\(",
+    ),
+    Kind("slopes of compositions at inf and nan: a rule of its own would give inf or 0 where this gives nan",
+         r"(torch|paddle): (points: (F.selu|F.hardswish|F.softsign)|rows: L.(var|norm)|points: x \*\* 0.5"
+         r"|\[\], nan: L.(max|min|var)\()"),
+    Kind("the slopes of hypot at (0, 0) are 0 instead of nan", r"(torch|paddle): pairs: L.hypot"),
+    Kind("cumprod's and prod's gradients are exact beside 0, nan and inf: the frameworks divide",
+         r"(torch|paddle): (rows|\[\], nan): L.(cumprod|prod)\("),
+    Kind("the median of nothing is a nan without history", r"torch: (\[|integer \[0\]).*: L.median\(x\)$"),
+    Kind("of equal elements the first is the k-th", r"torch: rows: L.kthvalue"),
+    Kind("these convert integers to float32; PyTorch keeps them",
+         r"torch: int.*: F.(relu6|hardtanh|threshold|soft.*|log_softmax)\("),
+    Kind("bools have no arithmetic of their own", r"(torch|paddle): bools: (L.(sign|square|clamp|neg|scale)\(|-x)",
+         refused_here),
+    # ---------- Paddle: what the framework computes wrongly, or from memory that nobody wrote ----------
+    Kind("nothing has no largest, smallest or middle element, and no spread; Paddle answers with unwritten memory, nan "
+         "or 0", r"paddle: (\[|integer \[0\]).*: L.(amax|amin|argmax|argmin|topk|std|var|median|norm|mean)\("),
+    Kind("positions, counts and rounded quotients have no gradient, or one of 0; Paddle has the other",
+         r"paddle: .*(// 2.0|L.(argsort|unique|count_nonzero|floor_divide|norm)\()", ),
+    Kind("a label gets a gradient, too", r"paddle: .*F.(kl_div|binary_cross_entropy\w*)\(",
+         lambda then, here: alike(then, here[:-1] + [None])),
+    Kind("a loss refuses to be broadcast by accident", r"paddle: .* and .*: F.(mse_loss|l1_loss)\(", refused_here),
+    Kind("soft labels get no gradient, and losses no integers", r"paddle: .*F.(cross_entropy|mse_loss)\(.*",
+         refused_here),
+    Kind("an integer has no nan, and no fraction", r"paddle: int.*: L.(masked_fill|pow|logsumexp)\(", refused_here),
+    Kind("Paddle's own answers at nan and inf: relu(nan) is 0, sinc(nan) 1, erfinv(2) inf, isclose(inf, 1) true, "
+         "slopes of |x| and sqrt(x) nan; the smallest logarithm of softmax is -64",
+         r"paddle: (points: (L.(abs|acosh|asinh|digamma|erfinv|sinc|sqrt|polygamma|renorm)|F.(relu|silu"
+         r"|thresholded_relu|log_sigmoid|leaky_relu)\(|x \*\* (-1|3)|L.clip|L.multigamma)"
+         r"|pairs: L.(copysign|remainder|mod|isclose)\(|"
+         r"integers: L.erfinv|int32: L.erfinv|rows: (L.(argmax|argmin|logsumexp|norm)\(|F.log_softmax)|"
+         r"images: F.max_pool2d|shares: F.(l1_loss|smooth_l1_loss)|\[\], nan: F.(l1_loss|smooth_l1_loss)|"
+         r"logits and classes: F.cross_entropy\(x, y, reduction|no logits: F.nll_loss)"),
+    Kind("the gradient of a loss at the logit 0 is sigmoid(0) - y; Paddle's has the other sign, and its values are nan "
+         "or inf beside infinite labels", r"paddle: shares: F.(binary_cross_entropy_with_logits|kl_div)"),
+    Kind("the gradient of the median goes to the middle elements; Paddle's to all that equal them",
+         r"paddle: (rows|\[\], nan): L.median"),
+    Kind("windows that overlap add their gradients; Paddle forgets one", r"paddle: matrices: x.unfold", gradients_only),
+    Kind("of equal numbers the second gets the gradient, as in Paddle 2.6.2, and nan is the larger, as in 3.3.1",
+         r"paddle: (points|pairs): L.(maximum|minimum)"),
+    Kind("the slope of logit at -0.0 is inf, as at 0.0", r"paddle: points: L.logit\(x\)", gradients_only),
+    Kind("the slope of the entropy of Bernoulli's distribution is the logarithm of its odds; Paddle forgets half of it",
+         r"paddle: positive: D.Bernoulli\(y\).entropy", gradients_only),
+)  # fmt: skip
+
+
+def kind_of(library: str, question: str, then: list[Any], here: Any) -> Kind | None:
+    """Return the kind of a difference; None if it is not intended."""
+    for kind in KINDS:
+        if re.match(kind.pattern, f"{library}: {question}") and any(kind.like(each, here) for each in then):
+            return kind
+    return None
+
+
+def unlike(library: str) -> dict[str, str]:
+    """Return the questions that are answered otherwise and not on purpose, each with the answers."""
+    found = {}
+    for question in questions(library):
+        then, here = answers(library, question)
+        right = any(alike(each, here, gradients_of(question)) for each in then)
+        if not right and kind_of(library, question, then, here) is None:
+            found[question] = f"recorded {then}, here {here}"
+    return found
+
+
+def main(libraries: list[str]) -> None:
+    """Print what differs."""
+    for library in libraries:
+        found = unlike(library)
+        for question, text in found.items():
+            print(f"{library}: {question}", text, sep="\n    ")
+        print(f"{len(found)} differ")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(MODULES))
