@@ -117,6 +117,7 @@ class TruncatedNormal(Initializer):
 
     def __init__(self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> None:
         self.mean, self.std = random.normal_arguments(mean, std)
+        a, b = checks.real("TruncatedNormal", "a", a), checks.real("TruncatedNormal", "b", b)
         if not a < b:
             raise ValueError(f"TruncatedNormal: a is below b; they are {a!r} and {b!r}")
         self.a, self.b = float(a), float(b)

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from minitensor.engine import checks
+from minitensor.engine.core.tensor import Tensor
 
 
 class LRScheduler:
@@ -153,9 +154,8 @@ class NoamDecay(LRScheduler):
     """
 
     def __init__(self, d_model: int, warmup_steps: int, learning_rate: float = 1.0, last_epoch: int = -1) -> None:
-        if not d_model > 0:
-            raise ValueError(f"NoamDecay: d_model is a number above 0, not {d_model!r}")
-        self.d_model, self.warmup_steps = d_model, warmup_steps
+        self.d_model = checks.real("NoamDecay", "d_model", d_model, above=0)
+        self.warmup_steps = checks.real("NoamDecay", "warmup_steps", warmup_steps, above=0)
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
@@ -173,12 +173,13 @@ class PiecewiseDecay(LRScheduler):
     """
 
     def __init__(self, boundaries: list[int], values: list[float], last_epoch: int = -1) -> None:
-        if len(values) != len(boundaries) + 1:
-            raise ValueError(
-                f"PiecewiseDecay: {len(boundaries)} boundaries separate {len(boundaries) + 1} values, not {len(values)}"
-            )
-        self.boundaries, self.values = list(boundaries), list(values)
-        super().__init__(values[0], last_epoch)
+        self.boundaries = checks.integers("PiecewiseDecay", "boundaries", boundaries)
+        given = checks.elements("PiecewiseDecay", "values", values, "numbers", (int, float))
+        self.values = [float(checks.real("PiecewiseDecay", "values", each)) for each in given]
+        count = len(self.boundaries)
+        if len(self.values) != count + 1:
+            raise ValueError(f"PiecewiseDecay: {count} boundaries separate {count + 1} values, not {len(self.values)}")
+        super().__init__(self.values[0], last_epoch)
 
     def get_lr(self) -> float:
         """Return the rate of this step."""
@@ -189,10 +190,11 @@ class _Falling(LRScheduler):
     """A rate that decreases with the step by a factor ``gamma``."""
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = float(gamma)
+        self.gamma = float(checks.real(type(self).__name__, "gamma", gamma))
         super().__init__(learning_rate, last_epoch)
 
 
+@checks.with_own_methods
 class NaturalExpDecay(_Falling):
     """``learning_rate * exp(-gamma * step)``.
 
@@ -205,6 +207,7 @@ class NaturalExpDecay(_Falling):
         return self.base_lr * math.exp(-self.gamma * self.last_epoch)
 
 
+@checks.with_own_methods
 class InverseTimeDecay(_Falling):
     """``learning_rate / (1 + gamma * step)``.
 
@@ -217,6 +220,7 @@ class InverseTimeDecay(_Falling):
         return self.base_lr / (1 + self.gamma * self.last_epoch)
 
 
+@checks.with_own_methods
 class ExponentialDecay(_Falling):
     """``learning_rate * gamma ** step``.
 
@@ -247,9 +251,10 @@ class PolynomialDecay(LRScheduler):
         cycle: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        if not (isinstance(decay_steps, int) and decay_steps > 0):
-            raise ValueError(f"PolynomialDecay: decay_steps is an integer from 1 on, not {decay_steps!r}")
-        self.decay_steps, self.end_lr, self.power, self.cycle = decay_steps, float(end_lr), float(power), cycle
+        self.decay_steps = checks.integer("PolynomialDecay", "decay_steps", decay_steps, least=1)
+        self.end_lr = float(checks.real("PolynomialDecay", "end_lr", end_lr))
+        self.power = float(checks.real("PolynomialDecay", "power", power, least=0))
+        self.cycle = checks.flag("PolynomialDecay", "cycle", cycle)
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
@@ -270,7 +275,8 @@ class MultiStepDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate: float, milestones: Any, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.milestones, self.gamma = list(milestones), float(gamma)
+        self.milestones = checks.integers("MultiStepDecay", "milestones", milestones)
+        self.gamma = float(checks.real("MultiStepDecay", "gamma", gamma))
         if any(a >= b for a, b in zip(self.milestones, self.milestones[1:], strict=False)):
             raise ValueError(f"MultiStepDecay: milestones increase; they are {self.milestones}")
         super().__init__(learning_rate, last_epoch)
@@ -289,14 +295,12 @@ class LambdaDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
-        if not callable(lr_lambda):
-            raise TypeError(f"LambdaDecay: lr_lambda is a function of the step, not {type(lr_lambda).__name__}")
-        self.lr_lambda = lr_lambda
+        self.lr_lambda = checks.function("LambdaDecay", "lr_lambda", lr_lambda)
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
         """Return the rate of this step."""
-        return self.base_lr * self.lr_lambda(self.last_epoch)
+        return self.base_lr * checks.real("LambdaDecay", "the result of lr_lambda", self.lr_lambda(self.last_epoch))
 
 
 class MultiplicativeDecay(LRScheduler):
@@ -308,16 +312,14 @@ class MultiplicativeDecay(LRScheduler):
     """
 
     def __init__(self, learning_rate: float, lr_lambda: Any, last_epoch: int = -1) -> None:
-        if not callable(lr_lambda):
-            raise TypeError(f"MultiplicativeDecay: lr_lambda is a function of the step, not {type(lr_lambda).__name__}")
-        self.lr_lambda = lr_lambda
+        self.lr_lambda = checks.function("MultiplicativeDecay", "lr_lambda", lr_lambda)
         super().__init__(learning_rate, last_epoch)
 
     def get_lr(self) -> float:
         """Return the rate of this step."""
         rate = self.base_lr
         for step in range(1, self.last_epoch + 1):
-            rate = rate * self.lr_lambda(step)
+            rate = rate * checks.real("MultiplicativeDecay", "the result of lr_lambda", self.lr_lambda(step))
         return rate
 
 
@@ -349,15 +351,19 @@ class ReduceOnPlateau(LRScheduler):
         epsilon: float = 1e-8,
         verbose: bool = False,
     ) -> None:
-        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"ReduceOnPlateau: mode is 'min' or 'max', and threshold_mode 'rel' or 'abs'; they are {mode!r} and "
-                f"{threshold_mode!r}"
-            )
-        if factor >= 1.0:
-            raise ValueError(f"ReduceOnPlateau: factor is below 1, not {factor!r}")
-        self.mode, self.factor, self.patience, self.threshold = mode, factor, patience, threshold
-        self.threshold_mode, self.cooldown, self.min_lr, self.epsilon = threshold_mode, cooldown, min_lr, epsilon
+        op = "ReduceOnPlateau"
+        self.mode = checks.choice(op, "mode", mode, ("min", "max"))
+        self.threshold_mode = checks.choice(op, "threshold_mode", threshold_mode, ("rel", "abs"))
+        self.factor = checks.real(op, "factor", factor)
+        if not self.factor < 1.0:
+            raise ValueError(f"ReduceOnPlateau: factor must be below 1, not {factor!r}")
+        self.patience, self.cooldown = (
+            checks.integer(op, name, given) for name, given in (("patience", patience), ("cooldown", cooldown))
+        )
+        self.threshold, self.min_lr, self.epsilon = (
+            checks.real(op, name, given)
+            for name, given in (("threshold", threshold), ("min_lr", min_lr), ("epsilon", epsilon))
+        )
         self.best: float | None = None
         self.num_bad_epochs = self.cooldown_counter = 0
         super().__init__(learning_rate, -1)
@@ -381,13 +387,11 @@ class ReduceOnPlateau(LRScheduler):
         if metrics is None and self.last_epoch == -1:  # the step of the constructor
             self.last_epoch = 0
             return
-        try:
-            current = float(metrics)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"ReduceOnPlateau.step: metrics is a number or a Tensor of one element, not {type(metrics).__name__}"
-            ) from None
-        self.last_epoch = self.last_epoch + 1 if epoch is None else int(epoch)
+        given = metrics.item() if isinstance(metrics, Tensor) and metrics.size == 1 else metrics
+        current = checks.real("ReduceOnPlateau.step", "metrics", given)
+        self.last_epoch = (
+            self.last_epoch + 1 if epoch is None else checks.integer("ReduceOnPlateau.step", "epoch", epoch)
+        )
         if self.cooldown_counter > 0:
             self.cooldown_counter -= 1
             return

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array
 from minitensor.engine.layers import einsum as contraction
@@ -90,8 +91,7 @@ def cdist(x: Tensor, y: Tensor, p: float = 2.0, name: str | None = None) -> Tens
     need_tensor("cdist", y)
     if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"cdist: rows of one length are compared; the shapes are {x.shape} and {y.shape}")
-    if not isinstance(p, (int, float)) or not p >= 0:
-        raise ValueError(f"cdist: p is a number, at least 0, not {p!r}")
+    p = checks.real("cdist", "p", p, least=0)
     return rearranging.row_norms(TABLE["subtract"](unsqueeze(x, -2), unsqueeze(y, -3)), float(p))
 
 
@@ -188,6 +188,7 @@ def kthvalue(
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("kthvalue", x)
+    keepdim = checks.flag("kthvalue", "keepdim", keepdim)
     return rearranging.kth("kthvalue", x, whole("kthvalue: k", k), -1 if axis is None else axis, keepdim)
 
 
@@ -230,8 +231,9 @@ def isclose(
     """
     need_tensor("isclose", x)
     need_tensor("isclose", y)
+    rtol, atol = checks.real("isclose", "rtol", rtol), checks.real("isclose", "atol", atol)
     try:
-        close = np.isclose(x._array, y._array, rtol, atol, equal_nan)
+        close = np.isclose(x._array, y._array, rtol, atol, checks.flag("isclose", "equal_nan", equal_nan))
     except ValueError:
         raise ValueError(f"isclose: shapes {x.shape} and {y.shape} cannot be broadcast") from None
     return Tensor._made(np.asarray(close), "isclose", (x,))

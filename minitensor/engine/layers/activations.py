@@ -68,6 +68,7 @@ _ANY_SHAPE = """
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0, name: str | None = None) -> Tensor:
     """Return ``log(1 + exp(beta * x)) / beta``, or ``x`` where ``beta * x`` is above ``threshold``."""
     (x,) = floats_of("softplus", x=x)  # type: ignore[assignment]  # one result per argument
+    beta, threshold = checks.real("softplus", "beta", beta, above=0), checks.real("softplus", "threshold", threshold)
     scaled = FUNCTIONS["multiply"](x, float(beta))
     large = FUNCTIONS["greater_than"](scaled, float(threshold))
     small: Any = FUNCTIONS["where"](large, 0.0, scaled)
@@ -93,12 +94,14 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 def selu(x: Tensor, scale: float = SELU_SCALE, alpha: float = SELU_ALPHA, name: str | None = None) -> Tensor:
     """Return ``scale * x`` where ``x`` is positive, else ``scale * alpha * (exp(x) - 1)`` (Klambauer et al. 2017)."""
     (x,) = floats_of("selu", x=x)  # type: ignore[assignment]  # one result per argument
+    scale, alpha = checks.real("selu", "scale", scale), checks.real("selu", "alpha", alpha, least=0)
     return FUNCTIONS["multiply"](FUNCTIONS["elu"](x, float(alpha)), float(scale))
 
 
 def hardsigmoid(x: Tensor, slope: float = 1 / 6, offset: float = 0.5, name: str | None = None) -> Tensor:
     """Return ``slope * x + offset``, but not below 0 nor above 1."""
     (x,) = floats_of("hardsigmoid", x=x)  # type: ignore[assignment]  # one result per argument
+    slope, offset = checks.real("hardsigmoid", "slope", slope), checks.real("hardsigmoid", "offset", offset)
     line = FUNCTIONS["add"](FUNCTIONS["multiply"](x, float(slope)), float(offset))
     return FUNCTIONS["hardtanh"](line, 0.0, 1.0)
 
@@ -129,6 +132,7 @@ def normalize(x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, na
         IndexError: if ``x`` does not have that axis.
     """
     (x,) = floats_of("normalize", x=x)  # type: ignore[assignment]  # one result per argument
+    p, epsilon = checks.real("normalize", "p", p, above=0), checks.real("normalize", "epsilon", epsilon)
     length = norm_along(x, float(p), as_axis("normalize", axis, x._array.ndim))
     return FUNCTIONS["divide"](x, FUNCTIONS["maximum"](float(epsilon), length))
 
@@ -161,6 +165,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         IndexError: if there is no such axis.
     """
     x1, x2 = floats_of("cosine_similarity", x1=x1, x2=x2)  # type: ignore[assignment]  # one result per argument
+    eps = checks.real("cosine_similarity", "eps", eps)
+    as_axis("cosine_similarity", axis, min(x1._array.ndim, x2._array.ndim))
     product = FUNCTIONS["sum"](FUNCTIONS["multiply"](x1, x2), axis)
     lengths = []
     for x in (x1, x2):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.layers.activations import norm_along
@@ -156,9 +157,11 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
     Raises:
         ValueError: if a number is negative, or there is not one for each position.
     """
-    counts = np.asarray(repeats)
-    if counts.dtype.kind != "i" or (counts < 0).any():
-        raise ValueError(f"{op}: numbers of repetitions are integers, at least 0, not {counts.tolist()}")
+    given = repeats.tolist() if isinstance(repeats, np.ndarray) else repeats
+    numbers = checks.integers(op, "repeats", given) if isinstance(given, (list, tuple)) else [whole(op, given)]
+    counts = np.array(numbers, np.int64)
+    if (counts < 0).any():
+        raise ValueError(f"{op}: numbers of repetitions are at least 0, not {min(numbers)}")
     length = x._array.shape[axis]
     if counts.size not in (1, length):
         raise ValueError(f"{op}: {counts.size} numbers of repetitions were given for {length} positions")
@@ -175,8 +178,7 @@ def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
     Raises:
         ValueError: if a tensor has more than one dimension, or ``indexing`` is neither.
     """
-    if indexing not in ("ij", "xy"):
-        raise ValueError(f"{op}: indexing is 'ij' or 'xy', not {indexing!r}")
+    checks.choice(op, "indexing", indexing, ("ij", "xy"))
     for x in vectors:
         need_tensor(op, x)
         if x._array.ndim > 1:

@@ -99,6 +99,11 @@ def trunc_normal_(
         TypeError: if the tensor holds integers.
         ValueError: if the standard deviation is not above 0.
     """
+    need_tensor("trunc_normal_", tensor)
+    mean, std, a, b = (
+        checks.real("trunc_normal_()", name, given)
+        for name, given in (("mean", mean), ("std", std), ("a", a), ("b", b))
+    )
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
@@ -118,6 +123,7 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises:
         ValueError: if the tensor has another number of dimensions.
     """
+    need_tensor("eye_", tensor)
     if tensor._array.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():

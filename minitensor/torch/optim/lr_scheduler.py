@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.torch.errors import missing_in
+from minitensor.torch.optim.optimizer import Optimizer
 from minitensor.torch.optim.schedules import (  # noqa: F401  # part of this namespace
     ConstantLR,
     CosineAnnealingLR,
@@ -19,6 +21,7 @@ from minitensor.torch.optim.schedules import (  # noqa: F401  # part of this nam
     PolynomialLR,
     StepLR,
 )
+from minitensor.torch.tensor import Tensor
 
 __all__ = [
     *("ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler", "LambdaLR"),
@@ -63,13 +66,23 @@ class OneCycleLR(LRScheduler):
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-            total_steps = epochs * steps_per_epoch
-        if not isinstance(total_steps, int) or total_steps <= 0:
-            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+            epochs = checks.integer(self._op, "epochs", epochs, least=1)
+            total_steps = epochs * checks.integer(self._op, "steps_per_epoch", steps_per_epoch, least=1)
+        total_steps = checks.integer(self._op, "total_steps", total_steps, least=1)
+        max_lr, pct_start, base_momentum, max_momentum = (
+            checks.real(self._op, name, given)
+            for name, given in (
+                *(("max_lr", max_lr), ("pct_start", pct_start)),
+                *(("base_momentum", base_momentum), ("max_momentum", max_momentum)),
+            )
+        )
+        div_factor = checks.real(self._op, "div_factor", div_factor, above=0)
+        final_div_factor = checks.real(self._op, "final_div_factor", final_div_factor, above=0)
+        cycle_momentum = checks.flag(self._op, "cycle_momentum", cycle_momentum)
+        three_phase = checks.flag(self._op, "three_phase", three_phase)
         if not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        checks.choice(self._op, "anneal_strategy", anneal_strategy, ("cos", "linear"))
         self.total_steps, self.anneal_strategy, self.cycle_momentum = total_steps, anneal_strategy, cycle_momentum
         first, last = max_lr / div_factor, max_lr / div_factor / final_div_factor
         peak = float(pct_start * total_steps) - 1
@@ -115,7 +128,7 @@ class OneCycleLR(LRScheduler):
             start = each[0]
         else:
             start = self._phases[-2][0]
-        share = (self.last_epoch - start) / (phase[0] - start)
+        share = (self.last_epoch - start) / ((phase[0] - start) or 1.0)
         begin, end = phase[which], phase[which + 1]
         if self.anneal_strategy == "linear":
             return begin + (end - begin) * share
@@ -130,6 +143,10 @@ class SequentialLR:
     """
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int], last_epoch: int = -1) -> None:
+        checks.instance("SequentialLR()", "optimizer", optimizer, Optimizer, "an optimizer")
+        schedulers = checks.elements("SequentialLR()", "schedulers", schedulers, "schedules", LRScheduler)
+        milestones = checks.integers("SequentialLR()", "milestones", milestones)
+        last_epoch = checks.integer("SequentialLR()", "last_epoch", last_epoch)
         if len(schedulers) < 1 or len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 f"Sequential Schedulers expects number of schedulers provided to be one more than the number of "
@@ -187,16 +204,23 @@ class ReduceLROnPlateau:
         min_lr: Any = 0.0,
         eps: float = 1e-8,
     ) -> None:
-        if factor >= 1.0:
+        op = "ReduceLROnPlateau()"
+        self.optimizer = checks.instance(op, "optimizer", optimizer, Optimizer, "an optimizer")
+        self.factor = checks.real(op, "factor", factor)
+        if not self.factor < 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if mode not in ("min", "max"):
-            raise ValueError(f"mode {mode} is unknown!")
-        if threshold_mode not in ("rel", "abs"):
-            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.mode = checks.choice(op, "mode", mode, ("min", "max"))
+        self.threshold_mode = checks.choice(op, "threshold_mode", threshold_mode, ("rel", "abs"))
+        self.patience, self.cooldown = (
+            checks.integer(op, "patience", patience),
+            checks.integer(op, "cooldown", cooldown),
+        )
+        self.threshold, self.eps = checks.real(op, "threshold", threshold), checks.real(op, "eps", eps)
         groups = optimizer.param_groups
-        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(groups)
+        rates = min_lr if isinstance(min_lr, (list, tuple)) else [min_lr] * len(groups)
+        self.min_lrs = [checks.real(op, "min_lr", each) for each in rates]
+        if len(self.min_lrs) != len(groups):
+            raise ValueError(f"expected {len(groups)} min_lrs, got {len(self.min_lrs)}")
         self.best, self.num_bad_epochs, self.cooldown_counter, self.last_epoch = self._worst(), 0, 0, 0
         self._last_lr = [group["lr"] for group in groups]
 
@@ -205,6 +229,7 @@ class ReduceLROnPlateau:
 
     def is_better(self, measure: float, best: float) -> bool:
         """True if ``measure`` improves on ``best`` by more than the threshold."""
+        measure, best = (checks.real("is_better()", "a measure", each) for each in (measure, best))
         sign = -1 if self.mode == "min" else 1
         if self.threshold_mode == "abs":
             return sign * measure > sign * best + self.threshold
@@ -212,7 +237,8 @@ class ReduceLROnPlateau:
 
     def step(self, metrics: Any) -> None:
         """Count one step with the measure ``metrics``, a number or a tensor of one element."""
-        current = float(metrics)
+        given = metrics.item() if isinstance(metrics, Tensor) and metrics._array.size == 1 else metrics
+        current = float(checks.real("ReduceLROnPlateau.step()", "metrics", given))
         self.last_epoch += 1
         if self.is_better(current, self.best):
             self.best, self.num_bad_epochs = current, 0
@@ -239,6 +265,9 @@ class ReduceLROnPlateau:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the state."""
+        checks.instance("ReduceLROnPlateau.load_state_dict()", "state_dict", state_dict, dict, "a dict")
+        for name in state_dict:
+            checks.text("ReduceLROnPlateau.load_state_dict()", "a key of state_dict", name)
         self.__dict__.update(state_dict)
 
 

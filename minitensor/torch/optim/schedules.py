@@ -215,13 +215,15 @@ class ConstantLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        if not 0 <= factor <= 1:
+        self.factor = checks.real(self._op, "factor", factor)
+        if not 0 <= self.factor <= 1:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
-        self.factor, self.total_iters = factor, total_iters
+        self.total_iters = checks.integer(self._op, "total_iters", total_iters)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         return base * self.factor if self.last_epoch < self.total_iters else base
 
 
@@ -234,11 +236,15 @@ class PolynomialLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
-        self.total_iters, self.power = total_iters, power
+        self.total_iters = checks.integer(self._op, "total_iters", total_iters)
+        if not self.total_iters:
+            raise ZeroDivisionError(f"{self._op}: total_iters must not be 0")
+        self.power = checks.real(self._op, "power", power, least=0)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         return base * (1 - min(self.last_epoch, self.total_iters) / self.total_iters) ** self.power
 
 
@@ -251,13 +257,14 @@ class MultiplicativeLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
-        self.lr_lambda = lr_lambda
+        self.lr_lambda = checks.function(self._op, "lr_lambda", lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         for step in range(1, self.last_epoch + 1):
-            base = base * self.lr_lambda(step)
+            base = base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(step))
         return base
 
 
@@ -272,13 +279,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         for name, given in (("positive integer T_0", T_0), ("integer T_mult >= 1", T_mult)):
-            if not isinstance(given, int) or given < 1:
-                raise ValueError(f"Expected {name}, but got {given}")
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+            if type(given) is not int or given < 1:
+                raise ValueError(f"Expected {name}, but got {checks.shown(given)}")
+        self.T_0, self.T_mult = checks.integer(self._op, "T_0", T_0), checks.integer(self._op, "T_mult", T_mult)
+        self.eta_min = checks.real(self._op, "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
         """Return the rate of this step."""
+        base = checks.real(self._op, "base", base)
         step, length = self.last_epoch, self.T_0
         while step >= length:
             step, length = step - length, length * self.T_mult
