@@ -20,7 +20,7 @@ from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
-from minitensor.torch.dtypes import SCALAR_NAMES, float32
+from minitensor.torch.dtypes import SCALAR_NAMES, float32, int32
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, without_history
 
@@ -182,10 +182,12 @@ def _extreme(name: str, whole: str, of_two: str, where: Callable[..., Tensor]) -
                 )
             return with_grad_fn(TABLE[whole](input), f"{name.capitalize()}Backward1")
         as_dim(dim, input._array.ndim)
+        # PyTorch's argmax refuses bools, and its max does not.
+        compared = to(input.detach(), int32) if input._array.dtype == np.bool_ else input
         if input._array.ndim == 0:
-            return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(input))
+            return kind(with_grad_fn(TABLE["clone"](input), f"{name.capitalize()}Backward0"), where(compared))
         keepdim = checks.flag(f"{name}()", "keepdim", keepdim)
-        indices = where(input, dim, True)
+        indices = where(compared, dim, True)
         values = _gather(input, dim, indices)
         if not keepdim:
             values, indices = values.squeeze(dim), indices.squeeze(dim)
