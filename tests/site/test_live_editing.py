@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, asked_for_python, needs_python
+from tests.support.site.editing import ALIASES, CONFUSIONS, OWN, THREE, Stage, needs_python, python_requests
 from tests.support.waiting import soon
 
 pytestmark = needs_python
@@ -13,7 +13,7 @@ pytestmark = needs_python
 def test_no_file_of_python_is_requested_before_a_click(site, visit):
     seen = visit(f"{site}{THREE}.html")
     seen.read_through()
-    assert asked_for_python(seen) == [] and seen.foreign == []
+    assert python_requests(seen) == [] and seen.foreign == []
     names = {
         request.url.rsplit("/", 1)[-1].partition("?")[0] for request in seen.finished if "/_static/live" in request.url
     }

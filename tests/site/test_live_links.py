@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.site.editing import ALIASES, CONFUSIONS, Stage, asked_for_python, needs_python
+from tests.support.site.editing import ALIASES, CONFUSIONS, Stage, needs_python, python_requests
 from tests.support.waiting import soon
 
 pytestmark = needs_python
@@ -23,7 +23,7 @@ def test_a_link_carries_a_program_and_runs_nothing(site, visit):
     found.editor.wait_for()
     assert "".join(found.editor.locator(".cm-line").all_text_contents()) == "x = mt.ones([7])# \u4f60\u597d <b>"
     assert found.told == "This program came with the link. It has not run."
-    assert asked_for_python(other) == []
+    assert python_requests(other) == []
     found.run()
     assert found.data["variants"][0]["code"][0] == "x = mt.ones([7])"
     assert other.foreign == [] and other.refused == []
@@ -60,7 +60,7 @@ def test_a_link_to_a_missing_stage_leads_to_the_playground(site, visit):
     text = other.page.locator("play-ground .cm-content")
     text.wait_for()
     assert "\n".join(text.locator(".cm-line").all_text_contents()) == program
-    assert asked_for_python(other) == [] and other.foreign == []
+    assert python_requests(other) == [] and other.foreign == []
 
 
 def test_a_link_contains_a_long_program_and_one_that_is_too_long_is_refused(site, visit):

@@ -11,14 +11,14 @@ from tests.support.waiting import soon
 from tools import live
 
 
-def asked_of(policy: str) -> dict[str, list[str]]:
+def sources_of(policy: str) -> dict[str, list[str]]:
     """Return the sources that a policy names, by directive."""
     return {name: sources for name, *sources in (directive.split() for directive in policy.split(";"))}
 
 
 def test_the_server_sends_a_policy_that_forbids_inline_scripts(site):
     with urllib.request.urlopen(f"{site}index.html") as answer:
-        policy = asked_of(answer.headers["Content-Security-Policy"])
+        policy = sources_of(answer.headers["Content-Security-Policy"])
     assert policy["default-src"] == policy["connect-src"] == ["'self'"]
     assert policy["script-src"] == ["'self'"] + ["'wasm-unsafe-eval'"] * live.wanted()
     assert policy.get("worker-src") == (["'self'"] if live.wanted() else None)

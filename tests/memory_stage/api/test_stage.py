@@ -18,7 +18,7 @@ from memory_stage.web import embed, picture
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.events import watch
 from tests.support.stage.programs import PROGRAMS
-from tests.support.stage.stages import hostile_stage, says
+from tests.support.stage.stages import hostile_stage, sentences_of
 from tests.support.waiting import soon
 
 # ---------- the magic ----------
@@ -32,7 +32,7 @@ def test_a_cell_runs_in_the_notebooks_names_and_is_shown(cell, shell):
     assert shell.user_ns["y"] is shell.user_ns["x"]
     assert (shown.data["title"], shown.data["ask"]) == ("Two names", "How many?")
     assert shown.data["variants"][0]["code"] == ["x = mt.ones([2])", "y = x", "z = x + 1"]
-    assert "`z`" not in " ".join(says(shown))
+    assert "`z`" not in " ".join(sentences_of(shown))
     assert list(problems(shown.data)) == []
 
 
@@ -40,7 +40,7 @@ def test_the_last_expression_is_displayed_and_printed_text_belongs_to_its_step(c
     _result, shown, out = cell("%%stage\nprint('hello')\nx = mt.ones([2])\nx + 1")
     assert "Out[" in out and "2." in out and "hello" not in out
     assert [step.get("out") for step in shown.data["variants"][0]["steps"]] == ["hello\n", None, None]
-    assert says(shown)[-1].endswith("The notebook keeps it as its output, `_`.")
+    assert sentences_of(shown)[-1].endswith("The notebook keeps it as its output, `_`.")
     assert shell.user_ns["_"].tolist() == [2.0, 2.0]
 
 
@@ -180,7 +180,7 @@ def test_a_function_is_called_and_its_lines_are_steps():
 
     shown = stage.trace(scaled, mt.ones([2]), 3.0)
     assert shown.result.tolist() == [4.0, 4.0]
-    assert any("`y in scaled`" in sentence for sentence in says(shown))
+    assert any("`y in scaled`" in sentence for sentence in sentences_of(shown))
     assert list(problems(shown.data)) == []
 
 
@@ -219,7 +219,7 @@ def test_the_engine_has_no_listener_without_a_recording(cell, shell):
 def test_recordings_may_be_nested_and_the_outer_one_continues():
     source = "x = mt.ones([2])\ninner = stage.record('a = mt.ones([3])')\nx.add_(1)\n"
     shown = stage.record(source, {"mt": mt, "stage": stage})
-    assert says(shown)[-1].startswith("`add_` writes all 2 cells")
+    assert sentences_of(shown)[-1].startswith("`add_` writes all 2 cells")
     assert list(problems(shown.data)) == []
 
 
@@ -308,7 +308,7 @@ def test_recorded_traces_can_be_stepped_to_their_end(open_page):
         slider = element.get_by_label("Step", exact=True)
         slider.focus()
         page.keyboard.press("Home")
-        for index, sentence in enumerate(says(shown)):
+        for index, sentence in enumerate(sentences_of(shown)):
             assert (
                 soon(lambda spoken=spoken: spoken.text_content().split()[:4]) == sentence.replace("`", "").split()[:4]
             ), (

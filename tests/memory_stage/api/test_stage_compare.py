@@ -158,13 +158,13 @@ def test_the_listener_of_the_verdict_stops_with_the_recorder():
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_verdicts_listener_does_not_change_the_recording(name):
-    def told(run):
+    def recorded_by(run):
         mt.seed(7)
         done = run(PROGRAMS[name], {"mt": mt, "__name__": "__main__"}, file="<the program>")
         plain = json.dumps([{**done.variant, "verdict": ""}, repr(done.error)])
         return re.sub(r"generated_tensor_\d+", "generated", plain)  # a number that increases from run to run
 
-    assert told(stage.run) == told(record.run)
+    assert recorded_by(stage.run) == recorded_by(record.run)
 
 
 def test_an_error_after_the_last_recorded_step_is_in_the_verdict():

@@ -11,7 +11,7 @@ import minitensor as mt
 from memory_stage.explanation.minitensor import Report, Verdict
 from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
-from tests.minitensor.vocabulary.test_overwritten import RECORD, told
+from tests.minitensor.vocabulary.test_overwritten import RECORD, recorded_outcome
 
 pytestmark = pytest.mark.cpu_only
 
@@ -215,7 +215,7 @@ def test_explain_reports_programs_that_only_pytorch_refuses(function, what, reco
 
     report = report_of(program)
     answers_here = report.error is None
-    assert ("PyTorch would refuse here" in words(report)) == (told(record) == "refused" and answers_here)
+    assert ("PyTorch would refuse here" in words(report)) == (recorded_outcome(record) == "refused" and answers_here)
 
 
 def test_explain_reports_that_pytorch_refuses_a_product_with_itself_in_place():

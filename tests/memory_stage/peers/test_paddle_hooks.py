@@ -12,7 +12,7 @@ import pytest
 
 from memory_stage.api import run_and_release
 from memory_stage.explanation.step_reporter import StepReporter
-from tests.memory_stage.peers.test_paddle_record import events, recorded, said_by
+from tests.memory_stage.peers.test_paddle_record import events, recorded, sentences_in
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -52,18 +52,18 @@ y.sum().backward()
     ],
 )
 def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
-    said = said_by(recorded(HOOK.format(hook=hook)))
+    said = sentences_in(recorded(HOOK.format(hook=hook)))
     assert any(told in each for each in said), "\n".join(said)
 
 
 def test_a_removed_hook_is_no_step_and_its_handle_is_no_name():
     shown = recorded(HOOK.format(hook="handle = y.register_hook(lambda g: g * 2)\nhandle.remove()"))
-    assert not any("hook" in each for each in said_by(shown))
+    assert not any("hook" in each for each in sentences_in(shown))
     assert [event["name"] for event in events(shown, "name") if "handle" in event["name"]] == []
 
 
 def test_hooks_of_a_layer_are_steps_of_the_program():
-    said = said_by(
+    said = sentences_in(
         recorded(
             "net = paddle.nn.Linear(1, 1)\n"
             "def before(layer, given):\n"
@@ -118,7 +118,7 @@ y = Cube.apply(a)
 
 def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
     shown = recorded(CUBE + "y.sum().backward()\n")
-    said = said_by(shown)
+    said = sentences_in(shown)
     assert any("`Cube` is recorded as what made it. `Cube` saves `a@0`" in each for each in said)
     cube = next(event["id"] for event in events(shown, "node") if event["op"] == "Cube")
     (save,) = [each for each in events(shown, "save") if each["node"] == cube]
@@ -126,7 +126,7 @@ def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
 
 
 def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
-    said = said_by(recorded(CUBE + "y.sum().backward()\n"))
+    said = sentences_in(recorded(CUBE + "y.sum().backward()\n"))
     begins = next(i for i, each in enumerate(said) if "`Cube` (line 12) takes the gradient [1, 1] and calls" in each)
     ends = next(i for i, each in enumerate(said) if each.startswith("The `backward` of `Cube`"))
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
@@ -134,7 +134,7 @@ def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
 
 def test_a_write_to_its_saved_tensor_is_reported_because_paddle_compares_no_version():
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
-    said = said_by(recorded(source))
+    said = sentences_in(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
     assert "`backward` through `Cube` (line 12) will use the new numbers and not notice" in write
     explaining, names = StepReporter(), {"paddle": paddle}
@@ -160,13 +160,13 @@ def test_a_function_in_place_and_the_version_that_paddle_raises_once_more():
     )
     writes = events(shown, "write")
     assert [event["version"] for event in writes] == [1, 2] and not writes[1]["cells"]
-    assert any("it sends [2, 2] to `a@1`" in each for each in said_by(shown))
+    assert any("it sends [2, 2] to `a@1`" in each for each in sentences_in(shown))
 
 
 def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     names = {"paddle": paddle}
     source = CUBE + "h = y.register_hook(lambda g: g * 2)\ny.sum().backward()\n"
-    said = said_by(recorded(source))
+    said = sentences_in(recorded(source))
     assert any("does not go on with what they answer" in each for each in said)
     assert any(each.startswith("`Cube` (line 12) takes the gradient [1, 1]") for each in said)
     exec(source, names)
@@ -181,7 +181,7 @@ def test_a_result_marked_as_not_in_place_has_no_history_and_is_named():
         "    @staticmethod\n    def backward(ctx, g):\n        return g * 5\n"
         "w = paddle.to_tensor([1.0, 2.0], stop_gradient=False)\nr = Same.apply(w * 1)\nr.sum().backward()\n"
     )
-    assert any("Paddle gives that tensor no history" in each for each in said_by(recorded(source)))
+    assert any("Paddle gives that tensor no history" in each for each in sentences_in(recorded(source)))
     exec(source, names)
     assert names["w"].grad is None  # with a history it would be [5, 5]
 

@@ -29,12 +29,12 @@ def recorded(source: str) -> stage.Stage:
     return shown
 
 
-def said_by(shown: stage.Stage) -> list[str]:
+def sentences_in(shown: stage.Stage) -> list[str]:
     return [step["say"] for step in shown.data["variants"][0]["steps"]]
 
 
-def says(source: str) -> list[str]:
-    return said_by(recorded(source))
+def sentences_of(source: str) -> list[str]:
+    return sentences_in(recorded(source))
 
 
 def events(shown: stage.Stage, do: str) -> list[dict]:
@@ -42,7 +42,7 @@ def events(shown: stage.Stage, do: str) -> list[dict]:
 
 
 def test_a_write_increments_the_version_of_every_name_on_the_storage():
-    said = says("a = paddle.ones([4])\nv = a[1:3]\nv.scale_(10.)")
+    said = sentences_of("a = paddle.ones([4])\nv = a[1:3]\nv.scale_(10.)")
     assert said[1].startswith("`a[1:3]` makes a tensor on 2 of the 4 cells of storage 1")
     assert said[2] == "`scale_` writes 2 cells of storage 1 through `v`: version 1. `a` sees the new numbers, too."
 
@@ -59,11 +59,11 @@ def test_saved_tensors_of_an_operation_are_shown_and_marked_as_inferred():
     shown = recorded(LEAF + "y = b * b")
     saves = events(shown, "save")
     assert saves and all(save["inferred"] and save["version"] == 0 for save in saves)
-    assert "this is inferred, not seen" in says(LEAF + "y = b * b")[2]
+    assert "this is inferred, not seen" in sentences_of(LEAF + "y = b * b")[2]
 
 
 def test_a_write_through_a_view_is_unknown_to_the_history_of_its_base():
-    said = says(LEAF + "v = b[0:2]\nv.scale_(10.)\nb.sum().backward()")
+    said = sentences_of(LEAF + "v = b[0:2]\nv.scale_(10.)\nb.sum().backward()")
     assert "the history of `b` will not know" in said[2]
     assert said[3].endswith("`b` changes with it, and its history does not know.")
     assert said[-1].startswith("`backward` is done: `x.grad` is [1, 1, 1, 1]")  # the true one is [10, 10, 1, 1]
@@ -89,14 +89,14 @@ def test_a_stale_tensor_is_predicted_by_the_write_and_found_by_backward():
     ("write", "op"), [("b.set_value(paddle.zeros([4]))", "set_value"), ("b.copy_(paddle.zeros([4]), True)", "copy_")]
 )
 def test_a_write_without_a_version_is_shown_as_one_that_backward_misses(write, op):
-    said = says(LEAF + f"y = b * b\n{write}\ny.sum().backward()")
+    said = sentences_of(LEAF + f"y = b * b\n{write}\ny.sum().backward()")
     assert f"`{op}` writes all 4 cells of storage 2" in said[3]
     assert "version unchanged" in said[3] and "not notice" in said[3]
     assert said[-1].startswith("`backward` is done: `x.grad` is [0, 0, 0, 0]")  # the true one is [2, 4, 6, 8]
 
 
 def test_the_step_of_an_optimizer_increments_no_version():
-    said = says(
+    said = sentences_of(
         "w = paddle.create_parameter([2], 'float32', default_initializer=paddle.nn.initializer.Constant(3.))\n"
         "opt = paddle.optimizer.SGD(0.5, parameters=[w])\n"
         "y = (w * w).sum()\n"
@@ -138,12 +138,12 @@ def test_a_gradient_that_is_added_to_is_one_storage():
 def test_an_operation_outside_of_the_table_is_shown_as_unknown(monkeypatch):
     monkeypatch.setattr(saved_table, "saves", lambda *call: None)
     shown = recorded(LEAF + "y = b.sin()")
-    assert "What `sin` saves for backward is not known, and not shown." in said_by(shown)[2]
+    assert "What `sin` saves for backward is not known, and not shown." in sentences_in(shown)[2]
     assert [event["op"] for event in events(shown, "node") if event.get("unknown")] == ["multiply", "sin"]
 
 
 def test_a_node_without_a_living_tensor_is_visited_and_shown_as_unobserved():
-    said = says(LEAF + "y = (b * b).sum()\ny.backward()")
+    said = sentences_of(LEAF + "y = (b * b).sum()\ny.backward()")
     if IN_3:
         assert any(each.startswith("`multiply` (line 3)") and "sends" in each for each in said)
     else:
@@ -162,8 +162,8 @@ def test_a_node_without_a_living_tensor_is_visited_and_shown_as_unobserved():
 )
 def test_code_that_cannot_be_recorded_is_named_and_the_program_continues(line, named):
     shown = recorded("import threading\n" + LEAF + line + "\nz = b * 5")
-    assert any(named in each for each in said_by(shown))
-    assert any("the tensor `z`" in each for each in said_by(shown))
+    assert any(named in each for each in sentences_in(shown))
+    assert any("the tensor `z`" in each for each in sentences_in(shown))
 
 
 def test_a_static_function_ends_the_recording_and_not_the_program():
@@ -184,7 +184,7 @@ def test_paddle_translates_a_function_of_an_earlier_cell_that_calls_a_recorded_f
     exec(compile(earlier, "<earlier>", "exec"), names)
     shown = stage.record("x = double(paddle.ones([2]))\ny = g(x)", names)
     assert shown.error is None and names["y"].tolist() == [5, 5]
-    assert "calls `double`" in said_by(shown)[0]
+    assert "calls `double`" in sentences_in(shown)[0]
 
 
 def test_a_cell_of_a_notebook_is_recorded():

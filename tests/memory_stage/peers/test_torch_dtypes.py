@@ -25,7 +25,7 @@ def events(variant: dict, do: str, line: int) -> list[dict]:
     return [e for step in variant["steps"] if step["line"] == line for e in step["events"] if e["do"] == do]
 
 
-def said(variant: dict, line: int) -> str:
+def sentences_at(variant: dict, line: int) -> str:
     return " ".join(step["say"] for step in variant["steps"] if step["line"] == line)
 
 
@@ -69,10 +69,10 @@ def test_a_view_by_another_dtype_is_drawn_on_the_same_storage():
     raised = np.frombuffer(np.float64(1).tobytes()[:7] + bytes([64]), np.float64).item()
     assert [e["cells"] for e in events(variant, "write", 4)] == [{"0": str(int(raised))}]
     assert [e["cells"] for e in events(variant, "write", 6)] == [{"1": "0"}]
-    assert said(variant, 3).startswith(
+    assert sentences_at(variant, 3).startswith(
         "`view` makes a tensor that reads the bytes of storage 1 as uint8, 8 numbers for"
     )
-    assert "`x`" in said(variant, 4) and "`x`" in said(variant, 6)
+    assert "`x`" in sentences_at(variant, 4) and "`x`" in sentences_at(variant, 6)
 
 
 def test_a_wider_view_is_several_cells_for_each_number():
@@ -81,7 +81,7 @@ def test_a_wider_view_is_several_cells_for_each_number():
     assert (wide["shape"], wide["elements"]["shape"]) == ([4, 4], [4])
     bits = np.float32(1.5).tobytes()
     assert events(variant, "write", 4)[0]["cells"] == {str(4 + n): str(byte) for n, byte in enumerate(bits)}
-    assert "as float32, 4 cells for each number" in said(variant, 3)
+    assert "as float32, 4 cells for each number" in sentences_at(variant, 3)
 
 
 def test_a_write_through_a_part_of_complex_numbers_makes_their_saved_tensors_stale():
@@ -90,13 +90,13 @@ def test_a_write_through_a_part_of_complex_numbers_makes_their_saved_tensors_sta
         "y.abs().sum().backward()"
     )
     assert "modified by an inplace operation" in str(error)
-    assert events(variant, "stale", 5) and "`z` at version 0 and finds version 1" in said(variant, 6)
+    assert events(variant, "stale", 5) and "`z` at version 0 and finds version 1" in sentences_at(variant, 6)
 
 
 def test_real_and_imaginary_parts_have_cells_of_one_storage():
     variant, _ = recorded("c = torch.tensor([1 + 2j, 3 + 4j])\nr = torch.view_as_real(c)\nc.imag.mul_(10)\nn = r.sum()")
     assert events(variant, "write", 4)[0]["cells"] == {"0": "1+20j", "1": "3+40j"}
-    assert "`c` and `r` see the new numbers." in said(variant, 4)
+    assert "`c` and `r` see the new numbers." in sentences_at(variant, 4)
 
 
 def test_a_conjugate_is_shown_with_its_numbers():
@@ -106,7 +106,7 @@ def test_a_conjugate_is_shown_with_its_numbers():
     assert error is None
     told = torch.tensor([1 + 2j], requires_grad=True)
     (told.conj() * (1 + 1j)).abs().sum().backward()
-    assert f"{told.grad.item().real:.3g}" in said(variant, 3)
+    assert f"{told.grad.item().real:.3g}" in sentences_at(variant, 3)
 
 
 def test_a_tensor_that_moves_to_other_memory_has_plain_cells_again():
@@ -127,4 +127,4 @@ def test_dtypes_that_numpy_cannot_read_are_named(dtype):
     make = "torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)"
     source = make if dtype == "quint8" else f"torch.zeros(2, dtype=torch.{dtype})"
     variant, error = recorded(f"x = {source}\ny = torch.ones(2)")
-    assert error is None and f"Not recorded: a tensor of dtype {dtype}." in said(variant, 2)
+    assert error is None and f"Not recorded: a tensor of dtype {dtype}." in sentences_at(variant, 2)

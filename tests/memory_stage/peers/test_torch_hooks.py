@@ -16,7 +16,7 @@ from tests.support.peers import undisturbed  # noqa: E402
 NAMES = {"torch": torch, "nn": torch.nn}
 
 
-def said(source: str, **names):
+def sentences_and_error(source: str, **names):
     shown = stage.record(source, {**NAMES, **names})
     variant = shown.data["variants"][0]
     assert variant["truncated"] is None
@@ -57,14 +57,14 @@ y.sum().backward()
     ],
 )
 def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
-    sentences, error = said(HOOK.format(hook=hook))
+    sentences, error = sentences_and_error(HOOK.format(hook=hook))
     assert error is None
     assert any(told in each for each in sentences), "\n".join(sentences)
 
 
 def test_a_hook_that_writes_into_the_gradient_is_reported():
     hook = "def double(g):\n    g.mul_(2)\nhandle = y.register_hook(double)"
-    sentences, error = said(
+    sentences, error = sentences_and_error(
         HOOK.format(hook=hook)
         .replace("y.sum()", "(y * torch.ones(2))")
         .replace(".backward()", ".backward(torch.ones(2))")
@@ -74,7 +74,7 @@ def test_a_hook_that_writes_into_the_gradient_is_reported():
 
 
 def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
-    sentences, error = said(
+    sentences, error = sentences_and_error(
         "net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())\n"
         "handle = net[1].register_full_backward_hook(lambda layer, sent, came: (sent[0] * 0,))\n"
         "net(torch.ones(1, 2)).sum().backward()"
@@ -111,7 +111,7 @@ def test_errors_of_a_hook_and_of_its_result_read_as_without_a_recorder():
         source += "(w * 1).sum().backward()"
         with pytest.raises(Exception) as alone:
             exec(source, dict(NAMES))
-        _, error = said(source)
+        _, error = sentences_and_error(source)
         assert type(error) is alone.type and str(error) == str(alone.value)
 
 

@@ -17,7 +17,7 @@ from memory_stage.recorder import steps  # noqa: E402
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def said(source: str) -> tuple[list[str], str | None]:
+def sentences_and_end(source: str) -> tuple[list[str], str | None]:
     shown = stage.record("import torch\nfrom torch import nn\n" + source)
     assert shown.error is None
     variant = shown.data["variants"][0]
@@ -32,17 +32,19 @@ def explained(source: str, folder: Path) -> str:
 
 
 def test_a_nested_tensor_is_named():
-    sentences, truncated = said("n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])\nm = n * 2")
+    sentences, truncated = sentences_and_end(
+        "n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])\nm = n * 2"
+    )
     assert truncated is None and "Not recorded: a nested tensor." in " ".join(sentences)
 
 
 def test_a_parameter_without_a_shape_is_named_and_shown_once_it_has_one():
-    sentences, truncated = said("m = nn.LazyLinear(2)\ny = m(torch.ones(1, 3))\ny.sum().backward()")
+    sentences, truncated = sentences_and_end("m = nn.LazyLinear(2)\ny = m(torch.ones(1, 3))\ny.sum().backward()")
     assert truncated is None and "`m.weight.grad`" in sentences[-1]
 
 
 def test_parametrizations_whose_storages_were_freed_earlier_are_recorded():
-    sentences, truncated = said(
+    sentences, truncated = sentences_and_end(
         "m = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))\n"
         "o = nn.utils.parametrizations.orthogonal(nn.Linear(2, 2))\n"
         "o(m(torch.ones(1, 3))).sum().backward()"
@@ -51,9 +53,9 @@ def test_parametrizations_whose_storages_were_freed_earlier_are_recorded():
 
 
 def test_unobserved_moves_and_writes_have_no_operation_name():
-    sentences, _ = said("d = torch.ones(2)\nd.set_(torch.zeros(3))")
+    sentences, _ = sentences_and_end("d = torch.ones(2)\nd.set_(torch.zeros(3))")
     assert "then it moves `d` to storage" in sentences[1]
-    other = said(
+    other = sentences_and_end(
         "import threading\nx = torch.ones(2)\nt = threading.Thread(target=lambda: x.add_(1))\nt.start()\nt.join()"
     )[0]
     assert any("n update writes all 2 cells of storage 1" in each and "`an" not in each for each in other)

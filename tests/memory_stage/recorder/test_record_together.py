@@ -13,7 +13,7 @@ import memory_stage as stage
 from memory_stage.engines import events, router
 from memory_stage.engines.minitensor.engine import MinitensorEngine
 from memory_stage.engines.protocol import NotRecordable
-from tests.support.stage.stages import says
+from tests.support.stage.stages import sentences_of
 
 
 class Framework(MinitensorEngine):
@@ -77,7 +77,7 @@ def test_a_framework_is_recorded_once_the_program_has_imported_it_and_not_before
     shown = stage.record(ARRIVES)
     (engine,) = framework.made
     assert engine.heard == ["listened to"]
-    assert says(shown)[-1].startswith("`add_` writes all 2 cells")
+    assert sentences_of(shown)[-1].startswith("`add_` writes all 2 cells")
 
 
 def test_an_imported_framework_is_recorded_from_the_start_with_an_engine_for_each_recording(framework):
@@ -93,7 +93,7 @@ def test_a_version_that_cannot_be_recorded_is_named_and_the_program_continues(fr
         raise NotRecordable("A framework 0.1 is not recorded: 0.2 is the first that can be.")
 
     framework.answers.engine = engine
-    sentences = says(stage.record(ARRIVES))
+    sentences = sentences_of(stage.record(ARRIVES))
     assert "A framework 0.1 is not recorded: 0.2 is the first that can be." in " ".join(sentences)
     assert sentences[-1].startswith("`add_` writes all 2 cells")
 

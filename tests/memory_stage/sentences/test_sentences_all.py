@@ -65,7 +65,7 @@ def pairs() -> list[Pair]:
     return found
 
 
-def told(program: str) -> list[truth.Said]:
+def sentences_after(program: str) -> list[truth.Said]:
     """Return the sentences on the part of a program after ``STAGE`` (or all of it), and the earlier state."""
     namespace = {"__name__": "__main__", "mt": mt}
     earlier, _, program = program.rpartition(STAGE)
@@ -73,14 +73,14 @@ def told(program: str) -> list[truth.Said]:
     hook, sys.displayhook = sys.displayhook, lambda value: namespace.__setitem__("_", value)
     try:
         shown = program.endswith(SHOWN)
-        return truth.told(program.removesuffix(SHOWN).strip("\n"), namespace, show_last=shown)
+        return truth.observed_sentences(program.removesuffix(SHOWN).strip("\n"), namespace, show_last=shown)
     finally:
         sys.displayhook = hook
         mt.set_device("cpu")
 
 
 def sentences_on(program: str) -> list[str]:
-    return [each.text for each in told(program)]
+    return [each.text for each in sentences_after(program)]
 
 
 @dataclass
@@ -102,11 +102,11 @@ def _quick_to_begin() -> Iterator[None]:
 def all_sentences() -> list[Sentences]:
     with templates.marked(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [Sentences(pair, told(pair.true), told(pair.near)) for pair in pairs()]
+        return [Sentences(pair, sentences_after(pair.true), sentences_after(pair.near)) for pair in pairs()]
 
 
 def has(text: str, told: list[truth.Said]) -> bool:
-    return any(text in templates.said_in(said.text) for said in told)
+    return any(text in templates.texts_in(said.text) for said in told)
 
 
 def test_every_text_has_a_program_that_produces_it_and_a_similar_one_that_does_not(all_sentences):
@@ -145,7 +145,7 @@ def is_false_close_by(text: str, told: Sentences) -> bool:
     tried = 0
     for said in told.true:
         for clause in truth.clauses(said.text):
-            if text not in templates.said_in(clause):
+            if text not in templates.texts_in(clause):
                 continue
             for there in told.near:
                 if there.line == said.line:

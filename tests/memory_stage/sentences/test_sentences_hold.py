@@ -36,12 +36,12 @@ def steps(program: str, namespace: dict | None = None) -> list[dict]:
     return record.run(program.strip("\n"), namespace, file="<program>").variant["steps"]
 
 
-def said(program: str) -> list[tuple[int, str]]:
+def numbered_sentences(program: str) -> list[tuple[int, str]]:
     return [(step["line"], step["say"]) for step in steps(program)]
 
 
-def says(program: str, line: int, text: str) -> bool:
-    return any(text in sentence for at, sentence in said(program) if at == line)
+def has_sentence(program: str, line: int, text: str) -> bool:
+    return any(text in sentence for at, sentence in numbered_sentences(program) if at == line)
 
 
 LEAF = "x = mt.to_tensor([1., 2.], stop_gradient=False)\n"
@@ -213,14 +213,16 @@ PAIRS = {
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 def test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program(pair: Near) -> None:
     for line, text in pair.says.items():
-        assert says(pair.true, line, text), said(pair.true)
-    assert not any(pair.never in sentence for _, sentence in said(pair.near)), said(pair.near)
+        assert has_sentence(pair.true, line, text), numbered_sentences(pair.true)
+    assert not any(pair.never in sentence for _, sentence in numbered_sentences(pair.near)), numbered_sentences(
+        pair.near
+    )
     for line, text in pair.instead.items():
-        assert says(pair.near, line, text), said(pair.near)
+        assert has_sentence(pair.near, line, text), numbered_sentences(pair.near)
 
 
 def test_no_step_of_the_last_line_of_a_with_calls_its_end() -> None:
-    told = said(PAIRS["the last line of a with, and the end of the with"].true)
+    told = numbered_sentences(PAIRS["the last line of a with, and the end of the with"].true)
     assert not any("__exit__" in sentence for line, sentence in told if line == 7), told
 
 
@@ -254,7 +256,7 @@ def test_a_last_line_that_makes_a_tensor_stale_says_so_though_the_notebook_keeps
 def test_a_last_line_that_writes_says_that_the_notebook_keeps_its_value(monkeypatch) -> None:
     said = last_of_cell("a = mt.ones([2])\na.add_(1)", monkeypatch)
     assert said.endswith("version 0 to version 1. The notebook keeps `a` as its output, `_`."), said
-    assert not says("a = mt.ones([2])\na.add_(1)", 2, "notebook keeps")
+    assert not has_sentence("a = mt.ones([2])\na.add_(1)", 2, "notebook keeps")
 
 
 @pytest.mark.parametrize(
@@ -332,8 +334,8 @@ def test_a_name_that_held_a_gpu_tensor_adds_nothing_to_the_computers_memory(note
 
 
 def test_a_free_on_a_gpu_is_reported_in_the_bytes_of_its_meter(notebook_on_a_gpu) -> None:
-    on_gpu, on_host = said("x = mt.ones([10])\ndel x"), None
+    on_gpu, on_host = numbered_sentences("x = mt.ones([10])\ndel x"), None
     mt.set_device("cpu")
-    on_host = said("x = mt.ones([10])\ndel x")
+    on_host = numbered_sentences("x = mt.ones([10])\ndel x")
     assert "512 bytes fewer are allocated" in on_gpu[-1][1]
     assert "40 bytes fewer are allocated" in on_host[-1][1]

@@ -16,14 +16,14 @@ from minitensor.engine.events import StorageReleased, TensorCreated, TensorWritt
 from minitensor.memory.changes import NewNodes
 from minitensor.memory.naming import names_in_reach
 from tests.support.engine.memory import KIB, SHAPE, leaf
-from tests.support.engine.watched import PROGRAMS, counters, small_step, told_by
+from tests.support.engine.watched import PROGRAMS, counters, report_of, small_step
 
 pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
 
 FILE = "test_memory_events.py"
 
 
-def told(recording: memory.Recording, *kinds: str) -> list[tuple[str, str, str, int]]:
+def summary(recording: memory.Recording, *kinds: str) -> list[tuple[str, str, str, int]]:
     """Kind, name, operation and bytes of the events of some kinds (all, if none are given)."""
     return [(e.kind, e.name, e.op, e.size) for e in recording.events if not kinds or e.kind in kinds]
 
@@ -42,7 +42,7 @@ def test_the_events_of_a_few_lines_by_hand():
         x[0] = 5.0
         del y
         x.cast_("float64")
-    assert told(recording) == [
+    assert summary(recording) == [
         ("alloc", "x", "multiply", KIB),
         ("alloc", "y", "multiply", KIB),
         ("save", "x", "multiply", KIB),
@@ -174,7 +174,7 @@ def test_the_events_add_up_to_the_counters(program, device):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_recording_does_not_change_a_program(program, device):
-    assert told_by(program, device, memory.record()) == told_by(program, device)
+    assert report_of(program, device, memory.record()) == report_of(program, device)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
@@ -288,7 +288,7 @@ def test_recording_warns_of_nothing(device):
     for program in PROGRAMS:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            told_by(program, device, memory.record())
+            report_of(program, device, memory.record())
 
 
 # ---------- bytes written through an index ----------

@@ -15,7 +15,7 @@ from minitensor import memory
 from minitensor.engine import events
 from minitensor.engine.events import Event, Subscription, TensorCreated, listening, watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
-from tests.support.engine.watched import PROGRAMS, counters, told_by
+from tests.support.engine.watched import PROGRAMS, counters, report_of
 
 pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
 
@@ -62,7 +62,7 @@ def test_a_measure_equals_the_counters(program, device):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_measuring_does_not_change_a_program(program, device):
-    assert told_by(program, device, memory.measure()) == told_by(program, device)
+    assert report_of(program, device, memory.measure()) == report_of(program, device)
 
 
 def test_the_peak_of_the_program_and_its_reset_are_not_disturbed(device):
@@ -318,4 +318,4 @@ def test_a_listener_that_fails_warns_and_the_program_and_the_others_continue():
 def test_measuring_warns_of_nothing(device):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        told_by(PROGRAMS[0], device, memory.measure())
+        report_of(PROGRAMS[0], device, memory.measure())

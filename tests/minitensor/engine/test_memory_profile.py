@@ -13,7 +13,7 @@ import minitensor as mt
 from minitensor import memory
 from minitensor.engine.events import watch
 from tests.support.engine.memory import KIB, SHAPE, leaf
-from tests.support.engine.watched import PROGRAMS, counters, told_by
+from tests.support.engine.watched import PROGRAMS, counters, report_of
 
 pytestmark = pytest.mark.usefixtures("no_collector")  # leftovers of earlier tests are not freed during a test
 
@@ -187,7 +187,7 @@ def test_the_sums_equal_the_counters(program, device):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_profiling_does_not_change_a_program(program, device):
-    assert told_by(quiet(program), device) == told_by(program, device)
+    assert report_of(quiet(program), device) == report_of(program, device)
 
 
 def test_arguments_live_as_long_as_unwatched():

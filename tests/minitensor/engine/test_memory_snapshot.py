@@ -22,7 +22,7 @@ from minitensor.engine.operations.operands import CONSTANT
 from minitensor.memory import snapshots
 from tests.support.engine.device.viewer_rules import expect_openable
 from tests.support.engine.memory import KIB, SHAPE, leaf
-from tests.support.engine.watched import PROGRAMS, counters, small_step, told_by
+from tests.support.engine.watched import PROGRAMS, counters, report_of, small_step
 
 pytestmark = pytest.mark.usefixtures("no_collector")
 
@@ -151,7 +151,7 @@ def test_a_snapshot_at_any_time_changes_nothing_and_fits_the_schema(program, dev
 
         program(look)
 
-    assert told_by(looked_at, device) == told_by(program, device)
+    assert report_of(looked_at, device) == report_of(program, device)
 
 
 def test_a_snapshot_inside_a_recording_has_the_events(device, empty_gpu):

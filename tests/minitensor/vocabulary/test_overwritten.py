@@ -49,10 +49,10 @@ REFUSED_HERE = {
 
 def outcome(function: str, write: str) -> str | list[float]:
     """Return the gradient as numbers, "refused", or the error of a missing function."""
-    return told(learners.answer("torch", RECORD[f"{function}, {write}"]["program"]))
+    return recorded_outcome(learners.answer("torch", RECORD[f"{function}, {write}"]["program"]))
 
 
-def told(answer: dict[str, str]) -> str | list[float]:
+def recorded_outcome(answer: dict[str, str]) -> str | list[float]:
     error = answer.get("error", "")
     if not error:
         return [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e[-+]\d+)?", answer["out"])]
@@ -67,10 +67,10 @@ def is_missing(function: str) -> bool:
 def test_the_gradient_is_right_or_backward_refuses(function):
     if is_missing(function):
         pytest.skip("the vocabulary has no such function")
-    right = pytest.approx(told(RECORD[f"{function}, nothing written"]), rel=1e-3, abs=1e-6)
+    right = pytest.approx(recorded_outcome(RECORD[f"{function}, nothing written"]), rel=1e-3, abs=1e-6)
     assert outcome(function, "nothing written") == right
     for write in WRITES:
-        recorded = told(RECORD[f"{function}, {write}"])
+        recorded = recorded_outcome(RECORD[f"{function}, {write}"])
         refused_there = recorded == "refused"
         assert refused_there or recorded == right, "PyTorch's own gradient"
         here = outcome(function, write)
@@ -84,4 +84,4 @@ def test_the_gradient_is_right_or_backward_refuses(function):
 def test_the_tables_list_only_differences_from_pytorch(table, there):
     for function, writes in table.items():
         for write in writes:
-            assert (told(RECORD[f"{function}, {write}"]) == "refused") is there, (function, write)
+            assert (recorded_outcome(RECORD[f"{function}, {write}"]) == "refused") is there, (function, write)

@@ -11,7 +11,7 @@ from book_kit.tables import refusals_table as tables
 from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
 from tests.minitensor.vocabulary import test_overwritten
-from tests.minitensor.vocabulary.test_overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, is_missing, told
+from tests.minitensor.vocabulary.test_overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, is_missing, recorded_outcome
 from tests.support.vocabulary import learners
 
 FACTS = Path(__file__).parents[3] / "facts"
@@ -20,7 +20,7 @@ IN_PLACE = [question for question in RECORDS if question.startswith(tables.IN_PL
 OVERLAPS = [question for question in RECORDS if question.startswith(tables.OVERLAPS)]
 
 
-def said_of(program: str) -> tuple[bool, bool]:
+def explained(program: str) -> tuple[bool, bool]:
     """Return whether `explain` says that PyTorch would refuse, and whether the program runs here."""
     lines = [line for line in program.splitlines() if not line.startswith(("import", "from"))]
     names = {"torch": torch, "F": torch.nn.functional}
@@ -34,15 +34,15 @@ def test_explain_names_every_function_that_saves_less_here_and_no_other(function
         pytest.skip("the vocabulary has no such function")
     for write in test_overwritten.WRITES:
         record = RECORD[f"{function}, {write}"]
-        said, answers_here = said_of(record["program"])
-        refused_there = told(record) == "refused"
+        said, answers_here = explained(record["program"])
+        refused_there = recorded_outcome(record) == "refused"
         assert not (refused_there and answers_here) or said, write
         assert not said or refused_there, write
 
 
 @pytest.mark.parametrize("question", IN_PLACE)
 def test_explain_names_every_write_under_a_gradient_that_pytorch_refuses_and_no_other(question):
-    said, answers_here = said_of(RECORDS[question]["program"])
+    said, answers_here = explained(RECORDS[question]["program"])
     refused_there = "error" in RECORDS[question]
     assert not (refused_there and answers_here) or said
     assert not said or refused_there
@@ -50,7 +50,7 @@ def test_explain_names_every_write_under_a_gradient_that_pytorch_refuses_and_no_
 
 @pytest.mark.parametrize("question", OVERLAPS)
 def test_explain_names_every_overlap_that_pytorch_refuses_and_no_other(question):
-    said, answers_here = said_of(RECORDS[question]["program"])
+    said, answers_here = explained(RECORDS[question]["program"])
     assert answers_here and said == ("error" in RECORDS[question])
 
 
@@ -73,11 +73,11 @@ def test_each_line_of_the_table_has_pytorchs_gradient_without_the_write():
     table = tables.saved_table(RECORDS)
     assert table.count("`RuntimeError: one of the variables needed") == 1
     for kept in SAVES.values():
-        right = told(RECORD[f"{kept.asked}, nothing written"])
+        right = recorded_outcome(RECORD[f"{kept.asked}, nothing written"])
         lines = [line for line in table.splitlines() if f"`y = {kept.call}`" in line]
         assert len(lines) == len(kept.kept)
         for line in lines:
-            assert told({"out": line.split(" | ")[-1]}) == pytest.approx(right, rel=1e-3, abs=1e-6)
+            assert recorded_outcome({"out": line.split(" | ")[-1]}) == pytest.approx(right, rel=1e-3, abs=1e-6)
 
 
 def test_writes_that_pytorch_accepts_have_the_same_result_unless_pytorch_is_wrong():

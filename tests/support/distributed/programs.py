@@ -37,7 +37,7 @@ def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
     return register
 
 
-def said(call: Callable[[], Any]) -> list[str]:
+def error_of(call: Callable[[], Any]) -> list[str]:
     """Return the error of a call: its type and its words."""
     try:
         call()
@@ -73,7 +73,7 @@ def all_reduce(comm):
 def broadcast(comm):
     x = mt.to_tensor(numbers(comm.rank))
     dist.broadcast(x, 2)
-    return [x.tolist(), x.inplace_version, said(lambda: dist.broadcast(x, 4))]
+    return [x.tolist(), x.inplace_version, error_of(lambda: dist.broadcast(x, 4))]
 
 
 @ranks(2)
@@ -82,16 +82,16 @@ def refused(comm):
     w.stop_gradient = False
     y = w * 2.0
     z = (y * y).sum()
-    wants = said(lambda: dist.all_reduce(y))
+    wants = error_of(lambda: dist.all_reduce(y))
     wide = mt.ones([1], "float64").detach()
-    truth = said(lambda: dist.all_reduce(mt.ones([2]) > 0.0))
-    number = said(lambda: dist.all_reduce(3.0))
-    unknown = said(lambda: dist.all_reduce(wide, "median"))
-    counts = said(lambda: dist.all_reduce(mt.to_tensor([1, 2]), "avg"))
+    truth = error_of(lambda: dist.all_reduce(mt.ones([2]) > 0.0))
+    number = error_of(lambda: dist.all_reduce(3.0))
+    unknown = error_of(lambda: dist.all_reduce(wide, "median"))
+    counts = error_of(lambda: dist.all_reduce(mt.to_tensor([1, 2]), "avg"))
     untouched = y.tolist()
     with mt.no_grad():
         dist.all_reduce(y)
-    stale = said(z.backward)
+    stale = error_of(z.backward)
     return {
         "wants": wants,
         "truth": truth,
@@ -107,13 +107,13 @@ def refused(comm):
 @ranks(4)
 def other_shapes(comm):
     x = mt.ones([2 if comm.rank == 3 else 3], "float64")
-    return [said(lambda: dist.all_reduce(x)), x.tolist(), x.inplace_version]
+    return [error_of(lambda: dist.all_reduce(x)), x.tolist(), x.inplace_version]
 
 
 @ranks(4)
 def other_calls(comm):
     x = mt.ones([3], "float64")
-    return said(lambda: dist.broadcast(x, 0) if comm.rank == 1 else dist.all_reduce(x))
+    return error_of(lambda: dist.broadcast(x, 0) if comm.rank == 1 else dist.all_reduce(x))
 
 
 @ranks(4)
@@ -124,7 +124,7 @@ def one_is_missing(comm):
         comm.Barrier()  # the other ranks reach this barrier after giving up
         return None
     began = time.monotonic()
-    error = said(lambda: dist.all_reduce(x))
+    error = error_of(lambda: dist.all_reduce(x))
     waited = time.monotonic() - began
     comm.Barrier()
     return [error, x.tolist(), x.inplace_version, waited]
@@ -299,7 +299,7 @@ def who_of_two_differs(comm):
     return [named(lambda: dist.check_equal(net.state_dict())), named(lambda: dist.check_equal([other]))]
 
 
-def come_together(comm: Any) -> None:
+def wait_for_all(comm: Any) -> None:
     """Wait at a barrier by sleeping. MPI's waits use the cores of the processes that they wait for."""
     request = comm.Ibarrier()
     while not request.Test():
@@ -321,7 +321,7 @@ def main(file: str) -> None:
                 traceback.print_exc()
                 sys.stderr.flush()
                 world.Abort(1)  # the others would wait
-    come_together(world)
+    wait_for_all(world)
     everyone = world.gather(results)
     if world.rank == 0:
         found = {name: [each[name] for each in everyone[:count]] for name, (count, _) in PROGRAMS.items()}

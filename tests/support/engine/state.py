@@ -10,7 +10,7 @@ from minitensor.engine.core.storage import write_log
 from tests.support.engine.memory import allocated
 
 
-def seen(x: mt.Tensor) -> dict[str, Any]:
+def state_of(x: mt.Tensor) -> dict[str, Any]:
     """Return the state of one tensor. History is compared by identity, so with the objects ``grad_fn`` and ``grad``."""
     return {
         "values": x.numpy().tobytes(),
@@ -41,7 +41,7 @@ class Moment:
         self.before = self._look()
 
     def _look(self) -> dict[str, Any]:
-        looked = {name: seen(x) for name, x in self.tensors.items()}
+        looked = {name: state_of(x) for name, x in self.tensors.items()}
         looked["program"] = {
             "write log": list(write_log),
             "allocated": allocated(),

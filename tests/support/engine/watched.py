@@ -11,7 +11,7 @@ from typing import Any
 import minitensor as mt
 from tests.minitensor.engine.test_watching import PROGRAMS, Report
 
-__all__ = ["PROGRAMS", "Report", "counters", "small_step", "told_by"]
+__all__ = ["PROGRAMS", "Report", "counters", "report_of", "small_step"]
 
 
 def counters(device: str) -> ModuleType:
@@ -19,7 +19,7 @@ def counters(device: str) -> ModuleType:
     return mt.device.cpu if device == "cpu" else mt.device.cuda
 
 
-def told_by(program: Callable[[Report], None], device: str, watcher: Any = None) -> list[Any]:
+def report_of(program: Callable[[Report], None], device: str, watcher: Any = None) -> list[Any]:
     """All that ``program`` reports: of each tensor values, layout and version; and the bytes, above the start."""
     gc.collect()
     gc.disable()

@@ -86,5 +86,5 @@ class Stage:
         return "".join(step.get("out", "") for variant in self.data["variants"] for step in variant["steps"])
 
 
-def asked_for_python(visit: Visit) -> list[str]:
+def python_requests(visit: Visit) -> list[str]:
     return [request.url for request in visit.finished if PYTHON in request.url]

@@ -7,7 +7,7 @@ import html.parser
 import memory_stage as stage
 
 
-def says(shown: stage.Stage) -> list[str]:
+def sentences_of(shown: stage.Stage) -> list[str]:
     """Return the sentences of the first variant."""
     return [step["say"] for step in shown.data["variants"][0]["steps"]]
 

@@ -49,7 +49,7 @@ def marked() -> Iterator[None]:
             vars(module).update(before[path])
 
 
-def said_in(sentence: str) -> list[str]:
+def texts_in(sentence: str) -> list[str]:
     """Return the texts that make up a sentence produced under ``marked()``."""
     order = texts()
     return [order[ord(each) - FIRST_MARK] for each in sentence if _is_mark(each)]

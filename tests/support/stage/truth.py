@@ -358,7 +358,7 @@ def judged(said: Said) -> Iterator[str]:
             yield f"unknown: {clause}"
 
 
-def told(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> list[Said]:
+def observed_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> list[Said]:
     """Return the sentences of a recording of ``program``, with the states before and after each step.
 
     Raises:
@@ -383,5 +383,5 @@ def told(program: str, namespace: dict[str, Any] | None = None, **settings: Any)
 
 def false_sentences(program: str, namespace: dict[str, Any] | None = None, **settings: Any) -> tuple[int, list[str]]:
     """Return the number of steps in a recording of ``program``, and its false sentences with their lines."""
-    steps = told(program, namespace, **settings)
+    steps = observed_sentences(program, namespace, **settings)
     return len(steps), [f"line {said.line}: {wrong} | {said.text}" for said in steps for wrong in judged(said)]

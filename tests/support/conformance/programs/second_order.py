@@ -53,7 +53,7 @@ def disagreement(engine, program: list[str], rng: Random) -> str:
     Raises:
         Rough: if the reference cannot decide.
     """
-    question = asked(program, rng)
+    question = question_on(program, rng)
     try:
         expected, coarse = (slope(program, question, step) for step in (STEP, 2 * STEP))
     except OutsideDomain:
@@ -71,7 +71,7 @@ def disagreement(engine, program: list[str], rng: Random) -> str:
     return "" if abs(actual - expected) <= allowed else f"# second derivative {actual}, expected {expected}; {question}"
 
 
-def asked(program: list[str], rng: Random) -> Question:
+def question_on(program: list[str], rng: Random) -> Question:
     env = run(program, {})
     leaves = {n: t for n, t in env.items() if t.group.leaf is t}
     wanting = [n for n, t in env.items() if t.group.wants and t.dtype == np.float64 and n not in leaves]

@@ -100,7 +100,7 @@ def judge(number: int, recorded: dict[str, Result]) -> Judged:
     if "as accepted" in recorded:
         other = differences(recorded["as accepted"], seen)
         if not unexplained(lines, recorded["as accepted"], seen, other)[1] or len(other) < len(found):
-            kinds = rules_met(lines, written, seen)
+            kinds = rules_of_refusal(lines, written, seen)
             found, written = other, recorded["as accepted"]
     more, left = unexplained(lines, written, seen, found)
     if left:
@@ -108,7 +108,7 @@ def judge(number: int, recorded: dict[str, Result]) -> Judged:
     return Judged((*kinds, *more), lines)
 
 
-def rules_met(lines: list[Line], written: Result, seen: Result) -> list[str]:
+def rules_of_refusal(lines: list[Line], written: Result, seen: Result) -> list[str]:
     """Return the rule by which PyTorch refused or, if its error does not name one, the rules of all lines that ran
     here.
     """
@@ -129,12 +129,12 @@ def differences(recorded: Result, seen: Result) -> list[tuple[str, Any, Any]]:
     for part in ("names", "gradients", "kept"):
         for name in sorted({*recorded[part], *seen[part]}):
             pair = recorded[part].get(name, "absent"), seen[part].get(name, "absent")
-            if not same(*pair) and not refuses_to_look(pair[0]):
+            if not same(*pair) and not refuses_is_leaf(pair[0]):
                 found.append((f"{part} {name}", *pair))
     return found
 
 
-def refuses_to_look(recorded: Any) -> bool:
+def refuses_is_leaf(recorded: Any) -> bool:
     """True if PyTorch refuses even `is_leaf` on one of several views after a write to one of them."""
     return isinstance(recorded, list) and recorded == ["several views"]
 
@@ -156,7 +156,7 @@ def unexplained(
     wanted, got = recorded.get("error"), seen.get("error")
     if got and got[2] == "expanded" and wanted != got:
         # PyTorch continued from here, so everything that follows may differ.
-        return ["expanded" if writes_what_is_expanded(lines, got[0]) else "one row of an expanded tensor"], []
+        return ["expanded" if writes_expanded(lines, got[0]) else "one row of an expanded tensor"], []
     kinds, left = [], []
     for what, theirs, ours in found:
         kind = kind_of(what, theirs, ours, lines, recorded, seen)
@@ -203,7 +203,7 @@ def calls_no_leaf(line: str, recorded: Result) -> bool:
     return recorded["names"].get(target(line), [None] * 4)[3] == "wants"
 
 
-def writes_what_is_expanded(lines: list[Line], number: int) -> bool:
+def writes_expanded(lines: list[Line], number: int) -> bool:
     """True if the tensor that line `number` writes has elements that share memory."""
     space: dict[str, Any] = {"torch": torch}
     for line in lines[:number]:

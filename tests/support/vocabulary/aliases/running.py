@@ -55,10 +55,10 @@ def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
                 result["error"] = [number, type(error).__name__, kind(error)]
                 break
         tensors = {name: value for name, value in space.items() if isinstance(value, torch.Tensor)}
-        result["names"] = {name: looked_at(value, begun.get(name, 0)) for name, value in sorted(tensors.items())}
+        result["names"] = {name: observation(value, begun.get(name, 0)) for name, value in sorted(tensors.items())}
         leaves = [name for name in ("c", "x") if name in tensors and tensors[name].is_leaf]
         result["gradients"] = {
-            name: None if tensors[name].grad is None else looked_at(tensors[name].grad)[:2] for name in leaves
+            name: None if tensors[name].grad is None else observation(tensors[name].grad)[:2] for name in leaves
         }
         result["kept"] = {
             name: "nothing" if space[name] is None else space[name] is space["x"].grad
@@ -68,7 +68,7 @@ def run(torch: Any, lines: Sequence[str]) -> dict[str, Any]:
     return result
 
 
-def looked_at(tensor: Any, begun: int = 0) -> list[Any]:
+def observation(tensor: Any, begun: int = 0) -> list[Any]:
     """Return numbers (six figures), shape, version and flags, or the kind of the error for these."""
     try:
         flags = ("wants" if tensor.requires_grad else "") + (" leaf" if tensor.is_leaf else "")

@@ -22,7 +22,7 @@ def differences(recorded: dict[str, Any], here: dict[str, Any]) -> dict[str, str
     elif kinds[0] != "no error":
         if recorded.get("line") != here.get("line"):
             found["line"] = f"line {recorded.get('line')} raises | here: line {here.get('line')}"
-        if not says_as_much(recorded["error"], here["error"]):
+        if not contains_error(recorded["error"], here["error"]):
             found["words"] = f"{first_line(recorded)} | here: {first_line(here)}"
     missing = [text for text in recorded.get("warnings", []) if not any(alike(text, own) for own in warned(here))]
     more = [own for own in warned(here) if not any(alike(text, own) for text in recorded.get("warnings", []))]
@@ -46,7 +46,7 @@ def first_line(answer: dict[str, Any]) -> str:
     return answer.get("error", "no error").splitlines()[0][:200]
 
 
-def says_as_much(recorded: str, here: str) -> bool:
+def contains_error(recorded: str, here: str) -> bool:
     """True if the error here contains the first sentence of the framework's error. It may contain more."""
     sentence = re.split(r"(?<=[.!])\s|\n|\[Hint", recorded.partition(": ")[2])[0].strip()
     return " ".join(sentence.split()) in " ".join(here.split())
