@@ -6,6 +6,7 @@ import gc
 import itertools
 import json
 import linecache
+import random
 import sys
 import traceback
 import warnings
@@ -266,6 +267,47 @@ def test_an_array_that_shared_memory_before_the_recording_is_in_the_trace():
     done = traced("n[0] = 5", {"mt": mt, "x": x, "n": x.numpy(share=True)})
     before = [(event["do"], event.get("outside")) for event in done.variant["before"]]
     assert before == [("storage", None), ("tensor", "numpy"), ("name", None)]
+
+
+ARRAYS = (
+    "{x} = mt.from_numpy({n})", "{n} = {x}.detach().numpy(share=True)", "{n} = {x}.numpy(share=True)", "{n} = {m}[1:]",
+    "{n} = {m}.reshape(-1)", "{n} = {m}", "{n}[0] = 5", "{n} += 1", "{x}.add_({y})", "{x} = {y}[1:]",
+    "{x} = mt.ones([4])", "{n} = np.ones(4, 'float32')", "c = [{n}, {x}]", "d = {{'a': {n}}}", "o.a = {n}",
+    "c = d = o.a = None", "del {n}", "del {x}", "{n} = f({m})", "{x} = mt.from_numpy(f({m}))", "k = lambda: {n}", "g = rows({m})",
+    "{n} = next(g)",
+)  # fmt: skip
+OF_ARRAYS = """\
+import numpy as np
+def f(q):
+    r = q[:2]
+    r[...] = 1
+    return r
+def rows(q):
+    yield q
+    yield q[1:]
+class O: pass
+o, n, m = O(), np.ones(4, "float32"), np.zeros((2, 3), "float32")
+l, x, y, z = m[0], mt.ones([4]), mt.from_numpy(m), mt.from_numpy(n)
+"""
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_arrays_that_share_memory_before_the_recording_are_described_before_they_are_named(seed):
+    """The first cell makes tensors and arrays on shared memory, and the second cell is recorded."""
+    draw = random.Random(seed)
+
+    def cell(lines: int) -> str:
+        found = ""
+        for _ in range(lines):
+            x, y, n, m = draw.choice("xyz"), draw.choice("xyz"), draw.choice("nml"), draw.choice("nml")
+            found += f"try:\n    {draw.choice(ARRAYS).format(x=x, y=y, n=n, m=m)}\nexcept Exception: pass\n"
+        return found
+
+    earlier, program = OF_ARRAYS + cell(draw.randint(0, 10)), cell(draw.randint(1, 14))
+    namespace = names()
+    linecache.cache["<earlier>"] = (len(earlier), None, earlier.splitlines(True), "<earlier>")
+    exec(compile(earlier, "<earlier>", "exec", dont_inherit=True), namespace)
+    traced(program, namespace, limit=1000)
 
 
 @pytest.mark.parametrize("seed", range(160))
