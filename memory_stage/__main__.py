@@ -107,7 +107,7 @@ def _run(
     """Record the program, print its output as it runs, and add its error to the report."""
     with listener or contextlib.nullcontext():
         on_step = None if reporter is None else reporter.on_step
-        done = api.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, told=on_step)
+        done = api.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, on_step=on_step)
         if listener is not None and done.error is not None:
             listener.ended(done.error)
     return done

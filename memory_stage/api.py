@@ -30,7 +30,7 @@ from memory_stage.explanation.report import Report
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.recorder import record as recording
-from memory_stage.recorder.align_variants import apart
+from memory_stage.recorder.align_variants import align
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.web import picture
 from memory_stage.web.embed import page_assets, whole_page
@@ -75,7 +75,7 @@ class Stage:
             "ask": ask,
             "device": next((each.device for each in recordings if each.device != "cpu"), "cpu"),
             "compare": heading,
-            "variants": apart([each.variant for each in recordings]),
+            "variants": align([each.variant for each in recordings]),
         }
         name_key_steps(self.data, key)
         global _last
@@ -362,7 +362,7 @@ def explain(
     reporter = StepReporter()
     names = {"__name__": "__main__", "function": function, "args": args, "kwargs": kwargs}
     source = "function(*args, **kwargs)"
-    done = run_and_release(source, names, functions=(function,), limit=MOST_STEPS, told=reporter.on_step)
+    done = run_and_release(source, names, functions=(function,), limit=MOST_STEPS, on_step=reporter.on_step)
     report = reporter.report(done.variant)
     if done.error is None:
         return report

@@ -89,7 +89,7 @@ class ExplainMagic(Magics):
             show_last=not source.rstrip().endswith(";"),
             limit=MOST_STEPS,
             echo=True,
-            told=explaining.on_step,
+            on_step=explaining.on_step,
         )
         display(explaining.report(done.variant))
         raised, done.error = done.error, None

@@ -1,4 +1,4 @@
-"""Recording a program: hooks before its statements, steps cut where one ends, and a trace of them.
+"""Record a program: put hooks before its statements, finish a step where a statement ends, and return a trace.
 
-What each step did is kept by :mod:`memory_stage.model` and told by :mod:`memory_stage.sentences`.
+:mod:`memory_stage.model` has the changes of each step, and :mod:`memory_stage.sentences` describes them.
 """

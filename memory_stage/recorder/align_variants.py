@@ -1,7 +1,8 @@
-"""Several recordings in one picture: what has one id has one place.
+"""Give states and nodes of several recordings ids with which one picture can show all of them.
 
-Each recording counts its states and nodes from 1. Where a variant has another one in second place than the variants
-before it, it gets an id of its own: else the picture would draw it with the label, or the edges, of the first.
+Each recording counts its states and nodes from 1, and the picture has one place for each id. If a variant uses an id
+for another state or node than the variants before it, that gets a new id, because the picture would draw it with the
+label or the edges of the first one.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any
 Event = dict[str, Any]
 
 
-def apart(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """``variants`` of a trace, where an id stands for states of one label, or for nodes with the same edges."""
+def align(variants: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the variants: all states with one id have one label, and all nodes with one id have the same edges."""
     known: dict[str, Any] = {}
     for variant in variants:
         own: dict[str, str] = {}
         for events in (variant.get("before", []), *(step["events"] for step in variant["steps"])):
-            for event in events:  # first, since a node may come before the state that it makes
+            for event in events:  # first, because a node may precede the state that it makes
                 if event["do"] == "state":
                     own[event["id"]] = _id_for(event["id"], event["label"], known)
             for event in events:
@@ -38,10 +39,10 @@ def _rename(event: Event, own: dict[str, str], known: dict[str, Any]) -> None:
         event["id"] = own[event["id"]]
 
 
-def _id_for(id_: str, what: Any, known: dict[str, Any]) -> str:
-    """``id_``, or with a number behind it where another variant has it for something else than ``what``."""
+def _id_for(id_: str, content: Any, known: dict[str, Any]) -> str:
+    """Return ``id_``, with a number added if another variant has it for something else than ``content``."""
     candidate, number = id_, 1
-    while known.setdefault(candidate, what) != what:
+    while known.setdefault(candidate, content) != content:
         number += 1
         candidate = f"{id_}.{number}"
     return candidate

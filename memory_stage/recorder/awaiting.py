@@ -1,8 +1,8 @@
-"""Runs what a program awaits at its top level.
+"""Run the statements of a program that await at its top level.
 
-The program has a loop of its own: that of a notebook is busy with the very cell. It stands still from one statement
-that awaits to the next one, as a notebook's does inside a cell. Tasks that are left at the end of the program are
-cancelled, as ``asyncio.run`` does it.
+The program has a separate event loop, because the notebook's loop is busy with the cell. As in a notebook, the loop
+runs only during statements that await. Tasks that remain at the end of the program are cancelled, as ``asyncio.run``
+does.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from typing import Any
 
 
 class Awaiting:
-    """The loop of one program, made when it is needed first."""
+    """The event loop of one program, made when it is needed."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def finish(self, statement: Coroutine[Any, Any, None]) -> None:
-        """Run a statement that awaits to its end, and raise what it raises."""
+        """Run a statement that awaits to its end.
+
+        Raises:
+            BaseException: the error that the statement raises.
+        """
         with _no_other_loop():
             self._loop = self._loop or asyncio.new_event_loop()
             error = self._loop.run_until_complete(_outcome(statement))
@@ -28,10 +32,10 @@ class Awaiting:
             try:
                 raise error
             finally:
-                del error  # its traceback holds the program's frames, and leads here
+                del error  # its traceback refers to the program's frames and to this one
 
     def close(self) -> None:
-        """The program is over."""
+        """Cancel the remaining tasks at the end of the program, and close the loop."""
         if self._loop is None:
             return
         with _no_other_loop(), contextlib.closing(self._loop) as loop:
@@ -43,7 +47,7 @@ class Awaiting:
 
 
 async def _outcome(statement: Coroutine[Any, Any, None]) -> BaseException | None:
-    """The error with which it ends: raised through the loop it would carry the loop's frames."""
+    """Return the error of a statement; if the loop raised it, its traceback would have the loop's frames."""
     try:
         await statement
     except BaseException as error:
@@ -57,7 +61,7 @@ async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
 
 @contextlib.contextmanager
 def _no_other_loop() -> Iterator[None]:
-    """The loop that runs in this thread already is busy with who called; one that runs inside must not see it."""
+    """Hide the running loop of this thread, which is busy with the caller, from a loop that runs inside the block."""
     busy = asyncio._get_running_loop()
     asyncio._set_running_loop(None)
     try:

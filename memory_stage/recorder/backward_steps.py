@@ -1,4 +1,4 @@
-"""The steps of backward: where it starts, what each node is given and passes on, what is left at the leaves."""
+"""Record backward: its start, the gradient that each node gets and sends, and the gradients of the leaves."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from memory_stage.model.ledger import Ledger
 from memory_stage.sentences.words import code
 from memory_stage.trace import cells
 
-MOST_SUMMED = 64  # elements of a gradient that are added up for showing
+MOST_SUMMED = 64  # elements of a gradient whose sum is shown
 
 
 def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
-    """Backward starts at ``node``."""
+    """Record that backward starts at ``node``."""
     for each in ledger.graph.nodes.values():
         each.arrived = each.state.gradient = None
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
     if value is not None:
-        _tell(ledger, value.state, text)
+        _emit(ledger, value.state, text)
     ledger.journal.facts.append(changes.Started(_named(ledger, value.state) if value is not None else "", text))
 
 
 def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
-    """The rules of ``node`` are about to run."""
+    """Record that the rules of ``node`` are about to run; return its entry."""
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
     if value is not None and value.op == "leaf":
-        # It was one: under ``no_grad`` it got another shape or dtype, and another leaf took over.
+        # It was a leaf until it got another shape or dtype under ``no_grad``, and another leaf replaced it.
         value.op = ledger.engine.name(node)
     if value is not None and value.drawn:
         ledger.journal.events.append({"do": "run", "node": value.drawn})
         if value.state.gradient is None and not value.inner:
-            _tell(ledger, value.state, text)
+            _emit(ledger, value.state, text)
     ledger.journal.facts.append(changes.Passed(value, ledger.engine.name(node), text, []))
     return value
 
@@ -50,7 +50,13 @@ def hooked(
     itself: np.ndarray | None = None,
     layer: str = "",
 ) -> None:
-    """A hook has seen the gradient of the value of ``node``, and may have answered another."""
+    """Record that a hook of the program got the gradient of the value of ``node``.
+
+    Args:
+        answer: the gradient that the hook returned, if it did.
+        itself: the gradient after the call if the hook got the gradient itself and no copy.
+        layer: the name of the layer to which the hook belongs; then there is no node.
+    """
     value = ledger.graph.entry_of(node)
     label = ""
     if value is not None:
@@ -60,7 +66,7 @@ def hooked(
         text = cells.gradient_text(ledger.engine.array(answer))
         storage = ledger.tensors.register(answer).storage.root
         if value is not None and _stands_for_its_state(ledger.engine.role(node), value):
-            _tell(ledger, value.state, text)
+            _emit(ledger, value.state, text)
     given = cells.gradient_text(gradient)
     now = given if itself is None else cells.gradient_text(itself)
     if layer:
@@ -71,9 +77,9 @@ def hooked(
 
 
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None) -> None:
-    """The rules of ``node``, which is no leaf, have run; ``sent`` is on its way. None: it is not seen."""
+    """Record that the rules of ``node``, which is no leaf, have run and ``sent`` gradients; None: these are unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
-    if passed is None:  # its rules are the reader's own code, which took steps
+    if passed is None:  # its rules are code of the program, which has recorded steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])
         ledger.journal.facts.append(passed)
     passed.done = True
@@ -84,15 +90,15 @@ def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tup
         total = _sum(ledger, value, part)
         state = _state_for(ledger, ledger.graph.entry_of(node), parent, value)
         if value is not None and state is not None and _stands_for_its_state(ledger.engine.role(parent), value):
-            _tell(ledger, state, total)
+            _emit(ledger, state, total)
         label = _named(ledger, state) if state is not None else ""
         passed.sent.append(changes.Sent(value, label, cells.gradient_text(part), total))
 
 
 def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
-    """Where a gradient for ``parent`` is shown: at the state that was read, or at what became of it.
+    """Return the state at which a gradient for ``parent`` is shown: the state that was read, or its successor.
 
-    A write under ``no_grad`` gives a leaf another state and leaves its node the same.
+    A write under ``no_grad`` gives a leaf another state and keeps its node.
     """
     read = by.reads.get(ledger.engine.key(parent)) if by is not None else None
     if read is not None and not read.dropped:
@@ -104,7 +110,7 @@ def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEn
 
 
 def left(ledger: Ledger, node: Node) -> None:
-    """What ``node`` saved has been let go, unless the graph is retained."""
+    """Record that the saved tensors of ``node`` are released, unless the graph is retained."""
     value = ledger.graph.entry_of(node)
     if value is None:
         return
@@ -114,7 +120,7 @@ def left(ledger: Ledger, node: Node) -> None:
 
 
 def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
-    """A leaf holds its gradient."""
+    """Record that a leaf has its gradient."""
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(ledger.engine.array(gradient))
     entry = ledger.tensors.register(gradient, "grad")
@@ -128,27 +134,27 @@ def _leaf_name(ledger: Ledger, node: Node) -> str:
     return next((entry.names[0] for entry in holders if ledger.graph.has_value(entry.ref(), node)), "")
 
 
-def _tell(ledger: Ledger, state: StateEntry, text: str) -> None:
+def _emit(ledger: Ledger, state: StateEntry, text: str) -> None:
     state.gradient = text
     if not state.dropped:
         ledger.journal.events.append({"do": "grad", "state": state.id, "text": text})
 
 
 def _named(ledger: Ledger, state: StateEntry) -> str:
-    """A state as a sentence names it; with its storage when another one has the same name."""
+    """Return the name of a state in a sentence, with its storage if another state has the same name."""
     others = ledger.tensors.labels[state.label] > (not state.dropped)
     return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
 
 
 def _stands_for_its_state(role: Role, value: NodeEntry) -> bool:
-    """Whether a gradient for a node is one for all of its group's memory, not for what one view sees of it."""
+    """Return True if a gradient for a node is one for the whole memory of its group, and not for one view of it."""
     if value.inner:
-        return False  # it is that of all results, laid end to end
+        return False  # it is the gradient of all results, one after the other
     return bool(value.drawn and not value.partial) or value.stands or role in (Role.LEAF, Role.WRITE)
 
 
 def _sum(ledger: Ledger, value: NodeEntry | None, part: np.ndarray) -> str:
-    """The text of the gradient that has arrived at a node so far, this part included."""
+    """Return the text of the gradient that has arrived at a node so far, including this part."""
     if value is None or part.size > MOST_SUMMED:
         return cells.gradient_text(part)
     part = ledger.engine.elements(part)

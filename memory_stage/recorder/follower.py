@@ -29,7 +29,7 @@ class Follower:
         self._steps = steps
         self._threads = threads
         self._ledger = steps.ledger
-        self._spelling = OperationNaming(engine)
+        self._operation_names = OperationNaming(engine)
 
     def follow(self, frame: FrameType, event: events.Event) -> None:
         """Record an event of the recorded thread, which ``frame`` emitted."""
@@ -62,11 +62,11 @@ class Follower:
     def _record_operation(self, frame: FrameType, event: events.Event, tensors: tuple[Any, ...]) -> None:
         facts, graph = self._ledger.journal.facts, self._ledger.graph
         count = len(facts)
-        asker = self._spelling.asker(frame, tensors)
-        graph.other_names = asker.otherwise
+        site = self._operation_names.call_site(frame, tensors)
+        graph.other_names = site.otherwise
         self._ledger.record(event)
         graph.other_names = False
-        self._spelling.note(asker, facts[count:])
+        self._operation_names.note(site, facts[count:])
 
     def _record(self, event: events.Event) -> None:
         ledger, facts = self._ledger, self._ledger.journal.facts

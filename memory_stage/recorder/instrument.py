@@ -50,10 +50,10 @@ class StatementHook:
 
 HOOK = StatementHook()
 
-#: Stands for the hook in a syntax tree, in which only literals are constants. No program has the same bytes.
+#: Represents the hook in a syntax tree, in which only literals are constants. No program has the same bytes.
 _PLACEHOLDER = os.urandom(16)
 
-_indexes = itertools.count()  # never reused: a hook of an older program is never taken for one of a newer
+_indexes = itertools.count()  # never reused, so that a recorder can recognize the hooks of its program
 
 
 _KINDS: dict[type[ast.stmt], str] = {
@@ -73,12 +73,12 @@ _KINDS: dict[type[ast.stmt], str] = {
 
 
 class Hooks:
-    """Puts hooks into the statements of one source text and remembers which hook belongs to which statement.
+    """Put hooks into the statements of one source text.
 
     Attributes:
-        statements: by the number in the hook.
-        heads: by line, the heads of compound statements: what a line that is reached again (a loop, the end of a
-            ``with``) belongs to.
+        statements: by the number of their hook.
+        heads: by line, the hooks of compound statements. A line of a head is reached again in a loop, or at the end of
+            a ``with``.
     """
 
     def __init__(self, source: str, file: str) -> None:
@@ -88,12 +88,12 @@ class Hooks:
         self.heads: dict[int, int] = {}
 
     def top(self, node: ast.stmt) -> tuple[int, list[ast.stmt]]:
-        """The hook number of a statement of the top level, and the statement with hooks inside it."""
+        """Return the number of the hook of a statement of the top level, and the statement with hooks inside it."""
         index = self._register(node, "")
         return index, self._inside(node, index, "")
 
     def module(self, tree: ast.Module) -> ast.Module:
-        """A whole module with hooks inside its functions only."""
+        """Return a module with hooks inside its functions only."""
         return ast.Module([part for node in tree.body for part in self.top(node)[1]], tree.type_ignores)
 
     def _register(self, node: ast.stmt, function: str, loops: tuple[int, ...] = (), kind: str = "") -> int:
@@ -122,7 +122,7 @@ class Hooks:
         return ast.fix_missing_locations(ast.copy_location(ast.Expr(_call(index, moment)), node))
 
     def _give(self, value: ast.expr, index: int, moment: str) -> ast.expr:
-        """A value that a function gives, shown to the hook on its way."""
+        """Return the call of a hook that gets and returns the value of a function."""
         return ast.fix_missing_locations(ast.copy_location(_call(index, moment, value), value))
 
     def _body(self, nodes: list[ast.stmt], function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
@@ -138,7 +138,7 @@ class Hooks:
         return hooked
 
     def _inside(self, node: ast.stmt, index: int, function: str, loops: tuple[int, ...] = ()) -> list[ast.stmt]:
-        """The statement with hooks in the blocks it has."""
+        """Return the statement with hooks in its blocks."""
         if isinstance(node, ast.FunctionDef):
             node.body = self._function_body(node, index)
         elif isinstance(node, ast.ClassDef):
@@ -183,7 +183,7 @@ def _call(index: int, moment: str, *value: ast.expr) -> ast.Call:
 
 
 class _Yields(ast.NodeTransformer):
-    """Shows what a function's own ``yield``s give to its hook."""
+    """Put a hook around each value that a function itself yields."""
 
     def __init__(self, hooks: Hooks, index: int) -> None:
         self._hooks, self._index = hooks, index
@@ -206,7 +206,7 @@ _ASYNC = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC
 
 
 def functions_in(code: CodeType) -> Iterator[CodeType]:
-    """The code objects of the functions that are defined in ``code``, at any depth."""
+    """Yield the code objects of the functions that are defined in ``code``, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             flags = constant.co_flags
@@ -249,7 +249,7 @@ def hooked_twin(code: CodeType) -> tuple[CodeType, Hooks] | None:
 
 
 def functions_of(value: Any) -> Iterator[FunctionType]:
-    """The Python functions behind a value: a function, a bound method, a class, an object of a class."""
+    """Yield the Python functions of a value: a function, a bound method, a class, or an object of a class."""
     value = getattr(value, "__func__", value)
     if isinstance(value, FunctionType):
         yield value

@@ -1,9 +1,9 @@
-"""The step that a stage opens with, and that stands for it in print and where no script runs.
+"""Choose the key step: a stage opens with it, and it is shown in print and in pages without JavaScript.
 
-* An author names it. Otherwise it is the write that made stale what a backward that raised had asked for. Otherwise it
-  is the first step at which a write makes stale what was saved, is refused, or changes what another name sees, too;
-  otherwise the last write; otherwise the last step with most names.
-* Of several variants the one opens that has the most telling step; of equals, the first.
+* The author may name it. Otherwise it is the write that made the saved tensor stale for which backward raised.
+  Otherwise it is the first step at which a write makes a saved tensor stale, is refused, or changes the values of
+  another name; otherwise the last write; otherwise the last step with the most names.
+* The stage opens the variant whose key step has the highest rank, or the first of these variants.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Event = dict[str, Any]
 #: A step counted from 1, or the label of a variant and its step; None leaves the choice to the recorder.
 Key: TypeAlias = int | tuple[str, int] | None
 
-#: How much a step tells, the most telling first.
+#: The ranks of a key step, the highest first.
 _STALE, _SHARED, _WRITE, _NONE = range(4)
 
 
 def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
-    """Note in each variant its key step, and in the trace which variant opens.
+    """Add its key step to each variant, and the variant that opens to the trace.
 
     Args:
         chosen: the step, counted from 1, of the variant that opens; or the label of a variant and its step.
 
     Raises:
-        ValueError: there is no such variant or step.
+        ValueError: if there is no such variant or step.
     """
     found = [_picked(variant) for variant in trace["variants"]]
     for variant, (_, step) in zip(trace["variants"], found, strict=True):
@@ -43,14 +43,14 @@ def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
 
 
 def opening(trace: dict[str, Any]) -> tuple[int, int]:
-    """The numbers of the variant and of its step that are shown first, both counted from 0."""
+    """Return the numbers of the variant and of its step that are shown first, both counted from 0."""
     ids = [variant["id"] for variant in trace["variants"]]
     number = ids.index(trace["opens"]) if "opens" in trace else 0
     return number, key_step(trace["variants"][number])
 
 
 def key_step(variant: Variant) -> int:
-    """The variant's key step, counted from 0: the one that is named, else the one that would be picked."""
+    """Return the variant's key step, counted from 0: the one in the trace, or else the one to choose."""
     return variant["key"] if "key" in variant else _picked(variant)[1]
 
 
@@ -68,19 +68,19 @@ def _checked(step: Any, count: int) -> int:
 
 
 def _picked(variant: Variant) -> tuple[int, int]:
-    """How much the key step tells, and its number from 0."""
+    """Return the rank of the key step, and its number from 0."""
     cause = _cause(variant)
     if cause is not None:
         return _STALE, cause
     seen = _Seen()
     for event in variant.get("before", ()):
-        seen.take(event)
+        seen.add(event)
     last_write: int | None = None
     most = names = 0
     for number, step in enumerate(variant["steps"]):
         events = step["events"]
         for event in events:
-            seen.take(event)
+            seen.add(event)
         writes = [event for event in events if event["do"] == "write"]
         if any(event["do"] in ("stale", "raise") for event in events):
             return _STALE, number
@@ -94,9 +94,9 @@ def _picked(variant: Variant) -> tuple[int, int]:
 
 
 def _cause(variant: Variant) -> int | None:
-    """The step that made stale what the first backward that raised asked for; None where no backward did."""
-    saved: dict[str, str] = {}  # the id of what was saved -> the node that saved it
-    stale: dict[str, int] = {}  # the node -> the first step that took something of it
+    """Return the step that made the saved tensor stale for which backward first raised; None if no backward raised."""
+    saved: dict[str, str] = {}  # the id of a saved tensor -> its node
+    stale: dict[str, int] = {}  # the node -> the first step that made one of its saved tensors stale
     for number, step in enumerate([{"events": variant.get("before", ())}, *variant["steps"]], -1):
         for event in step["events"]:
             if event["do"] == "save" and event["node"] is not None:
@@ -110,13 +110,13 @@ def _cause(variant: Variant) -> int | None:
 
 
 class _Seen:
-    """Names and tensors, as far as the events have told."""
+    """Names and tensors after the events so far."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}  # name -> tensor
         self.tensors: dict[str, Event] = {}
 
-    def take(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         do = event["do"]
         if do == "tensor":
             self.tensors[event["id"]] = event
@@ -131,21 +131,21 @@ class _Seen:
                 self.tensors.pop(tensor, None)
 
     def is_shared(self, write: Event) -> bool:
-        """Whether two names see cells that were written."""
+        """Return True if two names show cells that were written."""
         written = write.get("ranges") or [[int(cell), int(cell)] for cell in write["cells"]]
         if not written:
             return False
         low, high = min(first for first, _ in written), max(last for _, last in written)
-        looking = 0
+        showing = 0
         for tensor in map(self.tensors.get, self.names.values()):
             if tensor is not None and tensor["storage"] == write["storage"]:
                 first, last = _reach(tensor)
-                looking += first <= high and low <= last
-        return looking > 1
+                showing += first <= high and low <= last
+        return showing > 1
 
 
 def _reach(tensor: Event) -> tuple[int, int]:
-    """The lowest and the highest cell that a tensor reads."""
+    """Return the lowest and the highest cell that a tensor reads."""
     low = high = tensor["offset"]
     for size, stride in zip(tensor["shape"], tensor["strides"], strict=True):
         far = max(size - 1, 0) * stride

@@ -1,8 +1,8 @@
-"""Which names of a program stand for which tensors, read after every statement.
+"""Find the names of a program's tensors after every statement.
 
-A name is a variable of the notebook that the program mentions, or what it leads to (``reaching``); a local variable of
-a function of the notebook; the gradient of a named tensor; or what only the running line holds. A name may stand for a
-numpy array, too, where that shares the memory of a tensor.
+A name is a variable of the notebook that the program mentions, a local variable of a function of the notebook, the code
+that reaches a tensor from a variable (``reachable_tensors``), or the gradient of a named tensor. A tensor that only the
+running line holds is named by that line. A numpy array has a name, too, if it shares the memory of a tensor.
 """
 
 from __future__ import annotations
@@ -23,21 +23,27 @@ from memory_stage.recorder.stack import Stack
 
 
 class Names:
-    """The names of one program."""
+    """The names of one program.
+
+    Attributes:
+        bound: the entry of each name, and the kind of the name.
+        shared: the thing that names shared when there were last two of them: "", "storage" or "tensor".
+        named_any: True if a tensor has ever had a name.
+    """
 
     def __init__(self, namespace: dict[str, Any], ledger: Ledger, ignore: frozenset[str]) -> None:
         self.namespace = namespace
         self.ledger = ledger
         self.ignore = ignore
         self.bound: dict[str, tuple[TensorEntry, str]] = {}
-        self.shared = ""  # what names shared when there were last two of them: "", "storage" or "tensor"
-        self.named_any = False  # whether a name ever stood for a tensor
+        self.shared = ""
+        self.named_any = False
         self._global: dict[str, tuple[TensorEntry, str]] = {}
         self._program: list[str] = []
         self._overwritten: dict[str, int] = {}  # name that is assigned before it is read -> id of its old value
 
     def read_program(self, tree: ast.Module, code: CodeType) -> None:
-        """Which names the program mentions, and which of them it reads before it assigns them."""
+        """Find the names that the program mentions, and those that it assigns before it reads them."""
         assigned: set[str] = set()
         read: set[str] = set()
         for node in tree.body:
@@ -49,18 +55,18 @@ class Names:
         self._overwritten = {name: id(self.namespace[name]) for name in assigned - read if name in self.namespace}
 
     def expect_output(self) -> None:
-        """The next statement's value becomes the notebook's output, which IPython calls ``_``."""
+        """Expect that the value of the next statement becomes the notebook's output, which IPython calls ``_``."""
         if "_" not in self._program and "_" not in self.ignore:
             self._program.append("_")
             self._overwritten["_"] = id(self.namespace.get("_"))
 
     def in_value(self, value: Any) -> tuple[TensorEntry | None, list[TensorEntry]]:
-        """A value as a tensor of the trace, if it is one, and the tensors that it leads to."""
+        """Return the entry of a value, if it is a tensor, and the entries of all tensors that it leads to."""
         engine = self.ledger.engine
         if isinstance(value, np.ndarray) or engine.is_tensor(value):
-            entry = self._met(value)
+            entry = self._register(value)
             return entry, [entry] if entry is not None else []
-        entries = [self._met(tensor) for _, tensor in reached("", value, engine, self._called)]
+        entries = [self._register(tensor) for _, tensor in reached("", value, engine, self._name_of)]
         return None, [entry for entry in entries if entry is not None]
 
     # ---------- after a statement ----------
@@ -72,13 +78,14 @@ class Names:
         running: Callable[[], dict[int, str]] | None = None,
         only_locals: bool = False,
     ) -> None:
-        """Tell the ledger which names have come, moved and gone.
+        """Record in the ledger the names that were bound, moved and deleted.
 
         Args:
-            stack: the activations; ``frame`` is the frame of the last, when it can be read.
-            running: asks for the lines that are not done yet, by number of execution: what they alone hold is called
-                so.
-            only_locals: leave the names of the top level as they were.
+            stack: the running functions.
+            frame: the frame of the last function, if its local variables can be read.
+            running: returns the running lines by the number of their execution, to name the tensors that only they
+                hold.
+            only_locals: keep the names of the top level.
         """
         found: dict[str, tuple[TensorEntry, str]] = {}
         if only_locals:
@@ -86,10 +93,10 @@ class Names:
         else:
             for name in self._program:
                 if name in self.namespace:
-                    self._look_at(found, name)
-            for name in self._program:  # its memory may have been met only now, with a tensor on it
+                    self._find(found, name)
+            for name in self._program:  # the loop above may have registered its memory, with a tensor on it
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
-                    self._look_at(found, name)
+                    self._find(found, name)
             self._global = dict(found)
         if frame is not None and len(stack.activations) > 1:
             stack.top.names = self._locals_of(frame)
@@ -97,44 +104,44 @@ class Names:
             for name, entry in activation.names.items():
                 if not entry.freed and name not in self.ignore:
                     found[f"{name} in {activation.place}"] = entry, "name"
-        self._look_at_gradients(found)
+        self._find_gradients(found)
         if running is not None:
-            self._look_at_lines(found, running)
-        self._tell(found)
+            self._find_lines(found, running)
+        self._record(found)
 
-    def _look_at(self, found: dict[str, tuple[TensorEntry, str]], name: str) -> None:
+    def _find(self, found: dict[str, tuple[TensorEntry, str]], name: str) -> None:
         value = self.namespace[name]
         if self._overwritten.get(name) == id(value):
             return
         self._overwritten.pop(name, None)
-        for path, tensor in reached(name, value, self.ledger.engine, self._called):
-            entry = self._met(tensor) if path not in self.ignore else None
+        for path, tensor in reached(name, value, self.ledger.engine, self._name_of):
+            entry = self._register(tensor) if path not in self.ignore else None
             if entry is not None:
                 found[path] = entry, "name"
 
-    def _met(self, value: Any) -> TensorEntry | None:
+    def _register(self, value: Any) -> TensorEntry | None:
         return (
             self.ledger.tensors.register_array(value)
             if isinstance(value, np.ndarray)
             else self.ledger.tensors.register(value)
         )
 
-    def _called(self, x: Tensor) -> str:
+    def _name_of(self, x: Tensor) -> str:
         entry = self.ledger.tensors.entries.get(id(x))
         return entry.names[0] if entry is not None and entry.names else ""
 
     def _locals_of(self, frame: FrameType) -> dict[str, TensorEntry]:
-        """The local variables that are tensors, or lists, tuples and dicts of them."""
+        """Return the local variables that are tensors, or lists, tuples and dicts of tensors."""
         found = {}
         for name, value in local_variables(frame).items():
             if isinstance(value, (np.ndarray, list, tuple, dict)) or self.ledger.engine.is_tensor(value):
-                for path, tensor in reached(name, value, self.ledger.engine, self._called):
-                    entry = self._met(tensor)
+                for path, tensor in reached(name, value, self.ledger.engine, self._name_of):
+                    entry = self._register(tensor)
                     if entry is not None:
                         found[path] = entry
         return found
 
-    def _look_at_gradients(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
+    def _find_gradients(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
         seen = set()
         for name, (entry, _) in list(found.items()):
             tensor = entry.ref()
@@ -145,7 +152,7 @@ class Names:
             if gradient is not None:
                 found[f"{name}.grad"] = self.ledger.tensors.register(gradient), "grad"
 
-    def _look_at_lines(self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]) -> None:
+    def _find_lines(self, found: dict[str, tuple[TensorEntry, str]], running: Callable[[], dict[int, str]]) -> None:
         named = {entry for entry, _ in found.values()}
         nameless = [
             entry for entry in self.ledger.tensors.entries.values() if entry not in named and not entry.was_named
@@ -159,7 +166,7 @@ class Names:
             counts[line] = number = counts.get(line, 0) + 1
             found[line if number == 1 else f"{line}, {number}"] = entry, "line"
 
-    def _tell(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
+    def _record(self, found: dict[str, tuple[TensorEntry, str]]) -> None:
         ledger = self.ledger
         for name, (entry, kind) in list(self.bound.items()):
             if name in found and found[name][0] is entry:
@@ -204,7 +211,7 @@ class Names:
             self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
 
     def verdict(self, failed: bool) -> str | None:
-        """How the run ended, in a few words."""
+        """Return in a few words how the run ended."""
         if failed:
             return "refused"
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
@@ -216,13 +223,13 @@ class Names:
 
 
 def _global_names(code: CodeType) -> set[str]:
-    """The names that a program and the functions in it do not keep as local variables."""
+    """Return the names that are no local variables of a program and the functions in it."""
     nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*map(_global_names, nested))
 
 
 def _in_order(tree: ast.Module) -> list[str]:
-    """Every name that a program mentions, in the order of the text."""
+    """Return all names that a program mentions, in the order of the text."""
     mentioned = [(node.lineno, node.col_offset, node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
     mentioned += [
         (node.lineno, node.col_offset, name)

@@ -1,8 +1,7 @@
-"""What the program itself calls an operation, read from its own text: ``x.T`` and ``reshape``, where events say
-``permute`` and ``view``.
+"""Find the program's own names for operations in its text: ``x.T`` and ``reshape`` instead of ``permute`` and ``view``.
 
-An operation is called by the name in the program where its vocabulary has that name and the expression is that one
-operation; otherwise by the name that its vocabulary has for it.
+An operation gets the name in the program if its vocabulary has that name and the expression is this one operation.
+Otherwise it gets the name that its vocabulary has for it.
 """
 
 from __future__ import annotations
@@ -21,16 +20,20 @@ from memory_stage.model.entries import TensorEntry
 
 MOST_TEXT = 28  # characters of an expression that is quoted
 
-#: Whether the interpreter knows which expression an instruction belongs to, and not its line only.
+#: True if the interpreter knows the expression of an instruction, and not only its line.
 _KNOWS_POSITIONS = sys.version_info >= (3, 11)
 
-#: A piece of code, an instruction of it (else a line), and what the program calls what is done there, in order.
+#: The id of a code object, an instruction of it or else a line, and the program's names of the operations there.
 Place = tuple[int, int, tuple[str, ...]]
 
 
-class Asker(NamedTuple):
-    """Who asked for an operation: the innermost frame of the program, whether in another vocabulary than events have,
-    and a tensor of it. Not to be kept.
+class ProgramCall(NamedTuple):
+    """The call of an operation. It refers to a frame and a tensor of the program, so nothing may store it.
+
+    Attributes:
+        frame: the innermost frame of the program.
+        otherwise: True if the program uses another vocabulary than the events.
+        x: a tensor of the operation.
     """
 
     frame: FrameType | None
@@ -39,26 +42,26 @@ class Asker(NamedTuple):
 
 
 class OperationNaming:
-    """The program's own names for what it does."""
+    """The program's own names for operations."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._sources: dict[str, list[ast.AST]] = {}
         self._found: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
-    def asker(self, frame: FrameType | None, tensors: Sequence[Any]) -> Asker:
-        """Who has the engine do something with ``tensors``; ``frame`` is the engine's."""
+    def call_site(self, frame: FrameType | None, tensors: Sequence[Any]) -> ProgramCall:
+        """Return the call of an operation with ``tensors``, of which ``frame`` emits an event."""
         given = [each for each in tensors if self.engine.is_tensor(each)]
         x = next((each for each in given if self.engine.spells_otherwise(each)), None)
         otherwise = x is not None
         while frame is not None and self.engine.is_inside(frame):
             otherwise = otherwise or self.engine.is_otherwise(frame)
             frame = frame.f_back
-        return Asker(frame, otherwise, given[0] if x is None else x)
+        return ProgramCall(frame, otherwise, given[0] if x is None else x)
 
-    def note(self, asker: Asker, facts: Sequence[Any]) -> None:
-        """``facts`` tell what was asked for."""
-        frame, otherwise, x = asker
+    def note(self, site: ProgramCall, facts: Sequence[Any]) -> None:
+        """Add the program's names to ``facts``, the changes that the operation made."""
+        frame, otherwise, x = site
         for fact in facts:
             if not (isinstance(fact, Operated) and fact.op):
                 continue
@@ -83,7 +86,7 @@ class OperationNaming:
         return not text.isidentifier() or self.engine.has_name(x, text)
 
     def _read(self, code: CodeType, instruction: int, line: int) -> tuple[str, ...]:
-        """What stands at an instruction; before Python 3.11, all that is done in its line, in order."""
+        """Return the name at an instruction; before Python 3.11, all names in its line, in order."""
         nodes = self._nodes(code.co_filename)
         if not _KNOWS_POSITIONS:
             return tuple(_text(node) for node in nodes if getattr(node, "lineno", 0) == line)
@@ -91,7 +94,7 @@ class OperationNaming:
         return tuple(_text(node) for node in nodes if _position(node) == (first, column, last, end))[:1]
 
     def _nodes(self, file: str) -> list[ast.AST]:
-        """The expressions of a file that may be operations, in the order in which they are computed."""
+        """Return the expressions of a file that may be operations, in the order in which they are computed."""
         if file not in self._sources:
             flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
             try:
@@ -103,7 +106,7 @@ class OperationNaming:
 
 
 def _computed(node: ast.AST) -> Iterator[ast.AST]:
-    """The calls, indexes, attributes and operators under ``node``, each after its parts. A call's own name is none."""
+    """Yield the calls, indexes, attributes and operators under ``node``, each after its parts."""
     for part in ast.iter_child_nodes(node):
         if isinstance(node, ast.Call) and part is node.func and isinstance(part, ast.Attribute):
             part = part.value
@@ -119,7 +122,7 @@ def _position(node: Any) -> tuple[int, int, int, int]:
 
 
 def _text(node: ast.AST) -> str:
-    """The name that is called, or an index or attribute as it is written; empty for an operator."""
+    """Return the name that is called, or the text of an index or attribute; empty for an operator."""
     if isinstance(node, ast.Call):
         return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -131,14 +134,14 @@ def _text(node: ast.AST) -> str:
 
 
 def settle(facts: Sequence[Any]) -> None:
-    """The step is over: where an expression turned out to be one operation, the operation is called by its name."""
+    """Name the operations of a finished step: an expression that was one operation gives it its name."""
     there: dict[Place, list[Operated]] = {}
     for fact in facts:
         if isinstance(fact, Operated) and fact.at is not None:
             there.setdefault(fact.at, []).append(fact)
-    for (_, _, texts), told in there.items():
-        if len(texts) == 1 and len({fact.op for fact in told}) == 1:
-            texts = texts * len(told)
-        if len(texts) == len(told):
-            for fact, text in zip(told, texts, strict=True):
+    for (_, _, texts), made in there.items():
+        if len(texts) == 1 and len({fact.op for fact in made}) == 1:
+            texts = texts * len(made)
+        if len(texts) == len(made):
+            for fact, text in zip(made, texts, strict=True):
                 fact.word = text or fact.word

@@ -1,7 +1,7 @@
-"""Which tensors a variable leads to, and the code that names each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
+"""Find the tensors that a variable leads to, and the code for each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
 
-Lists, tuples, dicts and objects are searched three levels deep, eight tensors in each; layers and optimizers by what
-they register, and more of it; functions by the variables that they closed over; generators by their own.
+The search covers lists, tuples, dicts and objects three levels deep, with eight tensors in each; more tensors that
+layers and optimizers have registered; variables in the closures of functions; and local variables of generators.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory_stage.engines.protocol import Engine, Tensor
 
 MOST_ENTRIES = 8  # tensors named of one list, dict or object
 MOST_OF_LAYERS = 64  # and of a layer, with the layers in it
-MOST_SEARCHED = 64  # entries looked at in one
+MOST_SEARCHED = 64  # entries of one that are searched
 DEPTH = 3
 
 _SEARCHED_NO_FURTHER = (
@@ -38,15 +38,15 @@ _SEARCHED_NO_FURTHER = (
 )
 
 Found = tuple[str, Any]
-"""A name, and the tensor or numpy array that it stands for."""
+"""A name, and its tensor or numpy array."""
 
 
-#: What a tensor is called so far; empty for one without a name.
+#: Returns the name of a tensor so far; empty for one without a name.
 Called = Callable[[Tensor], str]
 
 
 def reached(name: str, value: Any, engine: Engine, called: Called) -> list[Found]:
-    """What the variable ``name`` leads to. A tensor that two ways lead to has two names."""
+    """Return the tensors that the variable ``name`` leads to. A tensor that is reached in two ways has two names."""
     most = MOST_OF_LAYERS if _is_registry(value) else MOST_ENTRIES * DEPTH
     return list(itertools.islice(_Search(engine, called).below(name, value, DEPTH, ()), most))
 
@@ -57,7 +57,7 @@ class _Search:
     called: Called
 
     def below(self, path: str, value: Any, depth: int, above: tuple[int, ...]) -> Iterator[Found]:
-        """The tensors that ``value`` leads to, ``depth`` levels down; ``above``: what led to it."""
+        """Yield the tensors that ``value`` leads to, ``depth`` levels down; ``above``: ids of the objects above it."""
         if isinstance(value, np.ndarray) or self.engine.is_tensor(value):
             yield path, value
             return
@@ -73,7 +73,7 @@ class _Search:
                     return
 
     def entries(self, path: str, value: Any) -> Iterable[Found]:
-        """What lies one level below ``value``, by the code that names it."""
+        """Return the objects one level below ``value``, with the code for each."""
         if type(value) in (list, tuple):
             return ((f"{path}[{i}]", item) for i, item in enumerate(value))
         if type(value) is dict:
@@ -101,13 +101,13 @@ def _is_plain(key: Any) -> bool:
 
 
 def _is_registry(value: Any) -> bool:
-    """Whether a value is a layer, of either vocabulary."""
+    """Return True if a value is a layer, of either vocabulary."""
     attributes = getattr(value, "__dict__", None)
     return type(attributes) is dict and isinstance(attributes.get("_parameters"), dict)
 
 
 def _registered(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
-    """Parameters, buffers and layers of a layer, then its plain attributes."""
+    """Yield the parameters, buffers and layers of a layer, then its other attributes."""
     for place in ("_parameters", "_buffers", "_sub_layers", "_modules"):
         for key, item in attributes.get(place, {}).items():
             yield (f"{path}[{key}]" if key.isdigit() else f"{path}.{key}"), item
@@ -120,12 +120,12 @@ def _closed_over(path: str, function: types.FunctionType) -> Iterator[Found]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield f"{name} in {path}", cell.cell_contents
-        except ValueError:  # nothing in it yet
+        except ValueError:  # an empty cell
             continue
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """A frame's own variables. Leaves nothing behind that could keep them alive."""
+    """Return a frame's own variables, and leave no copy that could keep them alive."""
     values = frame.f_locals
     own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
     found = {name: value for name, value in values.items() if name in own}

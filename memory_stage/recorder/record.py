@@ -1,9 +1,8 @@
-"""Runs a program statement by statement and writes down what it does to memory.
+"""Run a program statement by statement, and record the changes of memory.
 
-* Values, versions, lifetimes, bytes and errors are those of an unwatched run.
-* After a limited number of steps the program runs on at full speed, and the trace says so.
-* The result is a variant of a trace (``trace.schema.json``): plain data, without a reference to the program's
-  objects.
+* Values, versions, lifetimes, bytes and errors are those of a run without a recorder.
+* After a limited number of steps the program runs on without hooks, and the trace has a sentence about that.
+* The result is a variant of a trace (``trace.schema.json``): plain data, without references to the program's objects.
 """
 
 from __future__ import annotations
@@ -29,18 +28,25 @@ from memory_stage.recorder.source import ProgramSource
 
 LIMIT = 500  # steps
 
-#: Raise what goes wrong in the recorder itself, for tests. A reader's program runs on without it.
+#: True to raise errors of the recorder itself, for tests. Otherwise the program runs on.
 STRICT = False
 
 
 @dataclass
 class RecordedRun:
-    """What a run gave: a variant of a trace, the error that ended it, the device whose memory it shows, and more."""
+    """The result of a run.
+
+    Attributes:
+        variant: of a trace.
+        error: the error that ended the program.
+        device: the device whose memory the trace shows.
+        frameworks: True if the program used a framework whose tensors are recorded.
+    """
 
     variant: dict[str, Any]
     error: BaseException | None
     device: str
-    frameworks: bool = False  # whether the program used a framework whose tensors are recorded
+    frameworks: bool = False
 
 
 def run(
@@ -58,36 +64,38 @@ def run(
     functions: Sequence[Any] = (),
     engine: Engine | None = None,
     echo: bool = False,
-    told: Callable[[Done], None] | None = None,
+    on_step: Callable[[Done], None] | None = None,
 ) -> RecordedRun:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 
     Args:
         file: the name under which tracebacks find the source; registered with ``linecache``.
-        policy: the in-place policy during the run; None leaves it.
+        id_: the id of the variant.
+        label: the label of the variant.
+        policy: the in-place policy during the run; None keeps the current one.
         ignore: names that the trace leaves out.
-        limit: steps to record.
+        limit: the largest number of steps to record.
         flags: of ``compile``. With ``PyCF_ALLOW_TOP_LEVEL_AWAIT`` the program may await, as a cell may.
-        functions: values whose Python functions are stepped through, too, wherever they were defined.
-        show_last: hand the value of a last expression to ``sys.displayhook``, as a notebook does.
-        engine: whose tensors are recorded; by default this package's, and those of the frameworks that the program
+        show_last: True to hand the value of a last expression to ``sys.displayhook``, as a notebook does.
+        functions: values whose Python functions are recorded, too, wherever they were defined.
+        engine: the engine whose tensors are recorded; by default minitensor and the frameworks that the program
             imports.
-        told: called with each step that is over.
-        echo: what the program prints goes to its step and, at once, to the reader, too.
+        echo: True to print the output of the program, too, which is recorded in its step.
+        on_step: called with each finished step.
 
     Raises:
-        SyntaxError: when the source is not a program. Errors of the program are in the result.
+        SyntaxError: if the source cannot be compiled. Errors of the program are in the result.
     """
     register(file, source)
     text = ProgramSource(source, file, flags)
     engine = engine or Router()
     recorder = Recorder(engine, text, namespace, ignore, limit)
-    recorder.steps.on_step = told
+    recorder.steps.on_step = on_step
     recorder.names.read_program(text.tree, text.plain)
     awaiting = Awaiting()
     text.requested = {each.__code__.co_filename for value in functions for each in instrument.functions_of(value)}
     with engine.policy(policy) if policy else contextlib.nullcontext():
-        try:  # an interrupt may come while it begins
+        try:  # an interrupt may arrive while the recording begins
             _hook_functions(text, namespace, functions, engine)
             recorder.begin()
             with _printing_to(recorder, echo):
@@ -101,14 +109,14 @@ def run(
     steps.failure = None  # its traceback refers to the program's frames
     if done and steps.truncated:
         steps.truncated += _how_it_ended(done[0], file)
-    # No name of this function may hold the error: its traceback leads back here, and the circle would keep tensors.
+    # No local name may hold the error: its traceback refers to this frame, and the cycle would keep tensors alive.
     variant = steps.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
     return RecordedRun(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
 
 
 def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], show_last: bool) -> list[BaseException]:
-    """Run the statements; the error that ended the run, if one did, is the only entry of the result."""
+    """Run the statements; return a list with the error that ended the run, or an empty list."""
     source = recorder.source
     for node in source.tree.body:
         last = show_last and node is source.tree.body[-1] and isinstance(node, ast.Expr)
@@ -120,26 +128,26 @@ def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], 
         else:
             code = source.compile_plain(node, last)
         try:
-            made = eval(code, namespace)  # a coroutine, where the statement awaits
+            made = eval(code, namespace)  # a coroutine if the statement awaits
             if made is not None:
                 recorder.tracer.suspended = True
                 awaiting.finish(made)
-        except BaseException as error:  # KeyboardInterrupt and SystemExit, too, belong to the program
+        except BaseException as error:  # also a KeyboardInterrupt or SystemExit of the program
             recorder.end_statement(error)
-            # The frames of the recorder are no part of the program's traceback.
+            # The program's traceback has no frames of the recorder.
             return [error.with_traceback(_of_program(error.__traceback__, recorder.engine))]
         recorder.end_statement()
     return []
 
 
 def _how_it_ended(error: BaseException, file: str) -> str:
-    """An error that no step shows, in a sentence: it came after the recording."""
+    """Return a sentence about an error that was raised after the recording had ended."""
     line = line_in(error, file)
     return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
 
 
 def line_in(error: BaseException, file: str) -> int:
-    """The line of ``file`` from which the error came, the innermost; 0 where it came by none."""
+    """Return the innermost line of ``file`` in the error's traceback; 0 if there is none."""
     line, traceback = 0, error.__traceback__
     while traceback is not None:
         if traceback.tb_frame.f_code.co_filename == file:
@@ -149,9 +157,9 @@ def line_in(error: BaseException, file: str) -> int:
 
 
 def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:
-    """A traceback without the recorder's frames, and without the ways of a framework that lead there.
+    """Return a traceback without the recorder's frames, and without the frames of a framework that called it.
 
-    A function of a framework that finds a listener hands its call to it, and is called again by it: it stands once.
+    A function of a framework passes its call to a listener, which calls the function again. One of the two remains.
     """
     kept: list[TracebackType] = []
     again = False
@@ -175,7 +183,7 @@ def _is_recorders(traceback: TracebackType) -> bool:
 
 
 def register(file: str, source: str) -> None:
-    """Let tracebacks, and all that quotes lines, find the source of ``file``."""
+    """Make the source of ``file`` known to ``linecache``, from which tracebacks quote lines."""
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 
@@ -202,11 +210,11 @@ def _hook_functions(source: ProgramSource, namespace: dict[str, Any], also: Sequ
         source.hook(function)
 
 
-# ---------- what the program prints ----------
+# ---------- printed text ----------
 
 
 class _Printed:
-    """Stands in for stdout: what the program prints goes to the step, and after the last step to the reader."""
+    """A replacement of stdout: printed text is recorded in the step, and printed after the last step."""
 
     def __init__(self, recorder: Recorder, stdout: Any, echo: bool) -> None:
         self._recorder, self._stdout, self._echo = recorder, stdout, echo
@@ -221,7 +229,7 @@ class _Printed:
 
 @contextlib.contextmanager
 def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
-    """Prints go to the recorder; what a notebook displays goes where it always goes."""
+    """Send printed text to the recorder; the notebook still displays values itself."""
     stdout, show = sys.stdout, sys.displayhook
     printed = _Printed(recorder, stdout, echo)
 
@@ -236,6 +244,6 @@ def _printing_to(recorder: Recorder, echo: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        # A program may have set its own.
+        # The program may have replaced them.
         sys.stdout = stdout if sys.stdout is printed else sys.stdout
         sys.displayhook = show if sys.displayhook is displayhook else sys.displayhook

@@ -1,4 +1,4 @@
-"""Room on Python's stack for those who watch a program; nothing of the engine."""
+"""Raise the recursion limit while a listener runs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import threading
 
 
 class Room:
-    """A context manager around what a listener does: room for its calls where the program has used up the stack.
+    """A context manager around a listener: its calls have room even if the program has used up the stack.
 
-    So a program that never stops calling itself ends as it does unwatched, and what watches it goes on.
+    A program with infinite recursion therefore ends as it does without a listener, and the listener continues.
 
     Raises:
-        RecursionError: not even a call of the program has room here; then the listener has done nothing.
+        RecursionError: if not even a call of the program has room. The listener has done nothing then.
     """
 
-    CALLS = 200  # inside each other: some five times as many as a recorder makes
+    CALLS = 200  # nested: about five times as many as a recorder makes
     _lock = threading.RLock()  # the limit is that of all threads
     _inside = 0
     _limit = 0
@@ -24,7 +24,7 @@ class Room:
         with Room._lock:
             if not Room._inside:
                 limit = sys.getrecursionlimit()
-                try:  # it is refused where the limit is reached: it could not be set back either
+                try:  # if this is refused, the limit is reached, and it could not be restored either
                     sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None

@@ -97,7 +97,7 @@ class Steps:
     def start(self) -> None:
         """Record from now on."""
         self.active = True
-        self.ledger.storages.meters.begin()  # only now, because from here on the engine's events report what is freed
+        self.ledger.storages.meters.begin()  # from now on the engine emits an event for each freed storage
         self._reserved_before = self.ledger.storages.meters.reading()["reserved"]
 
     def begin(self, statement: Statement) -> None:

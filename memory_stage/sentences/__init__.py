@@ -1,4 +1,4 @@
-"""Saying in one sentence, or two, what a step of a recording did. Nothing is looked up but in the books.
+"""Describe each step of a recording in one or two sentences. Everything in them is from the ledger.
 
-The rules that every sentence keeps stand in :mod:`~memory_stage.sentences.sentences`.
+:mod:`~memory_stage.sentences.sentences` has the rules for all sentences.
 """

@@ -22,7 +22,7 @@ from memory_stage.trace.amounts import bytes_text
 
 
 def say_backward(done: Done) -> str:
-    """The sentence of a step of backward; empty when it is about something else."""
+    """Return the sentence of a step of backward; empty if the step is about something else."""
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
     hooked = done.all(HookReturned)
     if passed:
@@ -38,7 +38,7 @@ def say_backward(done: Done) -> str:
 
 
 def _hooked(fact: HookReturned) -> str:
-    """A hook of the program has seen a gradient."""
+    """Describe a hook of the program that got a gradient."""
     on = f" on {fact.of}" if fact.of else ""
     first = f"A hook{on} is given {'' if fact.itself else 'a copy of '}the gradient {fact.given}"
     if fact.now and fact.storage is None:
@@ -52,12 +52,12 @@ def _hooked(fact: HookReturned) -> str:
 
 
 def _hooked_briefly(fact: HookReturned) -> str:
-    """The same where there is little room."""
+    """Return the same in fewer words."""
     return f"A hook{f' on {fact.of}' if fact.of else ''} answers {fact.answer or fact.now or 'nothing'}."
 
 
 def _hooked_in_turn(hooked: list[HookReturned]) -> str:
-    """Several hooks have seen a gradient, each what the one before has answered."""
+    """Describe several hooks, each of which got the gradient that the hook before it returned."""
     places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
     on = f" on {both(places)}" if places else ""
     answers = [fact.answer for fact in hooked if fact.storage is not None]
@@ -109,7 +109,7 @@ def _passed(done: Done, fact: Passed) -> str:
 
 
 def _called_own(done: Done, fact: Passed, where: str) -> str:
-    """The rules of a node are a function of the reader's own, which is entered."""
+    """Describe the start of a node whose rules are a function of the program."""
     named = done.all(Named)
     name = f"{code(named[0].name)} names it, in storage {named[0].tensor.storage.id}." if named else ""
     if fact.node is not None and fact.node.inner:
@@ -118,7 +118,7 @@ def _called_own(done: Done, fact: Passed, where: str) -> str:
 
 
 def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
-    """It is done."""
+    """Describe the end of a node whose rules are a function of the program."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
     first = f"The {code('backward')} of {where} is done: it sends"
@@ -127,7 +127,7 @@ def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
 
 
 def _sending(first: str, sent: list[Sent]) -> str:
-    """What goes where, in as much detail as there is room for."""
+    """Return the gradients that a node sends, in as much detail as fits."""
     places = list(dict.fromkeys(each.label or "an earlier value" for each in sent))
     return first_fitting(
         f"{first} {both([_to(each) for each in sent])}.",
@@ -137,7 +137,7 @@ def _sending(first: str, sent: list[Sent]) -> str:
 
 
 def _let_go(kept: list[StorageEntry]) -> str:
-    """A node's own copies, marks or index are freed with it."""
+    """Describe the copies, marks or indexes of a node that are freed with it."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = kept[0].event.get("label", "").split()
     what = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
@@ -150,13 +150,13 @@ def _let_go(kept: list[StorageEntry]) -> str:
 
 
 def _reads_copy(node: NodeEntry | None) -> str:
-    """A node's numbers were overwritten after it saved them, and it reads the copy that was made."""
+    """Describe a node whose saved numbers were overwritten, and which reads the copy of them."""
     copies = list(dict.fromkeys(each for save in node.saves for each in save.copies)) if node is not None else []
     return f"It reads the copy in {storages_text(copies)}." if copies else ""
 
 
 def _to(sent: Sent) -> str:
-    """``[2, 4] to a@0``, with the sum where something has arrived before."""
+    """Return ``[2, 4] to a@0``, with the sum if another gradient arrived before."""
     to = sent.to
     name = sent.label or "an earlier value"
     if (
@@ -167,13 +167,13 @@ def _to(sent: Sent) -> str:
         and to.of.name
         and to.op not in ("leaf", "write")
     ):
-        name = code(to.of.name)  # for what a view sees
+        name = code(to.of.name)  # the gradient is for the elements of a view
     total = f", which has {sent.total} now" if sent.total != sent.text else ""
     return f"{sent.text} to {name}{total}"
 
 
 def _write(fact: Passed) -> str:
-    """The group's value after a write through a view: the gradient is split."""
+    """Describe the node of a group's value after a write through a view, which splits the gradient."""
     if fact.node is None:
         return _sending(f"A write, recorded earlier, splits the gradient {fact.gradient}: it sends", fact.sent)
     written = [s for s in fact.sent if s.to is not None and s.to.drawn]
@@ -190,7 +190,7 @@ def _write(fact: Passed) -> str:
 
 
 def _view(fact: Passed) -> str:
-    """A view's own node: the gradient for what the view sees becomes one for the group."""
+    """Describe a view's node, which turns a gradient for the view's elements into one for the group."""
     node: Any = fact.node
     sent = fact.sent[0]
     view = code(node.of.name) if node.of is not None and node.of.name else "a view"

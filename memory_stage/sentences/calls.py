@@ -1,4 +1,4 @@
-"""Sentences about functions of the notebook: one is called, comes back, or hands over. Rules: see ``sentences``."""
+"""Sentences about functions of the notebook that are called, return or yield. Rules: see ``sentences``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_stage.sentences.writes import kept_for_backward
 
 
 def say_call(done: Done, ops: list[Any]) -> str:
-    """A function is entered, and its own names for tensors."""
+    """Describe a call of a function, and its names for tensors."""
     function = done.all(Called)[-1].function
     inside = f" in {function.rpartition('.')[2]}"
     names = [fact for fact in done.all(Named) if fact.name.endswith(inside)]
@@ -31,7 +31,7 @@ def say_call(done: Done, ops: list[Any]) -> str:
 
 
 def say_return(done: Done, ops: list[Any]) -> str:
-    """A function comes back, and what it gave; a generator may only wait."""
+    """Describe the return of a function and its value; a generator may only be suspended."""
     returned = done.all(Returned)[-1]
     function, named = returned.function, done.all(Named)
     if returned.may_go_on:
@@ -53,7 +53,7 @@ def say_return(done: Done, ops: list[Any]) -> str:
 
 
 def _named(named: list[Named], returned: Returned) -> str:
-    """What the names are that came where a function came back: what it returned, what it made, or another tensor."""
+    """Return whether names that were bound at a return are for the returned tensor, one of the function, or another."""
     if not named:
         return ""
     names = [code(fact.name) for fact in named]
@@ -72,7 +72,7 @@ def _named(named: list[Named], returned: Returned) -> str:
 
 
 def say_resumed(done: Done, ops: list[Any]) -> str:
-    """A generator goes on where it waited, with the names it had; and those that it was sent."""
+    """Describe a resumed generator, the names that it had, and the tensors that it was sent."""
     fact = done.all(Resumed)[-1]
     inside = f" in {fact.place}"
     named = [each for each in done.all(Named) if each.name.endswith(inside)]
@@ -92,5 +92,5 @@ def say_resumed(done: Done, ops: list[Any]) -> str:
 
 
 def _is_call(fact: Made | Viewed) -> bool:
-    """Whether it is the result of a layer written by hand."""
+    """Return True if it is the result of a custom layer."""
     return fact.node is not None and (fact.node.inner or (isinstance(fact, Viewed) and not fact.same_group))

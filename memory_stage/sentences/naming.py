@@ -1,4 +1,4 @@
-"""Sentences about names: bound, moved, taken away; and what that frees. Rules: see ``sentences``."""
+"""Sentences about names that are bound, moved and deleted, and about freed storages. Rules: see ``sentences``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory_stage.model.finished_step import Done
 from memory_stage.sentences.words import both, code, fitting, node_text, storages_text
 from memory_stage.trace.amounts import bytes_text
 
-MOST_NAMED = 3  # storages, each by its number
+MOST_NAMED = 3  # storages that a sentence names by their numbers
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 
 def say_names(done: Done) -> str:
-    """The sentence on the names that a step bound and unbound."""
+    """Return the sentence on the names that a step bound and deleted."""
     named, unnamed = done.all(Named), done.all(Unnamed)
     line = f"Line {done.line}"
     if done.statement.kind == "delete" and unnamed:
@@ -62,7 +62,7 @@ def say_names(done: Done) -> str:
 
 
 def _array(done: Done, fact: Named) -> str:
-    """A name for a numpy array on the memory of a storage."""
+    """Describe a name for a numpy array on the memory of a storage."""
     storage = fact.tensor.storage
     names = [entry.names[0] for entry in storage.aliases.values() if not entry.is_array and entry.names]
     which = f", the memory of {code(names[0])}" if names else ""
@@ -73,7 +73,7 @@ def _array(done: Done, fact: Named) -> str:
 
 
 def _storages_of(done: Done, named: Sequence[Named]) -> str:
-    """The storages of tensors that were made without an operation, a deep copy say, and which of them are new."""
+    """Return the storages of tensors that no operation made, such as deep copies, and those of them that are new."""
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
     new = [storage for storage in storages if storage in made]
@@ -88,12 +88,12 @@ def _storages_of(done: Done, named: Sequence[Named]) -> str:
 
 
 def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
-    """Names that the tensor had before."""
+    """Return the names that the tensor had before."""
     return [name for name in fact.tensor.names if name not in [other.name for other in named]]
 
 
 def _changed_looks(done: Done) -> list[dict[str, Any]]:
-    """The events on tensors that look otherwise now; not those that tell only who holds one."""
+    """Return the events of tensors whose properties changed; without events that only name the holder of a tensor."""
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 
@@ -155,7 +155,7 @@ def _on_gpu(done: Done, storage: StorageEntry) -> bool:
 
 
 def moved(done: Done) -> str:
-    """A name went from one tensor to another."""
+    """Describe a name that was moved from one tensor to another."""
     for fact in done.all(Named):
         if fact.before is None:
             continue
@@ -170,7 +170,7 @@ def moved(done: Done) -> str:
 
 
 def fate(done: Done, fact: Named) -> str:
-    """What became of the tensor that a name stood for before."""
+    """Describe the tensor that a name had before."""
     old = fact.before
     if old is None:
         return ""
@@ -183,7 +183,7 @@ def fate(done: Done, fact: Named) -> str:
 
 
 def keeper(done: Done, storage: StorageEntry) -> str:
-    """Who holds a storage."""
+    """Return the holders of a storage."""
     looking = done.ledger.tensors.aliases_of(storage.root)
     for entry in looking:
         if entry.names:
@@ -199,12 +199,12 @@ def keeper(done: Done, storage: StorageEntry) -> str:
 
 
 def kept(done: Done, storage: StorageEntry) -> str:
-    """That a storage stays, and who keeps it."""
+    """Describe a storage that stays allocated, and its holders."""
     return f"Storage {storage.id} stays, because {keeper(done, storage)}."
 
 
 def freed(done: Done) -> str:
-    """Which storages were freed, and how many bytes; nothing where none was."""
+    """Return the freed storages and their bytes; an empty text if none was freed."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
         return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""
@@ -217,14 +217,14 @@ def freed(done: Done) -> str:
 
 
 def name_of(done: Done, entry: TensorEntry) -> str:
-    """The name to call a tensor by: inside a function, the function's own name for it."""
+    """Return the name of a tensor in a sentence: inside a function, the function's own name for it."""
     inside = f" in {done.statement.function}"
     own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
     return own[0] if own else entry.name
 
 
 def called(done: Done, entry: TensorEntry) -> str:
-    """A tensor by its name, or by how it came to be."""
+    """Return the name of a tensor, or else the operation that made it."""
     name = name_of(done, entry)
     if name:
         return code(name)

@@ -1,4 +1,4 @@
-"""Sentences about errors: what was asked for and why it is refused. Rules: see ``sentences``."""
+"""Sentences about errors: the operation, and why it is refused. Rules: see ``sentences``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
 def say_error(done: Done, before: Sequence[Any]) -> str:
-    """The sentence on the error that ended a step, and on what operations did ``before`` it."""
+    """Return the sentence on the error that ended a step, and on the operations ``before`` it."""
     error = done.error
     text, kind = str(error), type(error).__name__
     line = f"Line {done.line}"
@@ -77,7 +77,7 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
 
 
 def _unchanged(done: Done) -> str:
-    """What the refused operation has left behind: nothing, or numbers that it wrote before it raised."""
+    """Describe the effect of a refused operation: none, or numbers that it wrote before it raised the error."""
     written = done.all(Unversioned)
     if written and done.error is not None and written[-1].tensor is not None:
         return say_written_all_the_same(cells_text(written[-1].storage, written[-1].cover), written[-1])
@@ -85,13 +85,13 @@ def _unchanged(done: Done) -> str:
 
 
 def _reason(done: Done) -> str:
-    """Why the engine refused: the name of the function that made the error."""
+    """Return the reason of a refusal: the name of the function that made the error."""
     refused = done.all(Refused)
     return refused[-1].reason if refused else ""
 
 
 def _target(done: Done) -> str:
-    """The name of what the statement writes; empty where it has none, or where several could be meant."""
+    """Return the name of the tensor that the statement writes; empty if it has none, or if it may be one of several."""
     text = done.statement.text
     method, item = _METHOD.match(text), _ITEM.match(text)
     in_place = re.findall(r"\.\w+_\(", text)
@@ -109,12 +109,12 @@ def _name(target: str) -> str:
 
 
 def _of_several(target: str) -> str:
-    """A view that PyTorch never writes."""
+    """Describe a view that PyTorch never writes."""
     return f"{_name(target)}, one of several views that one call gave"
 
 
 def _overlapping(done: Done, target: str) -> str:
-    """A tensor whose elements share cells."""
+    """Describe a tensor whose elements share cells."""
     entry = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
     if entry is None:
         return "a tensor whose elements share cells"
@@ -125,7 +125,7 @@ def _overlapping(done: Done, target: str) -> str:
 
 
 def _protected(done: Done, name: str) -> str:
-    """The leaf that a refused operation asked for, by way of ``name``."""
+    """Return the leaf that a refused operation would have written through ``name``."""
     entry = _named(done, name) or _named(done, f"{name} in {done.statement.function}")
     if entry is None:
         return "a leaf"

@@ -1,6 +1,6 @@
-"""Sentences about what one operation gives: a tensor on a new storage, one on an old storage, or another layout.
+"""Sentences about the result of one operation: a tensor on a new storage or an old one, or another layout.
 
-Rules: see ``sentences``. A tensor that goes to another storage is told by ``sharing``, a write by ``writes``.
+Rules: see ``sentences``. ``sharing`` describes a tensor that moves to another storage, and ``writes`` a write.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from memory_stage.sentences.writes import distinct, kept_for_backward
 from memory_stage.trace.amounts import bytes_text, count_of
 
 _NO_OPERATION = re.compile(r"^-?\d[\w.]*$|^\w+$")  # a number or a name
-MOST_CODE = 28  # characters of the reader's own code quoted in a sentence
+MOST_CODE = 28  # characters of the program's code that a sentence quotes
 
 
 def say_made(done: Done, fact: Made) -> str:
-    """A tensor on a new storage, or on memory that is borrowed."""
+    """Describe a tensor on a new storage, or on borrowed memory."""
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
     if storage.is_borrowed:
@@ -77,7 +77,7 @@ def _share_nothing(done: Done, fact: Made) -> str:
 
 
 def _saved(node: NodeEntry | None, op: str) -> str:
-    """What an operation keeps for backward."""
+    """Describe the tensors that an operation saves for backward."""
     if node is not None and node.unknown:
         return say_unknown(op)
     if node is not None and not node.saves:
@@ -86,7 +86,7 @@ def _saved(node: NodeEntry | None, op: str) -> str:
 
 
 def say_viewed(done: Done, fact: Viewed) -> str:
-    """A tensor on a storage that was there already."""
+    """Describe a tensor on an existing storage."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
     whole = size == cells == storage.length
@@ -116,7 +116,7 @@ def say_viewed(done: Done, fact: Viewed) -> str:
 
 
 def _on_old_memory(done: Done, fact: Viewed, subject: str) -> str:
-    """Which cells a tensor looks at."""
+    """Describe the cells that a tensor shows."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
     if tensor.look["dtype"] != storage.event["dtype"]:
@@ -137,7 +137,7 @@ def _on_old_memory(done: Done, fact: Viewed, subject: str) -> str:
 
 
 def _as_bytes(tensor: TensorEntry, storage: StorageEntry) -> str:
-    """That a tensor takes the bytes of a storage for numbers of another dtype."""
+    """Describe a tensor that shows the bytes of a storage as numbers of another dtype."""
     text = f"the bytes of storage {storage.id} as {tensor.look['dtype']}"
     if "elements" not in tensor.look:
         return text
@@ -151,7 +151,7 @@ def _as_bytes(tensor: TensorEntry, storage: StorageEntry) -> str:
 
 
 def say_reshaped(done: Done, fact: Reshaped) -> str:
-    """A tensor that has another shape, or other strides, on the same storage."""
+    """Describe a tensor that got another shape, or other strides, on the same storage."""
     tensor, old = fact.tensor, fact.old
     new = tensor.look
     change = f"the shape of {called(done, tensor)} from {old['shape']} to {new['shape']}"
@@ -170,9 +170,9 @@ def say_reshaped(done: Done, fact: Reshaped) -> str:
 
 
 def _subject(done: Done, fact: Operated) -> str:
-    """What makes something: the reader's own expression when it is short, else the operation."""
+    """Return the maker of a tensor: the program's expression if it is short, or else the operation."""
     text = done.statement.text
-    if _NO_OPERATION.match(text):  # `x.clone().numpy()[0] = 5`: the target did it
+    if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5` the target made it
         return code(fact.called)
     if not done.partly and text and len(text) <= MOST_CODE and "`" not in text and done.statement.kind != "return":
         return code(text)

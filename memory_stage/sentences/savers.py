@@ -1,4 +1,4 @@
-"""Sentences about what others saved of the cells that a write covers. Rules: see ``sentences``.
+"""Sentences about the saved tensors in the cells that a write covers. Rules: see ``sentences``.
 
 Each is a tuple of texts that say the same, the longest first: the sentence takes the first that fits.
 """
@@ -12,11 +12,11 @@ from memory_stage.model.entries import NodeEntry
 from memory_stage.sentences.words import both, code, node_text, storages_text
 from memory_stage.trace.amounts import bytes_text
 
-MOST_NAMED = 2  # savers; of more, only their number
+MOST_NAMED = 2  # savers; of more savers, a sentence has only the number
 
 
 def stale_text(fact: Wrote | Elsewhere) -> tuple[str, ...]:
-    """What the write made stale: its bytes are lost, or only the version moved."""
+    """Describe the saved tensors that a write made stale: their bytes are lost, or only the version changed."""
     lost = [save for save in fact.victims if save.stale == "lost"]
     moved = [save for save in fact.victims if save.stale == "moved"]
     if lost:
@@ -48,7 +48,7 @@ def stale_text(fact: Wrote | Elsewhere) -> tuple[str, ...]:
 
 
 def taken_text(fact: Wrote) -> tuple[str, ...]:
-    """What the write took of a function of the program's own, which backward will not notice."""
+    """Describe the saved bytes of a function of the program that a write lost, which backward will not notice."""
     if not fact.taken:
         return ()
     who, _ = named_savers(save.node for save in fact.taken)
@@ -60,7 +60,7 @@ def taken_text(fact: Wrote) -> tuple[str, ...]:
 
 
 def preserved_text(fact: Wrote) -> tuple[str, ...]:
-    """What was copied for others just before the write, under "copy_on_write"."""
+    """Describe the bytes that were copied just before the write, under "copy_on_write"."""
     kept = fact.preserved
     if kept is None:
         return ()
@@ -75,7 +75,7 @@ def preserved_text(fact: Wrote) -> tuple[str, ...]:
         return (f"{who} {'reads' if one else 'read'} the copy, too.",)
     size = bytes_text(kept.nbytes)
     were = "was" if kept.nbytes == 1 else "were"
-    if any(storage.freed for storage in kept.storages):  # joined with what was copied before
+    if any(storage.freed for storage in kept.storages):  # joined with bytes that were copied before
         return (
             f"Just before, {size} {were} copied and joined with earlier copies: {who} still {need} them.",
             f"{size} {were} copied for {who}.",
@@ -88,7 +88,7 @@ def preserved_text(fact: Wrote) -> tuple[str, ...]:
 
 
 def spared_text(fact: Wrote) -> tuple[str, ...]:
-    """Who saved other cells of the storage, under "copy_on_write": nothing is copied for them, nothing refused."""
+    """Describe savers of other cells of the storage, under "copy_on_write": no copy is made and nothing is refused."""
     if not fact.spared or fact.preserved is not None:
         return ()
     who, _ = named_savers(save.node for save in fact.spared)
@@ -99,7 +99,7 @@ def spared_text(fact: Wrote) -> tuple[str, ...]:
 
 
 def named_savers(savers: Iterable[NodeEntry | str]) -> tuple[str, bool]:
-    """The operations, and whether it is only one."""
+    """Return the operations, and True if there is only one."""
     texts = [f"an earlier {code(each)}" if isinstance(each, str) else node_text(each) for each in savers]
     texts = list(dict.fromkeys(texts))
     return both(texts) if len(texts) <= MOST_NAMED else f"{len(texts)} operations", len(texts) == 1

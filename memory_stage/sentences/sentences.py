@@ -1,8 +1,9 @@
-"""One sentence, or two, for each step of a trace.
+"""Return one or two sentences for each step of a trace.
 
-Subject: the operation or the line. Verb in the present tense. Then the numbers. A second sentence tells only what the
-picture does not show yet. Storages go by number, memory states as ``a@0``, operations with their line. At most 35
-words, no colours, no "here". Code stands in backticks; an error's own text stands elsewhere.
+The subject is the operation or the line, the verb is in the present tense, and the numbers follow. A second sentence
+has only facts that the picture does not show yet. Storages have numbers, memory states look like ``a@0``, and
+operations have their line. A sentence has at most 35 words, no colours, no "here", and code in backticks, but
+not the text of an error.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ NOTHING = "The program has no statement that touches memory."
 
 
 def say(done: Done) -> str:
-    """The sentence of a step."""
+    """Return the sentence of a step."""
     said = _say(done)
     said = said[0].upper() + said[1:] if said.startswith(UNTOLD) else said
     unseen = " ".join(dict.fromkeys(fact.text for fact in done.all(Unseen)))
     if unseen:
         return f"{said} {unseen}" if _main(done) or done.error is not None else unseen
-    # Whoever listens to the page hears a sentence only when it is another one.
+    # A screen reader reads a sentence only if it differs from the previous one.
     return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}" if said == done.told else said
 
 
@@ -86,7 +87,7 @@ def _forward(done: Done) -> str:
 
 
 def _main(done: Done) -> list[Any]:
-    """What operations did, without views that only served a write of the same line."""
+    """Return the changes by operations, without views that only served a write of the same line."""
     ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned, Elsewhere)
     ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
     if any(isinstance(fact, Moved) and fact.op == "set_" for fact in ops):
@@ -104,7 +105,7 @@ def _main(done: Done) -> list[Any]:
 
 
 def _unreserved(done: Done) -> str:
-    """A GPU's allocator has given memory back."""
+    """Describe the memory that a GPU's allocator released."""
     if not done.unreserved or done.events:
         return ""
     return (

@@ -15,7 +15,7 @@ from memory_stage.trace.amounts import bytes_text, count_of
 
 
 def say_several(done: Done, ops: list[Any]) -> str:
-    """All operations of a line: each of a few, the sums of many."""
+    """Describe all operations of a line: each one if there are few, or else their sums."""
     if all(isinstance(fact, Viewed) for fact in ops) and len({(fact.op, fact.tensor.storage.id) for fact in ops}) == 1:
         return _views(done, ops)
     writes = [fact for fact in ops if isinstance(fact, Wrote)]
@@ -55,7 +55,7 @@ def say_several(done: Done, ops: list[Any]) -> str:
 
 
 def _views(done: Done, ops: list[Viewed]) -> str:
-    """One operation that gives several views."""
+    """Describe one operation that makes several views."""
     names = [code(fact.tensor.names[0]) for fact in ops if fact.tensor.names]
     which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
     subject = f"The loop in line {done.line}" if done.statement.kind == "for" else code(ops[0].called)
@@ -67,7 +67,7 @@ def _views(done: Done, ops: list[Viewed]) -> str:
 
 
 def _written_names(done: Done, writes: list[Wrote]) -> str:
-    """``4 storages: those of `net.weight`, `net.bias` and 2 more``."""
+    """Return ``4 storages: those of `net.weight`, `net.bias` and 2 more``."""
     storages = list({fact.storage.id: fact for fact in writes}.values())
     names = [code(fact.tensor.names[0]) for fact in storages if fact.tensor.names]
     if not names:
@@ -77,7 +77,7 @@ def _written_names(done: Done, writes: list[Wrote]) -> str:
 
 
 def _lost(made: list[Made], writes: list[Wrote]) -> str:
-    """A copy was written and is gone: what it was taken of is as before."""
+    """Describe a copy that was written and freed, so that its original is unchanged."""
     for fact in made:
         if fact.op == "getitem" and fact.tensor.freed and any(wrote.tensor is fact.tensor for wrote in writes):
             names = [entry.names[0] for entry in fact.inputs if entry.names]
@@ -86,7 +86,7 @@ def _lost(made: list[Made], writes: list[Wrote]) -> str:
 
 
 def brief(done: Done, fact: Any) -> str:
-    """One operation of several: a part of a sentence."""
+    """Describe one operation of several, as a part of a sentence."""
     if isinstance(fact, Made):
         return f"{code(fact.called)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"
     if isinstance(fact, Viewed):

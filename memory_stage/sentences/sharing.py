@@ -14,7 +14,7 @@ from memory_stage.trace.amounts import bytes_text, count_of
 
 
 def say_borrowed(done: Done, fact: Made, subject: str) -> str:
-    """A tensor on memory that somebody else has allocated."""
+    """Describe a tensor on memory that another library has allocated."""
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
     what = f"the tensor {called(done, tensor)}" if tensor.names else "a tensor"
@@ -26,7 +26,7 @@ def say_borrowed(done: Done, fact: Made, subject: str) -> str:
 
 
 def say_unversioned(done: Done, fact: Unversioned) -> str:
-    """Memory was written and the version stays."""
+    """Describe a write that did not change the version."""
     storage = fact.storage
     what = f"{cells_text(storage, fact.cover)} of storage {storage.id}"
     if fact.tensor is None:
@@ -42,7 +42,7 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
 
 
 def say_elsewhere(done: Done, fact: Elsewhere) -> str:
-    """Another thread has made a storage, or written one."""
+    """Describe a storage that another thread has made or written."""
     name = next((entry.names[0] for entry in fact.storage.aliases.values() if entry.names), "")
     whose = f", that of {code(name)}" if name else ""
     what = f"writes storage {fact.storage.id}{whose}: version {fact.before} to version {fact.version}."
@@ -56,7 +56,7 @@ def say_elsewhere(done: Done, fact: Elsewhere) -> str:
 
 
 def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
-    """Who saved the cells that were written: backward uses the new numbers, or finds out."""
+    """Describe the savers of written cells: backward uses the new numbers, or notices the write."""
     if not fact.used:
         return []
     who, _one = named_savers(save.node for save in fact.used)
@@ -78,7 +78,7 @@ def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
 
 
 def say_moved(done: Done, fact: Moved) -> str:
-    """A tensor went to another storage."""
+    """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
     name, size = called(done, tensor), bytes_text(storage.nbytes)
     left = _left(done, fact.left)
@@ -103,20 +103,20 @@ def say_moved(done: Done, fact: Moved) -> str:
 
 
 def _left(done: Done, storage: StorageEntry) -> str:
-    """What became of the storage that a tensor left."""
+    """Describe the storage that a tensor left."""
     if storage.freed:
         return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."
     return kept(done, storage)
 
 
 def brief_moved(done: Done, fact: Moved) -> str:
-    """The same as a part of a longer sentence."""
+    """Return the same as a part of a longer sentence."""
     storage = fact.tensor.storage.root
     who = code(fact.called) if fact.called else "it"
     return f"{who} moves {called(done, fact.tensor)} to storage {storage.id}"
 
 
 def brief_unversioned(done: Done, fact: Unversioned) -> str:
-    """The same as a part of a longer sentence."""
+    """Return the same as a part of a longer sentence."""
     who = code(fact.called) if fact.op else "numpy"
     return f"{who} writes {cells_text(fact.storage, fact.cover)} of storage {fact.storage.id}, version unchanged"

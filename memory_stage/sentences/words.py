@@ -1,4 +1,4 @@
-"""Small parts of sentences."""
+"""Parts of sentences."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def code(text: str) -> str:
-    """Code in a sentence, and words as they are. A backtick inside would end it early."""
+    """Return code in backticks, and words unchanged. A backtick inside is replaced, because it would end the code."""
     if text == UNTOLD:
         return text
     return "`" + text.replace("`", "'") + "`"
 
 
 def both(things: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Return ``a``, ``a and b``, or ``a, b and c``."""
     return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
 
 
 def node_text(node: NodeEntry) -> str:
-    """``multiply (line 3)``; ``multiply (earlier)`` of one that was recorded before the first line."""
+    """Return ``multiply (line 3)``, or ``multiply (earlier)`` for a node that existed before the first line."""
     return f"{code(node.called)} ({'earlier' if node.earlier else f'line {node.line}'})"
 
 
 def storages_text(storages: Sequence[StorageEntry]) -> str:
-    """``storage 4``, ``storages 4 and 5``."""
+    """Return ``storage 4``, or ``storages 4 and 5``."""
     return f"storage{'' if len(storages) == 1 else 's'} {both([each.id for each in storages])}"
 
 
 def fitting(first: str, *more: str | tuple[str, ...]) -> str:
-    """``first`` and those of the others that still fit. Of a tuple, whose texts say the same, the first that does."""
+    """Return ``first`` and those others that still fit; of a tuple of equivalent texts, the first one that fits."""
     said = first
     for sentences in more:
         for sentence in (sentences,) if isinstance(sentences, str) else sentences:
@@ -51,5 +51,5 @@ def fitting(first: str, *more: str | tuple[str, ...]) -> str:
 
 
 def first_fitting(*sentences: str) -> str:
-    """Of sentences that say the same, the first that is short enough; else the last."""
+    """Return the first of several equivalent sentences that is short enough, or else the last."""
     return next((each for each in sentences if len(each.split()) <= MOST_WORDS), sentences[-1])

@@ -1,4 +1,4 @@
-"""Sentences about writes: which cells, what the operation kept of them, who sees it. Rules: see ``sentences``."""
+"""Sentences about writes: their cells, the saved bytes, and other names of the cells. Rules: see ``sentences``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CALL = re.compile(r"\.(\w+)\(")
 
 
 def say_write(done: Done, fact: Wrote) -> str:
-    """The sentence on an in-place operation."""
+    """Return the sentence on an in-place operation."""
     tensor, storage = fact.tensor, fact.storage
     subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.called)
     through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
@@ -41,7 +41,7 @@ def say_write(done: Done, fact: Wrote) -> str:
             first = first[0].upper() + first[1:]
     else:
         first = f"{subject} writes {what}{versions}."
-        if names and not (fact.victims or names == ["_"]):  # what became stale is told first
+        if names and not (fact.victims or names == ["_"]):  # stale saved tensors are named first
             first = f"{subject} writes {what}, now at version {storage.version}." if through else first
             first = (
                 f"{first[:-1]}, and returns {called(done, tensor)} itself: {code(names[0])} is a second name for the "
@@ -65,14 +65,14 @@ def say_write(done: Done, fact: Wrote) -> str:
 
 
 def _second_name(done: Done, fact: Wrote, names: list[str]) -> str:
-    """What was written got further names by this line, and nothing was said of it yet."""
+    """Return True if this line gave the written tensor further names that no sentence has named."""
     if names == ["_"]:
         return f"The notebook keeps {called(done, fact.tensor)} as its output, {code('_')}."
     return f"{code(names[0])} names the same tensor." if names and fact.victims else ""
 
 
 def as_written(done: Done, op: str, tensor: TensorEntry | None) -> str:
-    """An in-place operation by the name that the program gives it: PyTorch's names are others than the engine's."""
+    """Return the program's name of an in-place operation, which may differ from the engine's name, as in PyTorch."""
     names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
     x = None if tensor is None or tensor.is_array else tensor.ref()
     others = x is not None and done.ledger.engine.spells_otherwise(x)
@@ -80,7 +80,7 @@ def as_written(done: Done, op: str, tensor: TensorEntry | None) -> str:
 
 
 def _read_first(done: Done, fact: Wrote) -> str:
-    """An operation that reads cells that it writes reads them first."""
+    """Describe an operation that reads cells before it writes them."""
     if fact.storage.length > SMALL or not fact.cover.exact:
         return ""
     cells = {cell for first, last in fact.cover.runs for cell in range(first, last + 1)}
@@ -97,7 +97,7 @@ def _read_first(done: Done, fact: Wrote) -> str:
 
 
 def cells_text(storage: StorageEntry, cover: Cover) -> str:
-    """``all 6 cells``, ``cells 10 to 19``, ``2 cells``."""
+    """Return ``all 6 cells``, ``cells 10 to 19``, or ``2 cells``."""
     count, runs = cover.count, cover.runs
     if count == 0:
         return "no cell"
@@ -110,7 +110,7 @@ def cells_text(storage: StorageEntry, cover: Cover) -> str:
 
 
 def _kept_first(subject: str, fact: Wrote) -> str:
-    """What an operation keeps of the input that it is about to overwrite, up to the verb."""
+    """Describe the bytes that an operation saves of the input that it overwrites, up to the verb."""
     size = bytes_text(sum(storage.nbytes for storage in fact.own))
     where = storages_text(fact.own)
     if fact.node is not None and any(save.event.get("marks") for save in fact.node.saves):
@@ -119,26 +119,26 @@ def _kept_first(subject: str, fact: Wrote) -> str:
 
 
 def _joined(done: Done, fact: Wrote) -> str:
-    """A tensor without a history was overwritten with numbers that have one."""
+    """Describe a tensor without a history that was overwritten with numbers that have one."""
     if fact.node is None or fact.wanted_gradient:
         return ""
     return f"From now on {called(done, fact.tensor)} has a history and wants a gradient."
 
 
 def _aliases(done: Done, fact: Wrote) -> list[TensorEntry]:
-    """Other named tensors and arrays on the storage that was written."""
+    """Return the other named tensors and arrays on the written storage."""
     others = fact.storage.aliases.values()
     return [entry for entry in others if entry is not fact.tensor and entry.names]
 
 
 def _says_through(done: Done, fact: Wrote) -> bool:
-    """Whether it helps to say through which tensor the write went."""
+    """Return True if the sentence should name the tensor through which the storage was written."""
     tensor = fact.tensor
     return bool(tensor.name) and fact.op != "setitem" and (bool(_aliases(done, fact)) or "." in tensor.name)
 
 
 def _same_tensor(done: Done, fact: Wrote) -> str:
-    """Other names of the tensor that was written."""
+    """Return the other names of the written tensor."""
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
         return ""
@@ -172,7 +172,7 @@ def _seen(done: Done, fact: Wrote) -> str:
 
 
 def who_sees(done: Done, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> str:
-    """Who else surely looks at a cell that was written."""
+    """Return the other tensors that certainly show a written cell."""
     on_it = done.ledger.tensors.aliases_of(storage)
     if by is None:
         on_it = [entry for entry in on_it if not entry.is_array]  # one of those wrote
@@ -196,7 +196,7 @@ def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
 
 
 def kept_for_backward(node: NodeEntry | None, op: str) -> str:
-    """What it keeps of storages that tensors look at: what it read or, in place, its own result."""
+    """Describe the saved bytes in storages that tensors show: of inputs or, in place, of the result."""
     if node is not None and node.unknown:
         return say_unknown(op)
     saves = node.saves if node is not None else []
@@ -207,7 +207,7 @@ def kept_for_backward(node: NodeEntry | None, op: str) -> str:
 
 
 def distinct(tensor: TensorEntry) -> int:
-    """How many cells a tensor looks at, each counted once; of a large tensor, its elements."""
+    """Return how many distinct cells a tensor shows; for a large tensor, the number of its elements."""
     look = tensor.look
     runs, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
     if total > SMALL:

@@ -1,4 +1,4 @@
-"""Amounts in words: bytes in one unit wherever a reader meets them, in reports, in sentences and in pictures."""
+"""Write amounts in the same units in reports, sentences and pictures."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def bytes_shown(count: int) -> str:
-    """``36 B``; from 1,024 bytes on in KiB, MiB or GiB with one decimal, as the pictures write it."""
+    """Return ``36 B``; from 1,024 bytes on in KiB, MiB or GiB with one decimal, as pictures do."""
     if count < 1024:
         return f"{count:,} B"
     power = min(3, (int(count).bit_length() - 1) // 10)
     unit = 1024**power
-    tenths = (20 * count + unit) // (2 * unit)  # halves go up, as JavaScript's do
+    tenths = (20 * count + unit) // (2 * unit)  # halves are rounded up, as in JavaScript
     return f"{tenths // 10}.{tenths % 10} {_UNITS[power]}"
 
 
 def bytes_text(count: int) -> str:
-    """``1 byte``, ``36 bytes``; from 1,024 bytes on ``16.0 MiB``: in a sentence as in the picture beside it."""
+    """Return ``1 byte`` or ``36 bytes``; from 1,024 bytes on ``16.0 MiB``, as in the picture beside the sentence."""
     return count_of(count, "byte") if count < 1024 else bytes_shown(count)
 
 
 def count_of(count: int, thing: str) -> str:
-    """``1 cell``, ``2 cells``."""
+    """Return ``1 cell``, or ``2 cells``."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Cells of a storage as a picture shows them: which of them, and each as a short text.
+"""Choose the cells of a storage that a picture shows, and write each as a short text.
 
 Nothing here looks at more cells than are shown, so a storage of a gigabyte costs no more than one of a kilobyte.
 """
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-SMALL = 64  # a storage of so many cells is shown whole
-RUNS = 4  # of a larger one: the two ends of so many runs of each tensor and write, beside the first and last cell
-MOST_RANGES = 12  # a write of more runs is told as one, from its first cell to its last
+SMALL = 64  # all cells of a storage of this length or less are shown
+RUNS = 4  # of a larger storage: the ends of this many runs of each tensor and write, and its first and last cell
+MOST_RANGES = 12  # a write of more runs is recorded as one run, from its first cell to its last
 
 Run = tuple[int, int]
-"""The first and the last cell of neighbours, both included."""
+"""The first and the last cell of a run, both included."""
 
 
 def text_of(number: object) -> str:
-    """A number in at most about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``, ``True``; else a text."""
+    """Return a number in about 8 characters: ``1``, ``2.5``, ``0.841``, ``1.2e-5``, ``nan``; other values as text."""
     if isinstance(number, (bool, int, str)):
         return str(number)
     if isinstance(number, complex):
@@ -30,14 +30,14 @@ def text_of(number: object) -> str:
     if not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:
-        return str(int(value))  # -0 is told as 0
+        return str(int(value))  # -0 is written as 0
     digits = 4 if 100 <= abs(value) < 1e5 else 3
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return mantissa + (f"e{int(exponent)}" if exponent else "")
 
 
 def gradient_text(numbers: np.ndarray) -> str:
-    """An array as one line of about 24 characters: ``[2, 4, 6]``, ``[1, 1, ..., 1]``, ``[[1, 2], [3, 4]]``."""
+    """Return an array in about 24 characters: ``[2, 4, 6]``, ``[1, 1, ..., 1]``, ``[[1, 2], [3, 4]]``."""
     if numbers.ndim == 0:
         return text_of(numbers.item())
     if numbers.size <= 8:
@@ -51,7 +51,7 @@ def gradient_text(numbers: np.ndarray) -> str:
 
 
 def _element(numbers: Any, i: int) -> str:
-    """The element at flat position ``i``, read without an allocation where the numbers lie."""
+    """Return the element at flat position ``i``, without an allocation on the device."""
     return text_of(numbers[tuple(slice(k, k + 1) for k in np.unravel_index(i, numbers.shape))].item())
 
 
@@ -62,7 +62,7 @@ def _nested(numbers: object) -> str:
 
 
 def runs_of(shape: Sequence[int], strides: Sequence[int], offset: int, most: int) -> tuple[list[Run], int]:
-    """The first ``most`` runs of neighbouring cells that a layout reads, in reading order, and how many there are.
+    """Return the first ``most`` runs of cells that a layout reads, in reading order, and the number of all runs.
 
     Rows that follow one another without a gap are one run.
     """
@@ -84,22 +84,22 @@ def runs_of(shape: Sequence[int], strides: Sequence[int], offset: int, most: int
 
 
 def reach(shape: Sequence[int], strides: Sequence[int], offset: int) -> Run:
-    """The lowest and the highest cell that a layout reads."""
+    """Return the lowest and the highest cell that a layout reads."""
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     return offset + sum(s for s in steps if s < 0), offset + sum(s for s in steps if s > 0)
 
 
 def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) -> bool:
-    """Whether a layout reads ``cell``."""
+    """Return True if a layout reads ``cell``."""
     if 0 in shape:
         return False
     dims = sorted(((n, s) for n, s in zip(shape, strides, strict=True) if n > 1 and s), key=lambda d: abs(d[1]))
-    spans = [0]  # how far the dimensions below each one lead
+    spans = [0]  # the extent of the dimensions below each one
     low = 0
     for n, s in dims:
         low += min(0, (n - 1) * s)
         spans.append(spans[-1] + (n - 1) * abs(s))
-    rest = [cell - offset - low]  # as if every stride led upward
+    rest = [cell - offset - low]  # as if every stride was positive
     for (n, s), span in zip(reversed(dims), reversed(spans[:-1]), strict=True):
         step = abs(s)
         rest = [
@@ -111,7 +111,7 @@ def holds(shape: Sequence[int], strides: Sequence[int], offset: int, cell: int) 
 
 
 def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:
-    """Whether a layout reads one of the cells of ``runs``; of a layout of many runs, whether it reaches past one."""
+    """Return True if a layout reads a cell of ``runs``, or if the extent of a layout of many runs covers one."""
     own, total = runs_of(look["shape"], look["strides"], look["offset"], SMALL)
     if total > SMALL:
         own = [reach(look["shape"], look["strides"], look["offset"])]
@@ -119,12 +119,12 @@ def meets(look: dict[str, Any], runs: Iterable[Run]) -> bool:
 
 
 def ends(runs: Iterable[Run]) -> set[int]:
-    """The first and last cells of the first few runs."""
+    """Return the first and last cells of the first few runs."""
     return {cell for run in list(runs)[:RUNS] for cell in run}
 
 
 def merged(runs: Iterable[Run]) -> list[Run]:
-    """The same cells as rising runs with gaps between them."""
+    """Return the same cells as ascending runs with gaps between them."""
     found: list[Run] = []
     for first, last in sorted(runs):
         if found and first <= found[-1][1] + 1:

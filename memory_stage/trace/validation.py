@@ -1,8 +1,8 @@
-"""Whether a trace is one that the stage can show.
+"""Check that the stage can show a trace.
 
-`problems(trace)` checks the shape of a trace against `trace.schema.json` and then what a schema cannot say: that
-every event refers to things an earlier event made, that cells lie inside their storage, that versions rise. It needs
-no package: of JSON Schema it knows exactly the keywords that the trace's schema uses, and refuses any other.
+`problems(trace)` checks the shape of a trace against `trace.schema.json`. Then it checks rules that a schema cannot
+express: every event refers to things that an earlier event made, cells are inside their storage, and versions rise. It
+needs no package: it implements the keywords of JSON Schema that the trace's schema uses, and refuses any other.
 """
 
 from __future__ import annotations
@@ -19,44 +19,48 @@ __all__ = ["TraceError", "problems", "schema", "validate"]
 
 
 class TraceError(ValueError):
-    """A trace is not well formed; the message names the place and what is wrong there."""
+    """A trace is not well formed; the message names the place and the problem."""
 
 
 @cache
 def schema() -> dict:
-    """The JSON Schema (draft 2020-12) of a trace."""
+    """Return the JSON Schema (draft 2020-12) of a trace."""
     return json.loads((Path(__file__).parent / "trace.schema.json").read_text(encoding="utf-8"))
 
 
 def validate(trace: Any) -> None:
-    """Raises TraceError that names the first few problems of `trace`; returns nothing when there are none."""
+    """Check a trace.
+
+    Raises:
+        TraceError: if the trace has problems; it names the first few.
+    """
     found = list(islice(problems(trace), 5))
     if found:
         raise TraceError("not a trace the stage can show:\n  " + "\n  ".join(found))
 
 
 def problems(trace: Any) -> Iterator[str]:
-    """What is wrong with `trace`, one sentence each, place first; the shape before the sense."""
+    """Yield the problems of `trace` as sentences that begin with their place: first those of its shape."""
     shape = list(_against(schema(), trace, "trace"))
     yield from shape
     if not shape:
-        yield from _sense(trace)
+        yield from _reference_problems(trace)
 
 
 # ---- the shape: the part of JSON Schema that the trace's schema uses --------------------------------------------
 
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "integer": int}
-_SAID_ELSEWHERE = {"$schema", "$defs", "title", "description"}
+_NOT_CHECKED = {"$schema", "$defs", "title", "description"}
 
 
 def _is(value: Any, name: str) -> bool:
-    # True is an int to Python and not to JSON
+    # True is an int in Python and not in JSON
     return isinstance(value, _TYPES[name]) and not (name == "integer" and isinstance(value, bool))
 
 
 def _against(rule: dict, value: Any, at: str) -> Iterator[str]:
     for keyword, wanted in rule.items():
-        if keyword not in _SAID_ELSEWHERE:
+        if keyword not in _NOT_CHECKED:
             yield from _KEYWORDS[keyword](rule, wanted, value, at)
 
 
@@ -119,7 +123,7 @@ def _any_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
 
 
 def _one_of(rule: dict, wanted: list, value: Any, at: str) -> Iterator[str]:
-    """Events: `do` says which of the options is meant, so that the problem named is the one inside it."""
+    """Check an event by the option that its `do` selects, so that the problem inside it is named."""
     name = value.get("do") if isinstance(value, dict) else None
     option = schema()["$defs"].get(f"event-{name}")
     if option is None:
@@ -154,17 +158,17 @@ _KEYWORDS = {
 }  # fmt: skip
 
 
-# ---- the sense: what a schema cannot say ------------------------------------------------------------------------
+# ---- rules that a schema cannot express ------------------------------------------------------------------------
 
 
-def _sense(trace: dict) -> Iterator[str]:
+def _reference_problems(trace: dict) -> Iterator[str]:
     ids = [variant["id"] for variant in trace["variants"]]
     yield from (f"trace: two variants have the id {one!r}" for one in sorted({i for i in ids if ids.count(i) > 1}))
     for variant in trace["variants"]:
         yield from _Replay(variant).problems()
 
 
-# Event -> the fields that refer to something an earlier event made, and its kind.
+# Event -> the fields that refer to a thing that an earlier event made, and its kind.
 _REFERS = {
     "write": {"storage": "storage"}, "tensor": {"storage": "storage"}, "name": {"tensor": "tensor"},
     "retensor": {"id": "tensor", "storage": "storage"}, "unname": {"name": "name"},
@@ -175,19 +179,19 @@ _REFERS = {
     "drop": {"nodes": "node", "states": "state"},
     "run": {"node": "node"}, "grad": {"state": "state"}, "raise": {"node": "node"},
 }  # fmt: skip
-# Event -> the kind of thing it makes, under its `id`.
+# Event -> the kind of thing that it makes, under its `id`.
 _MAKES = {"storage": "storage", "tensor": "tensor", "state": "state", "node": "node", "save": "save"}
 
 
 class _Replay:
-    """One variant, event by event: what there is so far."""
+    """The things that the events of one variant have made so far."""
 
     def __init__(self, variant: dict) -> None:
         self.variant = variant
         self.made: dict[str, dict[str, dict]] = {kind: {} for kind in (*_MAKES.values(), "name")}
         self.versions: dict[str, int] = {}
         self.freed: set[tuple[str, str]] = set()
-        self.promised: set[str] = set()  # states that the step at hand will make
+        self.promised: set[str] = set()  # states that the current step will make
 
     def problems(self) -> Iterator[str]:
         at = f"variant {self.variant['id']!r:.40}"
@@ -204,7 +208,7 @@ class _Replay:
             for line, _ in step.get("passes", []):
                 if line > len(self.variant["code"]):
                     yield f"{here}: a loop in line {line} of a program of {len(self.variant['code'])}"
-            # a node may stand before the states it reads and makes, within its step
+            # within its step, a node may precede the states that it reads and makes
             self.promised = {event["id"] for event in step["events"] if event["do"] == "state"}
             for index, event in enumerate(step["events"]):
                 yield from self._event(event, f"{here}, event {index} ({event['do']})")

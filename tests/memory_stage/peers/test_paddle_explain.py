@@ -25,7 +25,7 @@ def names(start: list[float]) -> dict[str, Any]:
 
 def reported(program: str) -> tuple[Any, Any, dict[str, Any]]:
     explaining, found = StepReporter(), names(START)
-    done = run_and_release(program, found, told=explaining.on_step)
+    done = run_and_release(program, found, on_step=explaining.on_step)
     return explaining.report(done.variant), done, found
 
 

@@ -138,7 +138,7 @@ def test_a_write_to_its_saved_tensor_is_reported_because_paddle_compares_no_vers
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
     assert "`backward` through `Cube` (line 12) will use the new numbers and not notice" in write
     explaining, names = StepReporter(), {"paddle": paddle}
-    done = run_and_release(source, names, told=explaining.on_step)
+    done = run_and_release(source, names, on_step=explaining.on_step)
     (row,) = [row for row in explaining.report(done.variant).rows if row.where.line == 13]
     assert row.verdict.word == "unnoticed" and "`a`, which `Cube` in line 12 saved at version 0" in row.happened
     right = 3 * np.array([1.0, 2.0]) ** 2

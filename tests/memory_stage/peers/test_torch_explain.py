@@ -25,7 +25,7 @@ BAD = (Verdict.UNNOTICED, Verdict.REFUSED, Verdict.STALE)
 def reported(program: str):
     explaining = StepReporter()
     torch.manual_seed(0)
-    done = run_and_release(program, dict(NAMES), told=explaining.on_step)
+    done = run_and_release(program, dict(NAMES), on_step=explaining.on_step)
     return explaining.report(done.variant), done
 
 

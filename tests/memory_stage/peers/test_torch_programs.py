@@ -102,7 +102,7 @@ TRAININGS = {
 
 def reported(source: str):
     explaining = StepReporter()
-    done = run_and_release(source, {"__name__": "__main__"}, told=explaining.on_step)
+    done = run_and_release(source, {"__name__": "__main__"}, on_step=explaining.on_step)
     return explaining.report(done.variant), done
 
 

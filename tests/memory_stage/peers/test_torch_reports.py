@@ -23,7 +23,7 @@ def reported(program: str):
     explaining = StepReporter()
     torch.manual_seed(0)
     names = {"torch": torch, "nn": torch.nn, "np": np}
-    done = run_and_release(program, names, told=explaining.on_step)
+    done = run_and_release(program, names, on_step=explaining.on_step)
     return explaining.report(done.variant), done
 
 

@@ -273,8 +273,8 @@ ARRAYS = (
     "{x} = mt.from_numpy({n})", "{n} = {x}.detach().numpy(share=True)", "{n} = {x}.numpy(share=True)", "{n} = {m}[1:]",
     "{n} = {m}.reshape(-1)", "{n} = {m}", "{n}[0] = 5", "{n} += 1", "{x}.add_({y})", "{x} = {y}[1:]",
     "{x} = mt.ones([4])", "{n} = np.ones(4, 'float32')", "c = [{n}, {x}]", "d = {{'a': {n}}}", "o.a = {n}",
-    "c = d = o.a = None", "del {n}", "del {x}", "{n} = f({m})", "{x} = mt.from_numpy(f({m}))", "k = lambda: {n}", "g = rows({m})",
-    "{n} = next(g)",
+    "c = d = o.a = None", "del {n}", "del {x}", "{n} = f({m})", "{x} = mt.from_numpy(f({m}))", "k = lambda: {n}",
+    "g = rows({m})", "{n} = next(g)",
 )  # fmt: skip
 OF_ARRAYS = """\
 import numpy as np
