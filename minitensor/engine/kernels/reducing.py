@@ -85,7 +85,7 @@ def rounded_gradients(
     return tuple(
         given if g is wide_given
         else g if parent is None or g is None or not hasattr(g, "dtype")
-        else narrow(summed_to(as_array(g), parent.shape), given.dtype)
+        else narrow(summed_to(as_array(g), parent.shape), given.dtype, given if hasattr(given, "host") else None)
         for g, parent in zip(gradients, inputs, strict=True)
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from minitensor.engine.core.regions import same_layout
-from minitensor.engine.device.arrays import as_array
+from minitensor.engine.device.arrays import as_array, like
 from minitensor.engine.dtypes import HALVES, promoted
 
 Array = Any  # numpy's, or a device's
@@ -26,18 +26,28 @@ def wide(given: Any) -> Any:
     return given.astype(np.float32) if getattr(given, "dtype", None) in HALVES else given
 
 
-def narrow(array: Array, dtype: np.dtype) -> Array:
+def wide_on_host(given: Any) -> Any:
+    """Return the same for an array of the host. An array of a simulated GPU is replaced by its memory on the host.
+
+    A real GPU converts numbers in its registers, so the simulated one must not count arrays of float32.
+    """
+    return wide(getattr(given, "host", given))
+
+
+def narrow(array: Array, dtype: np.dtype, beside: Array = None) -> Array:
     """Return ``array`` rounded to ``dtype`` if that has 16 bits and ``array`` holds float32; else ``array``.
 
-    A repeated element stays one element: the gradient of a sum needs 2 bytes, whatever the number of summands.
+    A repeated element stays one element: the gradient of a sum needs 2 bytes, whatever the number of summands. The
+    result is on the device of ``beside``, if that is given.
     """
     if dtype not in HALVES or array.dtype != np.float32:
-        return array
+        return array if beside is None else like(as_array(array), beside)
     shape = array.shape
     if 0 in getattr(array, "strides", ()) and array.size > 1:
         array = array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
     with np.errstate(all="ignore"):
         array = as_array(array.astype(dtype))
+    array = array if beside is None else like(array, beside)
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
@@ -62,15 +72,21 @@ def in_float32(forward: Callable[..., Array], *given: Any, out: Array | None = N
     dtype = dtype_of_result(given)
     if (dtype is None and (out is None or out.dtype not in HALVES)) or getattr(forward, "is_native", False):
         return forward(*given) if out is None else forward(*given, out=out)
+    device = next((each for each in given if hasattr(each, "host")), None)
+    if device is not None and not any(isinstance(each, np.ndarray) for each in given):  # else the operands do not fit
+        given = tuple(getattr(each, "host", each) for each in given)
+    else:
+        device = None
     with np.errstate(all="ignore"):
         if out is None:
-            return narrow(forward(*map(wide, given)), dtype)  # type: ignore[arg-type]  # not None
-        written = wide(out)  # an operation may write a part of it only
+            return narrow(forward(*map(wide, given)), dtype, device)  # type: ignore[arg-type]  # not None
+        target = out if device is None else out.host
+        written = wide(target)  # an operation may write a part of it only
         # A function may test if its operand is the array that it writes.
-        operands = [written if _is_written(each, out) else wide(each) for each in given]
+        operands = [written if _is_written(each, target) else wide(each) for each in given]
         forward(*operands, out=written)
-        if written is not out:
-            np.copyto(out, written, casting="same_kind")
+        if written is not target:
+            np.copyto(target, written, casting="same_kind")
     return out
 
 

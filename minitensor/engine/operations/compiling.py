@@ -321,7 +321,7 @@ CALLS: dict[str, Any] = {
     "unsuitable": errors.unsuitable,
     "unpacked": in_place_inputs.unpacked,
     "watch": watch,
-    "wide": sixteen_bits.wide,
+    "wide": sixteen_bits.wide_on_host,
     "StorageCreated": StorageCreated,
     "TensorCreated": TensorCreated,
     "TensorWritten": TensorWritten,

@@ -387,7 +387,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     for name in text.saves:
         unpack.append(f"if saved_{name} is not None:")
         if name in row.marks:
-            marks = f"unpacked(saved_{name}, node.shape)"
+            marks = f"unpacked(saved_{name}, node.shape{'' if on_tensors else ', half'})"
             unpack.append(f"    {name} = {f'constant({marks})' if on_tensors else marks}")
         elif on_tensors:
             of = "node" if name == "out" else text.node(name) if name in text.ruled else "None"

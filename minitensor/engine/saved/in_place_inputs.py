@@ -5,7 +5,7 @@ Usually that is a copy. If the rules need only a yes or no for each element, tho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from minitensor.engine.core.regions import same_layout
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.device.counters import cpu_meter
 from minitensor.engine.kernels.chunks import copied, large
+from minitensor.engine.kernels.sixteen_bits import wide_on_host
 from minitensor.engine.modes import modes
 from minitensor.engine.saved.cells import Cells, touch
 from minitensor.engine.saved.patches import Patch
@@ -79,7 +80,7 @@ def saved_marks(marks: np.ndarray, op: str = "", x: Tensor | None = None, *wante
     return packed, new_storage(packed), 0
 
 
-def unpacked(saved: Saved, shape: tuple[int, ...]) -> np.ndarray:
-    """Unpack the marks to bools of ``shape``."""
-    bits = np.unpackbits(saved[0])
+def unpacked(saved: Saved, shape: tuple[int, ...], half: Any = None) -> np.ndarray:
+    """Unpack the marks to bools of ``shape``; for a gradient ``half`` of 16 bits, beside its float32 copy."""
+    bits = np.unpackbits(saved[0] if half is None else wide_on_host(saved[0]))
     return bits[: int(np.prod(shape, dtype=np.int64))].view(np.bool_).reshape(shape)

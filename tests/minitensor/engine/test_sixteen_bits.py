@@ -368,6 +368,25 @@ def test_a_saved_tensor_is_the_one_of_16_bits(dtype: str, base: int):
     assert x.grad.dtype == dtype
 
 
+def test_a_simulated_gpu_counts_no_copies_in_float32(device: str):
+    """The same program needs at most half the bytes at its peak: rules in float32 have temporary arrays as well."""
+    if device != "gpu:sim":
+        pytest.skip("the simulated GPU")
+    peaks = {}
+    for dtype in ("float32", *HALVES):
+        x = mt.ones([1 << 18], dtype)
+        x.stop_gradient = False
+        mt.device.cuda.reset_max_memory_allocated()
+        before = mt.device.cuda.memory_allocated()
+        y = (x * 2.0).sin().clip_(0.0, 0.5)
+        (y * x).sum().backward()
+        peaks[dtype] = mt.device.cuda.max_memory_allocated() - before
+        assert x.grad.dtype == dtype and str(x.grad.place) == "Place(gpu:sim)"
+        del x, y
+    assert peaks["float16"] == peaks["bfloat16"]
+    assert peaks["float32"] / 3 < peaks["float16"] <= peaks["float32"] / 2 + 4096
+
+
 @pytest.mark.parametrize("dtype", HALVES)
 def test_a_write_on_a_saved_tensor_is_noticed(dtype: str):
     x = mt.to_tensor([1.0, 2.0], dtype)
