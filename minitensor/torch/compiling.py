@@ -12,6 +12,7 @@ from typing import Any
 from minitensor.engine.autograd.higher_order import revived as engine_revived
 from minitensor.engine.autograd.rules.compiling import on_tensors
 from minitensor.engine.core.history import Node, Saved
+from minitensor.engine.core.layout_rules import contiguous
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.core.tensor_type import blanks
 from minitensor.engine.modes import modes
@@ -129,6 +130,7 @@ def reflected(name: str) -> Callable[..., Any]:
         prologue=prologue,
         parameters={"x": "left", "y": "input"},
         grad_name=_REFLECTED.get(name, form.grad_name),
+        layout=contiguous if name == "pow" else None,
     )
     made = FUNCTIONS.function(swapped, f"reflected_{name}")
     made.__globals__["as_operands"] = operands.as_operands_in_any_order

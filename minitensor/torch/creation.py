@@ -19,6 +19,7 @@ from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.sharing import dlpack
 from minitensor.engine.sharing.numpy_memory import borrowed, plain
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, sizes_of
 from minitensor.torch.dtypes import BY_NUMPY, dtype_of, engine_place, float32, int64
 from minitensor.torch.errors import warn
@@ -86,6 +87,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
         wanted = _dtype_of_first(data) if wanted is None else wanted
     try:
         array = array_of(data, wanted)
+        if isinstance(data, (BaseTensor, np.ndarray)):
+            array = result_strides.like_first(array, [data._array if isinstance(data, BaseTensor) else data])
     except ValueError as error:
         if "ragged" not in str(error):
             raise RuntimeError(str(error).replace("to_tensor", "tensor()")) from None
@@ -416,7 +419,10 @@ def like(op: str, x: Any, array: Callable[[tuple[int, ...], np.dtype], np.ndarra
     if device is None:
         device = "cpu" if gpu_of(x._array) is None else "cuda"
     check_placement(op, device, named.get("requires_grad", False), dtype)
-    return placed(op, array(x._array.shape, dtype), device, named.get("requires_grad", False))
+    # Numbers are drawn in the order of memory.
+    outward = result_strides.order_of([x._array], x._array.shape)[::-1]
+    numbers = array(tuple(x._array.shape[d] for d in outward), dtype).transpose(np.argsort(outward))
+    return placed(op, numbers, device, named.get("requires_grad", False))
 
 
 def zeros_like(input: Tensor, **named: Any) -> Tensor:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine.core.history import is_protected
+from minitensor.engine.core.layout_rules import strided
 from minitensor.engine.core.regions import Pick, writeable
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
@@ -18,7 +19,7 @@ from minitensor.engine.dtypes import INDICES
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.views import indexing as engine
-from minitensor.torch import views
+from minitensor.torch import result_strides, views
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.creation import as_tensor
@@ -140,9 +141,39 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         pick = Pick(plain)
         return views.new_view(x, pick(x._array), op, pick)
     try:
-        return as_kind(engine.getitem(x, entries))
+        out = as_kind(engine.getitem(x, entries))
     except IndexError as error:
         raise IndexError(str(error).partition(";")[0].replace("for axis", "for dimension")) from None
+    return _arranged(out, x._array, entries) if strided.exist else out
+
+
+def _arranged(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
+    """Return ``out``, which ``entries`` picked from ``source``, in PyTorch's layout."""
+    index: list[np.ndarray] = []
+    axes: list[int] = []
+    plain: list[Any] = []
+    for entry in entries:
+        if entry is None or entry is Ellipsis or isinstance(entry, slice):
+            plain.append(entry)
+        elif not _is_advanced(entry):
+            plain.append(entry.__index__())
+        else:
+            array = np.asarray(host_array(entry._array) if isinstance(entry, BaseTensor) else entry)
+            if array.ndim == 0:
+                return out  # a bool
+            # A mask stands for the positions of its true elements: one array for each of its dimensions.
+            each = list(np.nonzero(array)) if array.dtype.kind == "b" else [array]
+            axes += range(len(plain), len(plain) + len(each))
+            index += each
+            plain += [slice(None)] * len(each)
+    if Ellipsis in plain:
+        at, missing = plain.index(Ellipsis), source.ndim - sum(one is not None for one in plain) + 1
+        plain[at : at + 1] = [slice(None)] * missing
+        axes = [axis if axis < at else axis + missing - 1 for axis in axes]
+    numbers = [at for at, one in enumerate(plain) if isinstance(one, int)]
+    axes = [axis - sum(at < axis for at in numbers) for axis in axes]
+    left = source[tuple(plain)]
+    return result_strides.arranged(out, lambda result, _: result_strides.picked(result, left, axes, index))
 
 
 def _check_value(x: Tensor, entries: tuple[Any, ...], value: Any, op: str) -> None:

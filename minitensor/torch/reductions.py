@@ -17,6 +17,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS, INTEGERS
 from minitensor.engine.kernels.numbers import number
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
@@ -309,7 +310,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         input = to(input, dtype)
     shifted = _sub(input, _highest(input, dim))
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](shifted), dim, True))
-    return with_grad_fn(_sub(shifted, total), "LogSoftmaxBackward0")
+    return with_grad_fn(result_strides.arranged(_sub(shifted, total), result_strides.contiguous), "LogSoftmaxBackward0")
 
 
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:

@@ -12,6 +12,7 @@ from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import rearranging
 from minitensor.engine.modes import modes
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_int, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.grad_fn import NamedOperation, with_grad_fn
@@ -45,7 +46,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
         if not input._array.ndim:
             continue  # one element has no order
         out = _picked(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
-    return out if out is not input else TABLE["clone"](input)
+    return result_strides.arranged(out, result_strides.like_first, input) if out is not input else TABLE["clone"](input)
 
 
 def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
@@ -115,7 +116,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     order = argsort(input, dim, descending)
     if input._array.ndim == 0:
         return Sorted(with_grad_fn(TABLE["clone"](input), "SortBackward0"), order)
-    return Sorted(with_grad_fn(_gather(input, as_dim(dim, input._array.ndim), order), "SortBackward0"), order)
+    values = result_strides.arranged(
+        _gather(input, as_dim(dim, input._array.ndim), order), result_strides.like_first, input
+    )
+    return Sorted(with_grad_fn(values, "SortBackward0"), order)
 
 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Largest:

@@ -16,13 +16,14 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.core.history import Leaf
+from minitensor.engine.core.layout_rules import gradient_orders
 from minitensor.engine.core.regions import memory_of
 from minitensor.engine.core.storage import Storage, new_storage
 from minitensor.engine.core.tensor import AfterHook, Hook
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of, host_array, strided
 from minitensor.engine.dtypes import FLOATS
-from minitensor.torch import printing
+from minitensor.torch import printing, result_strides
 from minitensor.torch.arguments import as_dim
 from minitensor.torch.dtypes import BY_NUMPY, Size, device, device_of, dtype
 from minitensor.torch.errors import missing, warn
@@ -35,6 +36,8 @@ class Tensor(BaseTensor):
     __slots__ = ()
 
     _spelled_otherwise = True
+
+    _layout_of = staticmethod(result_strides.rule_of)
 
     def __new__(cls, *given: Any) -> Any:
         """Return ``torch.Tensor(data)``, float32 whatever the data; or ``torch.Tensor(2, 3)``, of that size."""
@@ -151,6 +154,9 @@ class Tensor(BaseTensor):
             self._history = None  # the view alone becomes a leaf
         if wanted is not self.requires_grad:
             BaseTensor.stop_gradient.fset(self, not wanted)  # type: ignore[attr-defined]  # the function of a property
+            order = result_strides.order_of_gradient(self._array) if wanted else None
+            if order is not None:
+                gradient_orders[self._node] = order
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set ``requires_grad`` and return the tensor.

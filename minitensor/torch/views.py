@@ -17,6 +17,7 @@ from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.views import parts, reshaping, transposing
 from minitensor.engine.views.making import Reshaping, reshaped, view_of
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
 from minitensor.torch.errors import leaf_written, warn
 from minitensor.torch.tensor import Tensor, as_kind
@@ -191,13 +192,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """Return all elements in one dimension, of shape [n]: a view if the memory allows it, else a copy.
+    """Return all elements in one dimension, of shape [n]: a view if they are contiguous, else a copy.
 
     Raises:
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("ravel", input)
-    return reshape(input, -1)
+    return reshape(contiguous(input), -1)
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -328,7 +329,7 @@ def contiguous(input: Tensor) -> Tensor:
     """Return the tensor itself if its elements are contiguous, else a contiguous copy of its shape. Nothing is
     refused.
     """
-    return input if input.is_contiguous() else input.clone()
+    return input if input.is_contiguous() else result_strides.arranged(input.clone(), result_strides.contiguous)
 
 
 def reversed_dims(x: BaseTensor) -> Tensor:

@@ -17,6 +17,7 @@ from minitensor.engine.autograd.pruning import only_towards
 from minitensor.engine.autograd.refusals import refuse_other_shape, refuse_unaddable
 from minitensor.engine.core.errors import leaf_reshaped_by_hook
 from minitensor.engine.core.history import Leaf, Node
+from minitensor.engine.core.layout_rules import gradient_orders
 from minitensor.engine.core.storage import Storage, calling_frame
 from minitensor.engine.core.tensor import AfterHook, Tensor
 from minitensor.engine.device.arrays import as_array, gpu_of
@@ -101,7 +102,7 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
             if type(node) is not Leaf:
                 raise leaf_reshaped_by_hook()
             if node.saved is None or _is_empty(node.saved):
-                made.append((node, _taken_over(g, propagation)))
+                made.append((node, _taken_over(g, propagation, node)))
                 continue
             array, storage = node.saved._array, node.saved._storage
             refuse_unaddable(node.saved, g)
@@ -134,12 +135,15 @@ def _is_empty(gradient: Tensor) -> bool:
     return extra is not None and extra.emptied == gradient._storage.version
 
 
-def _taken_over(g: np.ndarray, propagation: OnArrays) -> Tensor:
-    """Return a tensor of the gradient ``g``, on its memory if ``g`` is exclusive."""
-    if propagation.is_exclusive(g) and g.flags.c_contiguous:
+def _taken_over(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
+    """Return a tensor of the gradient ``g`` in its layout, on its memory if ``g`` is exclusive."""
+    order = gradient_orders.get(leaf) if gradient_orders else None
+    outward = g if order is None else g.transpose(order)
+    if propagation.is_exclusive(g) and outward.flags.c_contiguous:
         propagation.release(g)
         return Tensor._made(g)
-    kept = Tensor._made(g.copy())
+    made = outward.copy()
+    kept = Tensor._made(made if order is None else made.transpose(np.argsort(order)))
     propagation.release(g)
     return kept
 

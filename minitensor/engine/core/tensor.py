@@ -16,6 +16,7 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.core.history import GradientBox, Leaf, Node, become_leaf, current, group_of, new_leaf
+from minitensor.engine.core.layout_rules import always_contiguous, laid_out, noted
 from minitensor.engine.core.printing import format_tensor
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.storage import Storage, new_storage
@@ -92,6 +93,8 @@ class Tensor(metaclass=TensorType):
 
     #: True if the program's names for operations on this tensor differ from those of nodes, events and errors.
     _spelled_otherwise = False
+    #: Returns the rule for the layout of a result from the name of its operation. As in Paddle, results are contiguous.
+    _layout_of = staticmethod(always_contiguous)
 
     # numpy leaves mixed expressions (`array + tensor`) to the tensor.
     __array_ufunc__ = None
@@ -132,10 +135,9 @@ class Tensor(metaclass=TensorType):
     def _made(cls: type[Kind], array: np.ndarray, op: str = "", inputs: tuple[Any, ...] = ()) -> Kind:
         """Return a tensor without history on ``array``, which owns its memory."""
         tensor = cls.__new__(cls)
-        tensor._array = array
+        tensor._array = array = laid_out(array, op, inputs)
         tensor._storage = new_storage(array)
-        tensor._node = None
-        tensor._history = None
+        tensor._node = tensor._history = None
         if op and watch.listener is not None:
             watch.listener(TensorCreated(tensor, op, inputs))
         return tensor
@@ -144,10 +146,9 @@ class Tensor(metaclass=TensorType):
     def _alias(cls: type[Kind], array: np.ndarray, storage: Storage) -> Kind:
         """Return a tensor without history on an existing storage: the first of a new group."""
         tensor = cls.__new__(cls)
-        tensor._array = array
+        tensor._array = noted(array)
         tensor._storage = storage
-        tensor._node = None
-        tensor._history = None
+        tensor._node = tensor._history = None
         return tensor
 
     def _extras(self) -> Extra:

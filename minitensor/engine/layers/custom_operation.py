@@ -17,6 +17,7 @@ from minitensor.engine.autocasting import autocast
 from minitensor.engine.autograd.higher_order import revived
 from minitensor.engine.core.errors import devices_differ, freed
 from minitensor.engine.core.history import Node, Operation
+from minitensor.engine.core.layout_rules import laid_out, strided
 from minitensor.engine.core.storage import caller, placed
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.core.tensor_type import blanks
@@ -86,6 +87,8 @@ def recorded(
         needed_by: for each saved name, the positions of the inputs whose gradient needs it.
         arguments: plain values that the gradients need.
     """
+    if strided.exist:
+        out = laid_out(out, op.name, [x for x in inputs if x is not None])
     made = _blank()
     dtype = dtype_of_result([x._array for x in inputs if x is not None])
     made._array, made._storage = array, storage = placed(out if dtype is None else narrow(out, dtype))

@@ -29,6 +29,7 @@ import numpy as np
 from minitensor.engine import autocasting, checks
 from minitensor.engine.core import errors
 from minitensor.engine.core.history import Leaf, Node, Operation, current, set_node
+from minitensor.engine.core.layout_rules import Rule, contiguous, strided
 from minitensor.engine.core.storage import Storage, calling_frame, outside, outside_engine, placed
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.core.tensor_type import blanks
@@ -40,7 +41,13 @@ from minitensor.engine.modes import casting, modes, paused
 from minitensor.engine.operations import indices, operands, variants
 from minitensor.engine.operations.describing import Wording, described
 from minitensor.engine.operations.rules import namespaces
-from minitensor.engine.operations.templates import backward_name, backward_source, in_place_source, normal_source
+from minitensor.engine.operations.templates import (
+    ARRAYS,
+    backward_name,
+    backward_source,
+    in_place_source,
+    normal_source,
+)
 from minitensor.engine.saved import in_place_inputs
 from minitensor.engine.saved.saved import FREED, recovered, remember, tidy
 from minitensor.engine.saved.writing import (
@@ -75,6 +82,7 @@ class Form:
         prologue: its first statements; ``{_}`` is the underscore of the in-place operation.
         parameters: the vocabulary's names for the row's operands and arguments, if they differ.
         grad_name: the name of its node, if that differs from ``name``.
+        layout: the rule for the layout of its results, if the vocabulary has another one for the row.
     """
 
     name: str
@@ -85,6 +93,7 @@ class Form:
     parameters: Mapping[str, str] = field(default_factory=dict)
     grad_name: Any = None
     is_strict: bool = True
+    layout: Rule | None = None
 
     @property
     def own(self) -> str:
@@ -96,15 +105,21 @@ class Form:
         """True if it has a gradient."""
         return bool(self.row.rules_in_place if self.in_place else self.row.rules)
 
-    def text(self, called: str, placed: bool = False) -> str:
-        """Return its source as a function named ``called``; for ``placed``, see :meth:`Compiler.redirect`."""
+    def text(self, called: str, in_order: str, placed: bool = False) -> str:
+        """Return its source as a function named ``called``.
+
+        Args:
+            called: the name of the function.
+            in_order: a test in the normal operation; see :func:`normal_source`.
+            placed: see :meth:`Compiler.redirect`.
+        """
         signature = self.signature if self.is_strict else self.signature.replace("*, ", "")
         row = replace(self.row, signature=signature, prologue=self.prologue)
         if row.name in autocasting.NAMES and not self.in_place:
             operands = ", ".join(row.operands) + ("," if len(row.operands) == 1 else "")
             cast = f"if casting.threads: {operands} = autocast({row.name!r}, {operands})"
             row = replace(row, prologue=f"{row.prologue}\n{cast}" if row.prologue else cast)
-        text = in_place_source(row) if self.in_place else normal_source(row)
+        text = in_place_source(row) if self.in_place else normal_source(row, in_order)
         place = "place, " if placed else ""
         text = text.replace(f"def {self.own}(", f"def {called}({place}", 1)
         if row.floats:
@@ -191,8 +206,9 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             namespace.update(explain=namespace["explain_other"], explain_in_place=namespace["explain_other_in_place"])
         if form.ruled:
             namespace["OPERATION"] = self._operation(form)
+        namespace["laid_out"] = self._layout(form)
         self.namespaces[form.name if called == form.own else called] = namespace
-        self._sources[form.name if called == form.own else called] = text = form.text(called)
+        self._sources[form.name if called == form.own else called] = text = form.text(called, self._in_order(form))
         return self._compiled(called, text, namespace)
 
     def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
@@ -206,7 +222,9 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         if placed is None:
             self[name]  # creates its namespace
             namespace = dict(self.namespaces[form.name])
-            placed = self._placed[form] = self._compiled(form.own, form.text(form.own, placed=True), namespace)
+            placed = self._placed[form] = self._compiled(
+                form.own, form.text(form.own, self._in_order(form), True), namespace
+            )
         return placed(calling_frame(), *operands, **arguments)
 
     def source(self, name: str) -> str:
@@ -235,6 +253,17 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             self._sources[name] = text = backward_source(row, in_place, on_tensors)
             self._backward[key] = self._compiled(name, text, namespace)
         return self._backward[key]
+
+    def _layout(self, form: Form) -> Rule:
+        return form.layout or self.calls["Tensor"]._layout_of(form.row.name)
+
+    def _in_order(self, form: Form) -> str:
+        """Return the test that the computed array ``r`` of an operation needs no other layout.
+
+        A result of contiguous operands is contiguous in every vocabulary, and any result if that is the rule.
+        """
+        arrays = ["r"] if self._layout(form) is contiguous else ARRAYS[: len(form.row.operands)]
+        return "not strided.exist or " + " and ".join(f"{a}.flags.c_contiguous" for a in arrays)
 
     def _operation(self, form: Form) -> Operation:
         """Return the operation of its nodes; its backward is compiled on the first call."""
@@ -313,6 +342,7 @@ CALLS: dict[str, Any] = {
     "recovered": recovered,
     "ref": weakref.ref,
     "set_node": set_node,
+    "strided": strided,
     "remember": remember,
     "rounded_gradients": reducing.rounded_gradients,
     "rule_in_chunks": chunks.rule_in_chunks,

@@ -31,7 +31,7 @@ def {name}({parameters}):
     except (FloatingPointError, RuntimeWarning):
         r = quietly(forward, {call})
 {floats}
-    if type(r) is ndarray:
+    if type(r) is ndarray and ({in_order}):
         storage = Storage()
         storage.buffer = r
         storage.nbytes = nbytes = r.nbytes
@@ -41,7 +41,7 @@ def {name}({parameters}):
         if now > meter.peak:
             meter.peak = now
     else:
-        r, storage = placed(r)
+        r, storage = placed(laid_out(r, ({as_},)))
     result = empty_tensor()
     result._array = r
     result._storage = storage
@@ -171,7 +171,7 @@ def {name}(node, g):
     return {gradients}
 '''
 
-_ARRAYS = "abcdefgh"
+ARRAYS = "abcdefgh"
 
 
 def _lines(indent: int, lines: list[str]) -> str:
@@ -186,7 +186,7 @@ class _Text:
         self.in_place = in_place
         self.name = row.name + "_" if in_place else row.name
         self.xs = row.operands
-        self.array = dict(zip(row.operands, _ARRAYS, strict=False))
+        self.array = dict(zip(row.operands, ARRAYS, strict=False))
         self.rules = row.rules_in_place if in_place else row.rules
         self.saves = row.saved_in_place if in_place else row.saved_names
         self.ruled = tuple(x for x in row.operands if x in self.rules)
@@ -258,10 +258,10 @@ class _Text:
         return f"if {condition}:\n{_lines(4, [statements])}" if condition else statements
 
 
-def normal_source(row: Row) -> str:
-    """Return the source of the normal operation."""
+def normal_source(row: Row, in_order: str = "True") -> str:
+    """Return the source of the normal operation; ``in_order`` tests that the computed array needs no other layout."""
     text = _Text(row, in_place=False)
-    pieces = text.common()
+    pieces = {**text.common(), "in_order": in_order}
     promoted = ", ".join(row.promote)
     pieces["promoted"] = _promote(text, f"{promoted} = promote({promoted})")
     pieces["computed"] = f"forward({pieces['call']}) if {text.not_16_bits} else in_float32(forward, {pieces['call']})"

@@ -24,6 +24,7 @@ from minitensor.engine.core.history import (
     new_node,
     reshape_leaf,
 )
+from minitensor.engine.core.layout_rules import noted
 from minitensor.engine.core.regions import overlaps_itself, same_layout
 from minitensor.engine.core.storage import calling_frame
 from minitensor.engine.core.tensor import Tensor
@@ -40,7 +41,7 @@ def view_of(x: Tensor, array: np.ndarray, op: Operation, saved: tuple[Any, ...] 
     ``saved`` is the state that the operation's backward and jvp need; None means the shape of ``array``.
     """
     out = _blank()
-    out._array = array
+    out._array = noted(array)
     out._storage = x._storage
     history = x._history
     node = x._node if history is None or x._seen == history.version else current(x)
@@ -92,9 +93,9 @@ def reshaped(x: Tensor, array: np.ndarray, op: Reshaping, saved: tuple[Any, ...]
     refuse_leaf(x, op)
     if type(node) is Leaf:
         if overlaps_itself(array) or not same_layout(array, x._array):
-            reshape_leaf(x, array, lambda g: op.forward(g, *saved))
+            reshape_leaf(x, noted(array), lambda g: op.forward(g, *saved))
     else:
-        x._array = array
+        x._array = noted(array)
         if node is not None:
             x._node = new_node(op, (node,), saved, array.shape)
             move_boxes(node, x._node)

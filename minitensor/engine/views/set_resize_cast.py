@@ -28,6 +28,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.errors import devices_differ, leaf_written, read_only_target
 from minitensor.engine.core.history import Leaf, Node, move_boxes, new_leaf, new_node
+from minitensor.engine.core.layout_rules import noted
 from minitensor.engine.core.regions import read_only, writeable
 from minitensor.engine.core.storage import log_write, new_storage
 from minitensor.engine.core.tensor import Tensor
@@ -46,7 +47,7 @@ def _moved_to(x: Tensor, array: np.ndarray, op: str) -> None:
     """Point ``x`` to ``array`` on a new storage, one version later. Other tensors keep the old storage."""
     storage = new_storage(array)
     storage.version = x._storage.version
-    x._array, x._storage = array, storage
+    x._array, x._storage = noted(array), storage
     log_write(storage, op)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES
@@ -134,6 +135,8 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     need_tensor("silu", input)
     out = as_kind(activations.silu(input, inplace))
+    if not inplace:
+        out = result_strides.arranged(out, result_strides.iterated, input)
     return out if inplace else with_grad_fn(out, "SiluBackward0")
 
 

@@ -8,9 +8,15 @@ from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers import activations, attention, convolution, normalization, pooling, rearranging
 from minitensor.engine.layers.convolution import pair
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, as_kind
+
+
+def _as_images(out: Any, input: Tensor) -> Tensor:
+    """Return ``out``, which was computed from images, as a tensor of this vocabulary in their layout."""
+    return result_strides.arranged(as_kind(out), result_strides.images, input)
 
 
 def conv2d(
@@ -51,9 +57,8 @@ def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any
     Raises:
         ValueError: if no window fits, or the padding is more than half of the kernel.
     """
-    return with_grad_fn(
-        as_kind(pooling.max_pool2d(input, kernel_size, stride, padding)), "MaxPool2DWithIndicesBackward0"
-    )
+    out = pooling.max_pool2d(input, kernel_size, stride, padding)
+    return with_grad_fn(_as_images(out, input), "MaxPool2DWithIndicesBackward0")
 
 
 def avg_pool2d(
@@ -73,7 +78,7 @@ def avg_pool2d(
     """
     excluded = not checks.flag("avg_pool2d()", "count_include_pad", count_include_pad)
     out = pooling.avg_pool2d(input, kernel_size, stride, padding, excluded)
-    return with_grad_fn(as_kind(out), "AvgPool2DBackward0")
+    return with_grad_fn(_as_images(out, input), "AvgPool2DBackward0")
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -89,7 +94,9 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     Raises:
         ValueError: if the images have another shape, or a size is below 1.
     """
-    return with_grad_fn(as_kind(pooling.adaptive_avg_pool2d(input, output_size)), "AdaptiveAvgPool2DBackward0")
+    return with_grad_fn(
+        _as_images(pooling.adaptive_avg_pool2d(input, output_size), input), "AdaptiveAvgPool2DBackward0"
+    )
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -123,7 +130,7 @@ def layer_norm(
         ValueError: if ``input`` does not end in these dimensions.
     """
     out = normalization.layer_norm(input, normalized_shape, weight, bias, eps)
-    return with_grad_fn(as_kind(out), "NativeLayerNormBackward0")
+    return with_grad_fn(result_strides.arranged(as_kind(out), result_strides.contiguous), "NativeLayerNormBackward0")
 
 
 @autocasts
@@ -140,7 +147,7 @@ def group_norm(
         ValueError: if the channels cannot be divided into ``num_groups`` groups.
     """
     out = normalization.group_norm(input, num_groups, eps, weight, bias)
-    return with_grad_fn(as_kind(out), "NativeGroupNormBackward0")
+    return with_grad_fn(_as_images(out, input), "NativeGroupNormBackward0")
 
 
 def instance_norm(
@@ -167,7 +174,7 @@ def instance_norm(
     out = normalization.instance_norm(
         input, running_mean, running_var, weight, bias, use_input_stats, 1 - momentum, eps
     )
-    return with_grad_fn(as_kind(out), "ViewBackward0")
+    return with_grad_fn(result_strides.arranged(as_kind(out), result_strides.contiguous), "ViewBackward0")
 
 
 def batch_norm(
@@ -214,7 +221,7 @@ def batch_norm(
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be defined when training=False")
         out = normalization.batch_norm(input, running_mean, running_var, weight, bias, epsilon=eps)
-    return with_grad_fn(as_kind(out), "NativeBatchNormBackward0")
+    return with_grad_fn(_as_images(out, input), "NativeBatchNormBackward0")
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
@@ -253,7 +260,8 @@ def scaled_dot_product_attention(
         ValueError: if shapes do not fit, or both a mask and ``is_causal`` are given.
     """
     out = attention.attend(query, key, value, attn_mask, dropout_p, is_causal)
-    return with_grad_fn(as_kind(out), "ScaledDotProductFlashAttentionForCpuBackward0")
+    out = result_strides.arranged(as_kind(out), result_strides.like_first, query)
+    return with_grad_fn(out, "ScaledDotProductFlashAttentionForCpuBackward0")
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:

@@ -11,6 +11,7 @@ from minitensor.engine.autocasting import autocasts
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import losses as of_networks
+from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS
 from minitensor.torch.dtypes import SCALAR_NAMES, Size
@@ -31,6 +32,11 @@ def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return with_grad_fn((_mean if reduction == "mean" else _sum)(each), f"{name}Backward0")
+
+
+def _in_order(out: Tensor, *inputs: Tensor) -> Tensor:
+    """Return the losses ``out``, if there are several, laid out in the order of ``inputs``."""
+    return result_strides.arranged(out, result_strides.iterated, *inputs)
 
 
 def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
@@ -283,7 +289,7 @@ def binary_cross_entropy_with_logits(
         ValueError: if the shapes differ.
     """
     out = of_networks.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
-    return with_grad_fn(as_kind(out), "BinaryCrossEntropyWithLogitsBackward0")
+    return with_grad_fn(_in_order(as_kind(out), target, input), "BinaryCrossEntropyWithLogitsBackward0")
 
 
 @autocasts

@@ -69,8 +69,8 @@ walk(
 backward(
     "two-leaves-share-a-gradient",
     "A gradient that arrives at two leaves is stored as one array.",
-    "if propagation.is_exclusive(g) and g.flags.c_contiguous:",
-    "if g.flags.c_contiguous and g.base is None:",
+    "if propagation.is_exclusive(g) and outward.flags.c_contiguous:",
+    "if outward.flags.c_contiguous and g.base is None:",
     "autograd::test_gradients_share_no_memory_with_one_another_nor_with_the_given_one",
 )  # fmt: skip
 backward(
@@ -105,9 +105,9 @@ backward(
     "gradient-replaces-that-of-before",
     "A second backward stores the sum in another tensor.",
     "            if node.saved is None or _is_empty(node.saved):\n"
-    "                made.append((node, _taken_over(g, propagation)))",
+    "                made.append((node, _taken_over(g, propagation, node)))",
     "            if True:\n                made.append((node, _taken_over(g, propagation) if node.saved is None else "
-    "_sum(node.saved, g, way)))",
+    "_sum(node.saved, g, propagation)))",
     "autograd::test_the_next_backward_adds_to_the_gradient_that_a_caller_holds",
 )  # fmt: skip
 backward(

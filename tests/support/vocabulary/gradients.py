@@ -131,11 +131,6 @@ DELIBERATE = {
             "paddle: a number assigned",
         ),
     ),
-    "a gradient lies row by row": Kind(
-        "whatever the strides of its tensor, as in Paddle; PyTorch lays it out as its tensor",
-        r"(first|next): strides \[1, 3\], here \[2, 1\]",
-        ("torch: a leaf that is a transposed tensor",),
-    ),
     "`del x.grad`": Kind("in Paddle the process dies", r".*", ("paddle: del x.grad",)),
     "whose memory a gradient takes over": Kind(
         "memory that nobody else has is taken over or copied",

@@ -1,0 +1,209 @@
+"""Compare the layouts of results with those of PyTorch and Paddle, recorded in facts/layouts.json.
+
+Whose memory a view uses follows from them: the record also has programs that reshape a result, write to it, and look if
+the reshaped tensor has changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitensor as paddle
+from facts import layouts
+from minitensor import torch
+from minitensor.engine.core.layout_rules import strided
+
+RECORDS = json.loads(layouts.FILE.read_text("utf-8"))
+#: The recorded versions that minitensor follows, and its modules.
+FOLLOWED = {"paddle": ("paddle 3.3.1", "minitensor"), "torch": ("torch 2.13.0", "minitensor.torch")}
+PROGRAMS = [(library, program) for library, programs in layouts.PROGRAMS.items() for program in programs]
+
+#: Intended differences: the reason, for some of the scenes of a program.
+DELIBERATE = {
+    (
+        "paddle",
+        "x[:, at([0, 0])]",
+    ): "Paddle 3.3.1 returns a wrong shape if x is not contiguous; the result is right here",
+    ("paddle", "x.contiguous()"): "Paddle copies if the stride of a dimension of length 1 is another one than usual",
+    ("paddle", "x.astype('float32')"): "Paddle 3.3 returns x itself for its own dtype; Paddle 2.6 copies, as here",
+    ("paddle", "F.dropout(x, 0.5, training=False)"): "Paddle copies x; here it is x itself",
+    (
+        "paddle",
+        "gradient(lambda x: x.T * 2, x)",
+    ): "Paddle keeps the order of the transposed gradient; here it is copied",
+}
+#: A write to elements that share memory is refused here before anything is written, and counts as an error.
+EXPANDED = {"expanded rows", "expanded columns"}
+
+
+def comparable(answer: str) -> list[Any]:
+    """Return the parts of an answer, without the strides that no element uses: those of dimensions of length 1."""
+    parts = []
+    for part in answer.split(" and "):
+        shape_text, _, strides_text = part.removeprefix("&").partition(":")
+        if not shape_text or not all(n.isdigit() for n in shape_text.split(",")):
+            parts.append(part)
+            continue
+        shape = [int(n) for n in shape_text.split(",")]
+        contiguous = [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
+        strides = [int(n) for n in strides_text.split(",")] if strides_text else contiguous
+        used = [stride for n, stride in zip(shape, strides, strict=True) if n != 1 and 0 not in shape]
+        parts.append((part.startswith("&"), shape, used))
+    return parts
+
+
+def differences(library: str, program: str) -> list[tuple[list[str], str, str | None]]:
+    """Return the scenes in which minitensor answers otherwise than the library, with both answers."""
+    version, module = FOLLOWED[library]
+    found = []
+    for scene, theirs in zip(RECORDS["scenes"][library][program], RECORDS[version]["answers"][program], strict=True):
+        if theirs is None:
+            continue
+        here = layouts.answer(module, library, program, scene)
+        if here is None or comparable(theirs) != comparable(here):
+            found.append((scene, theirs, here))
+    return found
+
+
+def is_deliberate(program: str, scene: list[str], here: str | None) -> bool:
+    """True if `program` writes to elements that share memory, or reshapes a number, which Paddle copies."""
+    if not program.startswith("follows("):
+        return False
+    return (here is None and bool(EXPANDED.intersection(scene))) or (here == "True" and scene == ["a number"])
+
+
+@pytest.mark.parametrize(("library", "program"), [each for each in PROGRAMS if each not in DELIBERATE])
+def test_the_layout_is_that_of_the_library(library: str, program: str):
+    found = differences(library, program)
+    assert [each for each in found if not is_deliberate(program, each[0], each[2])] == []
+
+
+@pytest.mark.parametrize(("library", "program"), DELIBERATE)
+def test_an_intended_difference_exists(library: str, program: str):
+    assert differences(library, program), "remove it from DELIBERATE"
+
+
+def test_the_record_is_of_these_programs():
+    assert RECORDS["scenes"] == layouts.PROGRAMS
+    assert RECORDS["layouts"] == json.loads(json.dumps(layouts.LAYOUTS))
+    for library, programs in layouts.PROGRAMS.items():
+        assert list(RECORDS[FOLLOWED[library][0]]["answers"]) == list(programs)
+
+
+def test_both_versions_of_paddle_lay_out_alike_but_for_two_programs():
+    differing = layouts.differing(RECORDS["paddle 2.6.2"], RECORDS["paddle 3.3.1"])
+    assert set(differing) == {"x[:, at([0, 0])]", "x.astype('float32')"}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "here"),
+    [("3,2", "3,2:1,3"), ("3,2", "&3,2"), ("3,2", "2,3"), ("True", "False"), ("2 and 2", "2 and 3")],
+)
+def test_different_answers_are_distinguished(recorded: str, here: str):
+    assert comparable(recorded) != comparable(here)
+
+
+# ---------- whose memory it is ----------
+
+
+def test_a_write_changes_the_reshaped_result_in_paddles_vocabulary():
+    w = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = paddle.tanh(w.T)
+    flat = y.reshape([-1])
+    assert y.strides == [2, 1]
+    y.zero_()
+    assert flat.tolist() == [0.0] * 4
+
+
+def test_a_write_leaves_the_reshaped_result_in_pytorchs_vocabulary():
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    y = torch.relu(w.T)
+    flat = y.reshape(-1)
+    assert y.stride() == (1, 2)
+    y.zero_()
+    assert flat.tolist() == [1.0, 3.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("vocabulary", [paddle, torch])
+@pytest.mark.parametrize("through", [lambda y: y, lambda y: y.reshape([-1])], ids=["the result", "a reshaped one"])
+def test_a_write_after_the_result_was_saved_is_known_by_its_memory(vocabulary: Any, through: Callable[[Any], Any]):
+    w = vocabulary.ones([2, 2])
+    w.stop_gradient = False
+    y = w.T * 2
+    squares = y * y  # saves y
+    written = through(y)
+    with paddle.set_inplace_policy("2.5"):
+        written.add_(vocabulary.ones(list(written.shape)))
+    shares = y.tolist() != [[2.0, 2.0], [2.0, 2.0]]
+    assert shares == (written is y or vocabulary is paddle)
+    if shares:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            squares.sum().backward()
+    else:
+        squares.sum().backward()
+        assert w.grad.tolist() == [[8.0, 8.0], [8.0, 8.0]]
+
+
+@pytest.mark.parametrize("vocabulary", [paddle, torch])
+def test_a_preserved_save_of_a_transposed_result_has_its_old_numbers(vocabulary: Any):
+    w = vocabulary.ones([2, 3])
+    w.stop_gradient = False
+    y = w.T * 2
+    squares = y * y
+    with paddle.set_inplace_policy("copy_on_write"):
+        y[1:].add_(vocabulary.ones([2, 2]))
+        squares.sum().backward()
+    assert w.grad.tolist() == [[8.0, 8.0, 8.0]] * 2
+
+
+# ---------- programs that have no such tensor pay nothing ----------
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "T": lambda: paddle.ones([2, 3]).T,
+    "a slice": lambda: paddle.ones([2, 3])[:, 1:],
+    "t_": lambda: paddle.ones([2, 3]).t_(),
+    "transpose_": lambda: paddle.ones([2, 3]).transpose_([1, 0]),
+    "as_strided": lambda: paddle.as_strided(paddle.ones([6]), [2, 3], [1, 2]),
+    "from_numpy": lambda: paddle.from_numpy(np.ones((2, 3), "float32").T),
+    "from_dlpack": lambda: paddle.from_dlpack(np.ones((2, 3), "float32").T),
+    "unbind": lambda: paddle.unbind(paddle.ones([2, 3]), 1)[0],
+    "diagonal": lambda: paddle.diagonal(paddle.ones([2, 3])),
+    "expand in PyTorch": lambda: torch.ones(3, 1).expand(3, 2),
+    "split in PyTorch": lambda: torch.ones(3, 2).split(1, 1)[0],
+    "permute in PyTorch": lambda: torch.ones(2, 3).permute(1, 0),
+    "tensor of an array": lambda: torch.tensor(np.ones((2, 3), "float32").T),
+    "nonzero": lambda: torch.ones(2, 2).nonzero(),
+    "data of another": lambda: torch.ones(2, 3).__setattr__("data", torch.ones(3, 2).T),
+    "set_": lambda: torch.ones(2, 3).set_(torch.ones(3, 2).T),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_first_tensor_that_is_not_contiguous_is_noted(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(strided, "exist", False)
+    MAKERS[name]()
+    assert strided.exist
+
+
+@pytest.mark.parametrize(("library", "program"), PROGRAMS)
+def test_a_program_notes_what_it_makes_of_contiguous_operands(
+    library: str, program: str, monkeypatch: pytest.MonkeyPatch
+):
+    _, module = FOLLOWED[library]
+    for scene in RECORDS["scenes"][library][program]:
+        if set(scene) <= {"contiguous", "cube", "images", "2 by 3", "4 by 3 by 2", "a vector", "a number"}:
+            monkeypatch.setattr(strided, "exist", False)
+            answer = layouts.answer(module, library, program, scene)
+            if answer is not None and any(isinstance(part, tuple) and _is_strided(part) for part in comparable(answer)):
+                assert strided.exist, (scene, answer)
+
+
+def _is_strided(part: tuple[bool, list[int], list[int]]) -> bool:
+    _, shape, strides = part
+    long = [n for n in shape if n != 1]
+    return bool(strides) and strides != [int(np.prod(long[i + 1 :])) for i in range(len(long))]
