@@ -23,6 +23,7 @@ from tests.support.site.measures import (
     OVERFLOWS,
     TITLED,
     VOIDS,
+    WHOLE,
     WIDTHS,
 )
 from tests.support.site.stage import step_to_the_end
@@ -36,6 +37,7 @@ KILOBYTE = 1000
 HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
 MEASURE = range(66, 76)  # characters a line
 STAGE_WIDTH = 1180  # pixels, if there is space
+STAGE_HEIGHT = 840  # pixels in a window of 900, which also shows some of the page, with all folds closed
 MOST_EMPTY = 0.1  # of a picture's height, if the stage is untouched
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 each_page = pytest.mark.parametrize("opened", PAGES, indirect=True)
@@ -157,6 +159,8 @@ def test_every_step_of_every_stage_fits_one_screen(opened):
         found[width] = stages.evaluate_all(HEIGHTS, moments)
         assert [(title, most) for title, most, _ in found[width] if most > height] == []
         assert set(stages.evaluate_all(WIDTHS)) <= {STAGE_WIDTH}
+        if width == 1440:
+            assert [(title, high) for title, high in stages.evaluate_all(WHOLE) if high > STAGE_HEIGHT] == []
 
 
 @each_page

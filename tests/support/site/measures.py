@@ -37,6 +37,8 @@ HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, nu
     });
     return most;
 }) }"""
+# The heights of whole stages. A picture gets no lower while it is stepped, so they are the largest so far.
+WHOLE = "stages => stages.map(stage => [stage.data.title, stage.offsetHeight])"
 # The steps after which the button for the next step is out of view.
 NEXT_IN_VIEW = """stage => {
     stage.scrollIntoView();
