@@ -29,12 +29,10 @@ def need_int(op: str, name: str, given: Any, position: int = 1) -> int:
 
 
 def _index(given: Any) -> int:
-    """Return an integer; raise TypeError for bools, and for tensors with dimensions, as PyTorch does."""
+    """Return an integer; raise TypeError for bools, as PyTorch does."""
     if type(given) is int:
         return given
-    if isinstance(given, (bool, np.bool_)) or (
-        isinstance(given, BaseTensor) and (given._array.ndim or given._array.dtype == np.bool_)
-    ):
+    if isinstance(given, (bool, np.bool_)) or (isinstance(given, BaseTensor) and given._array.dtype == np.bool_):
         raise TypeError
     return operator.index(given)
 
@@ -85,6 +83,6 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
         raise TypeError(f'{op}() missing 1 required positional arguments: "size"')
     given = size[0] if len(size) == 1 and not hasattr(size[0], "__index__") else size
     try:
-        return [n.__index__() for n in given]
+        return [_index(n) for n in given]
     except (TypeError, AttributeError):
         raise TypeError(f"{op}(): argument 'size' must be tuple of ints, not {given!r}") from None

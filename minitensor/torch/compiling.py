@@ -62,7 +62,7 @@ CALLS: dict[str, Any] = {
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
             *("storable", "same_dtype", "as_index", "as_mask", "scaled", "rounded", "into_out", "no_bounds"),
             *("clamped_by", "in_dtype", "only_floats", "reduced_dims", "as_many_dimensions", "no_bool_subtraction"),
-            *("as_long", "no_integers", "one_dim", "one_dtype", "sequence_of_indices"),
+            *("as_long", "no_integers", "one_dim", "one_dtype", "one_dtype_of_all", "sequence_of_indices"),
         )
     },
     "need_int": need_int,
@@ -132,6 +132,4 @@ def reflected(name: str) -> Callable[..., Any]:
         grad_name=_REFLECTED.get(name, form.grad_name),
         layout=contiguous if name == "pow" else None,
     )
-    made = FUNCTIONS.function(swapped, f"reflected_{name}")
-    made.__globals__["as_operands"] = operands.as_operands_in_any_order
-    return made
+    return FUNCTIONS.function(swapped, f"reflected_{name}")

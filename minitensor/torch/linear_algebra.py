@@ -95,6 +95,10 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     """
     need_tensor("mv", input)
     need_tensor("mv", vec, 2, "vec")
+    if (input._array.ndim, vec._array.ndim) != (2, 1):
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got {vec._array.ndim}, {input._array.ndim}, {vec._array.ndim}"
+        )
     return matmul(input, vec)
 
 

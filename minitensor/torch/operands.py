@@ -41,24 +41,12 @@ def _tensor_or_number(op: str, position: int, value: Any) -> Any:
     raise TypeError(f"{op}(): argument '{name}' (position {position + 1}) must be Tensor, not {type(value).__name__}")
 
 
-def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
-    """Return tensors for the arguments of a normal operation.
-
-    Raises:
-        TypeError: if an argument cannot be converted to a tensor, or none of them is one.
-    """
-    if op in NO_NUMBERS or (op in TENSOR_FIRST and not isinstance(given[0], BaseTensor)):
-        _refuse_numbers(op, given)
-    return as_operands_in_any_order(op, *given)
-
-
-#: Operations whose operands are all tensors, and those whose first one is. The operators ``2 - x`` are other functions.
+#: Operations whose operands are all tensors, and those whose first one is.
 NO_NUMBERS = frozenset(
     ("maximum", "minimum", "logical_and", "logical_or", "logical_xor", "ldexp", "hypot", "gcd", "lcm")
 )
 TENSOR_FIRST = NO_NUMBERS.union(
-    ("add", "subtract", "multiply", "divide", "floor_divide", "trunc_divide", "copysign", "equal", "not_equal"),
-    ("less_than", "less_equal", "greater_than", "greater_equal"),
+    ("copysign", "equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal")
 )
 
 
@@ -71,8 +59,14 @@ def _refuse_numbers(op: str, given: tuple[Any, ...]) -> None:
             raise TypeError(f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {kind}")
 
 
-def as_operands_in_any_order(op: str, *given: Any) -> tuple[BaseTensor, ...]:
-    """Return tensors for the arguments of an operation that takes numbers in every position."""
+def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
+    """Return tensors for the arguments of a normal operation.
+
+    Raises:
+        TypeError: if an argument cannot be converted to a tensor, or none of them is one.
+    """
+    if op in TENSOR_FIRST and (op in NO_NUMBERS or not isinstance(given[0], BaseTensor)):
+        _refuse_numbers(op, given)
     if len(given) == 2 and isinstance(given[0], BaseTensor):
         x, y = given
         if isinstance(y, BaseTensor):
@@ -387,6 +381,8 @@ def only_floats(op: str, x: Any) -> Any:
 
 def reduced_dims(x: Any, dim: Any) -> Any:
     """Return the dimensions to reduce. As in PyTorch, a tensor without dimensions accepts 0 and -1."""
+    if isinstance(dim, bool) or (isinstance(dim, BaseTensor) and dim._array.ndim):
+        raise TypeError(f"argument 'dim' must be tuple of ints, not {type(dim).__name__}")
     if isinstance(x, BaseTensor) and x._array.ndim == 0 and dim is not None:
         given = dim if isinstance(dim, (tuple, list)) else (dim,)
         return () if all(isinstance(d, (int, np.integer)) and d in (0, -1) for d in given) else dim
@@ -422,23 +418,36 @@ def no_integers(kernel: str, x: Any) -> None:
 
 
 def one_dim(op: str, dim: Any) -> Any:
-    """Return ``dim``; raise TypeError for several dimensions, or a bool."""
-    if isinstance(dim, (bool, list, tuple)):
+    """Return ``dim``; raise TypeError for several dimensions, none, or a bool."""
+    if dim is None or isinstance(dim, (bool, list, tuple)):
         raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
     return dim
 
 
 def one_dtype(op: str, x: Any, end: Any) -> None:
-    """Raise RuntimeError if ``end`` is a tensor of another dtype than ``x``."""
+    """Raise TypeError if ``end`` is no tensor, RuntimeError if it is one of another dtype than ``x``."""
+    if isinstance(end, NUMBERS):
+        raise TypeError(f"{op}(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
     if isinstance(x, BaseTensor) and isinstance(end, BaseTensor) and x._array.dtype != end._array.dtype:
         names = [SCALAR_NAMES[each._array.dtype].lower() for each in (x, end)]
         raise RuntimeError(f"{op}(): expected dtype {names[0]} for `end` but got dtype {names[1]}")
+
+
+def one_dtype_of_all(op: str, *tensors: Any) -> None:
+    """Raise RuntimeError if the operands of a product of matrices differ in dtype, unless autocast converts them."""
+    dtypes = [x._array.dtype for x in tensors if isinstance(x, BaseTensor)]
+    if any(dtype is not dtypes[0] for dtype in dtypes) and modes.casts is None:
+        names = " and ".join(SCALAR_NAMES[dtype] for dtype in dtypes)
+        raise RuntimeError(f"{op}(): the operands must have the same dtype, but they are {names}")
 
 
 def sequence_of_indices(op: str, indices: Any) -> None:
     """Raise TypeError for a single index, which must be given in a tuple."""
     if isinstance(indices, BaseTensor):
         raise TypeError(f"{op}(): argument 'indices' (position 1) must be tuple of Tensors, not Tensor")
+    for i, each in enumerate(indices if isinstance(indices, (list, tuple)) else ()):
+        if not isinstance(each, (BaseTensor, np.ndarray, list)):
+            raise TypeError(f"{op}(): expected Tensor as element {i} of indices, but got {type(each).__name__}")
 
 
 def as_long(x: Any, in_place: str) -> Any:

@@ -175,9 +175,16 @@ spell("sign", in_place=True, forward=kernels.sign)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
     spell(_name, grad_name="PowBackward0" if _name == "square" else None, found=_ALSO_IN_PLACE)
 spell("matmul", "matmul", "input, other", prologue="transpose_x = transpose_y = False", grad_name=_matmul_name)
-spell("addmm", "addmm", "input, mat1, mat2", keywords="beta=1, alpha=1", renamed={"x": "mat1", "y": "mat2"})
+spell(
+    "addmm",
+    "addmm",
+    "input, mat1, mat2",
+    keywords="beta=1, alpha=1",
+    renamed={"x": "mat1", "y": "mat2"},
+    prologue="one_dtype_of_all('addmm', input, x, y)",
+)
 spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1",
-      renamed={"x": "batch1", "y": "batch2"})  # fmt: skip
+      renamed={"x": "batch1", "y": "batch2"}, prologue="one_dtype_of_all('baddbmm', input, x, y)")  # fmt: skip
 spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
 
 # ---------- functions of one number or two ----------
@@ -222,14 +229,14 @@ for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_
 _IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
 _REDUCED = "input, dim=None, keepdim=False"
 _DIM = "axis = reduced_dims(x, axis)"
-_ONE_DIM = "axis = reduced_dims(x, one_dim('{}', axis))"
+_ONE_DIM = "axis = reduced_dims(x, axis if axis is None else one_dim('prod', axis))"
 spell("sum", "sum", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
 spell(
     "prod",
     "prod",
     _REDUCED,
     keywords="dtype=None",
-    prologue=f"{_IN_DTYPE}\n{_ONE_DIM.format('prod')}",
+    prologue=f"{_IN_DTYPE}\n{_ONE_DIM}",
     grad_name="ProdBackward0",
 )
 spell("mean", "mean", _REDUCED, keywords="dtype=None", floats=False, doc="Mean along axis (all by default).",
@@ -238,10 +245,10 @@ spell("amax", "max", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="A
 spell("amin", "min", "input, dim=(), keepdim=False", prologue=_DIM, grad_name="AminBackward0")
 _SCAN = "The {} of each element and those before it along dim; dtype, if given, is that of the result."
 _SCANNED = f"{_IN_DTYPE}\nelse: x = as_long(x, '{{_}}')"
-spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=_SCANNED, gives="",
-      doc=_SCAN.format("sum"))  # fmt: skip
-spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=_SCANNED, gives="",
-      doc=_SCAN.format("product"))  # fmt: skip
+spell("cumsum", "cumsum", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\none_dim('cumsum', axis)",
+      gives="", doc=_SCAN.format("sum"))  # fmt: skip
+spell("cumprod", "cumprod", "input, dim", keywords="dtype=None", prologue=f"{_SCANNED}\none_dim('cumprod', dim)",
+      gives="", doc=_SCAN.format("product"))  # fmt: skip
 spell("log_sigmoid", found="")
 spell(
     "softmax",

@@ -21,7 +21,7 @@ from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
-from minitensor.torch.dtypes import SCALAR_NAMES, float32, int32
+from minitensor.torch.dtypes import SCALAR_NAMES, dtype_of, float32, int32
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor, without_history
 
@@ -307,7 +307,11 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
         IndexError: if ``input`` has no such dimension.
     """
     if dtype is not None:
-        input = to(input, dtype)
+        input = to(input, dtype_of(dtype))
+    dim = as_dim(dim, input._array.ndim)
+    if input._array.dtype not in FLOATS:
+        name = SCALAR_NAMES[input._array.dtype]
+        raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{name}'")
     shifted = _sub(input, _highest(input, dim))
     total = TABLE["log"](TABLE["sum"](TABLE["exp"](shifted), dim, True))
     return with_grad_fn(result_strides.arranged(_sub(shifted, total), result_strides.contiguous), "LogSoftmaxBackward0")

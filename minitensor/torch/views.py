@@ -223,7 +223,10 @@ def _squeezed_shape(x: Tensor, dim: Any) -> tuple[int, ...]:
     shape = x._array.shape
     if dim is None:
         return tuple(n for n in shape if n != 1)
-    dims = {as_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])}
+    found = [as_dim(d, len(shape)) for d in (dim if isinstance(dim, (tuple, list)) else [dim])]
+    dims = set(found)
+    if len(dims) < len(found):
+        raise RuntimeError(f"squeeze(): a dim appears multiple times in the list of dims {list(dim)}")
     return tuple(n for i, n in enumerate(shape) if not (i in dims and n == 1))
 
 

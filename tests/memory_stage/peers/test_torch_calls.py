@@ -1,0 +1,69 @@
+"""Random calls beside PyTorch: every difference is of a kind that is named here, with its reason."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+
+from minitensor import torch as ours  # noqa: E402
+from tests.support.peers.random_calls import Calls, Difference, difference  # noqa: E402
+
+COUNT = int(os.environ.get("RANDOM_CALLS", "4000"))
+
+#: Differences on purpose: which, a pattern for the name, a pattern for PyTorch's or our error, and the reason.
+ON_PURPOSE = [
+    ("we refuse", r".", r"ImportError", "needs a package that is not installed here"),
+    ("we answer", r".", r"not implemented for|Boolean inputs not|does not support bool",
+     "no kernel for it there"),
+    ("we answer", r".", r"must be bool, not int", "0 and 1 are switches, too"),
+    ("we answer", r".", r"received an invalid combination|must be (int|tuple of ints), not (Tensor|NoneType)|"
+     r"must be Number, not Tensor", "a tensor of one integer, or None, stands for the number or the default"),
+    ("we answer", r"^(reshape|tile)$", r"must be tuple of ints, not int|takes 2 positional", "single lengths"),
+    ("we answer", r"^copy_$", r"non_blocking", "has no effect here"),
+    ("we answer", r"^(squeeze|where|norm|chunk|index_put_?|max|min)$", r".", "the argument has one meaning only"),
+    ("we answer", r"_$|^lerp|^clamp|^clip", r"can't be cast|expected", "a number takes the dtype of the target"),
+    ("we refuse", r".", r"bools have no arithmetic|Subtraction", "bools are no numbers in the engine's kernels"),
+    ("we refuse", r".", r"must be a number|must be Tensor, not|is a number", "numbers and tensors are not exchanged"),
+    ("we refuse", r".", r"positional argument", "PyTorch's older order of arguments"),
+    ("we refuse", r".", r"eps must be between", "a bound of logit that bounds nothing"),
+    ("we refuse", r"shift", r"0 or more places", "a shift by a negative number has no meaning in C"),
+    ("we refuse", r".", r"length 0|numel\(\) == 0|no largest|no smallest|without elements", "nothing has no extreme"),
+    ("we refuse", r".", r"must be int, not|must be tuple of ints|out of range|Calling nonzero on 0d|"
+     r"can't be cast|0-dim",
+     "an argument of another kind than documented"),
+    ("values", r"^(chunk|stride|to|new_tensor)$", r".", "a dimension of length 0, or a list of tensors"),
+]  # fmt: skip
+
+
+def is_on_purpose(found: Difference) -> bool:
+    return any(
+        found.kind == kind and re.search(name, found.call.name) and re.search(error, found.text)
+        for kind, name, error, _ in ON_PURPOSE
+    )
+
+
+def test_every_difference_is_of_a_named_kind():
+    seed = random.SystemRandom().randrange(10**6)
+    calls, unnamed, answered = Calls(ours, torch, seed), [], 0
+    for _ in range(COUNT):
+        call = calls.next()
+        found = difference(call, ours, torch)
+        if found is not None and not is_on_purpose(found):
+            unnamed.append(f"{found.kind}: {call}: {found.text[:200]}")
+        answered += found is None
+    assert unnamed == [], f"seed {seed}"
+    assert answered > COUNT * 0.95
+
+
+@pytest.mark.parametrize("call", ["maximum(x, 1)", "logical_and(x, 1)", "argmax(x > 0)", "softmax(x.int(), 0)",
+                                  "tile(x)", "addcmul(x, x, 2)", "mv(x, x)", "sub(x, True)", "neg(x > 0)",
+                                  "mm(x, x.double())", "addmm(x, x, x.double())", "select(x, 0, 2)", "diagonal(x, True)"])  # fmt: skip
+def test_both_refuse(call: str):
+    for library in (ours, torch):
+        with pytest.raises((TypeError, RuntimeError, IndexError, NotImplementedError)):
+            eval(f"library.{call}", {"library": library, "x": library.ones(2, 2)})
