@@ -40,6 +40,8 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     if not dims:
         raise TypeError('flip() missing 1 required positional arguments: "dims"')
     given = dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    if len({as_dim(dim, input._array.ndim) for dim in given}) < len(given):
+        raise RuntimeError(f"flip(): a dim appears multiple times in the list of dims {list(given)}")
     out = input
     for dim in given:
         dim = as_dim(dim, input._array.ndim)
@@ -254,6 +256,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("median", input)
+    keepdim = checks.flag("median()", "keepdim", keepdim)
     if dim is None:
         if input._array.size == 0:
             return input.new_full((), float("nan"))

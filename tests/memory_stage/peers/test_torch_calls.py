@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 
 import pytest
@@ -14,6 +13,7 @@ from minitensor import torch as ours  # noqa: E402
 from tests.support.peers.random_calls import Calls, Difference, difference  # noqa: E402
 
 COUNT = int(os.environ.get("RANDOM_CALLS", "4000"))
+SEED = int(os.environ.get("RANDOM_SEED", "21"))
 
 #: Differences on purpose: which, a pattern for the name, a pattern for PyTorch's or our error, and the reason.
 ON_PURPOSE = [
@@ -24,6 +24,8 @@ ON_PURPOSE = [
     ("we answer", r".", r"received an invalid combination|must be (int|tuple of ints), not (Tensor|NoneType)|"
      r"must be Number, not Tensor", "a tensor of one integer, or None, stands for the number or the default"),
     ("we answer", r"^(reshape|tile)$", r"must be tuple of ints, not int|takes 2 positional", "single lengths"),
+    ("we answer", r"^as_tensor$", r"positional argument", "dtype and device may be given by position"),
+    ("we answer", r"^meshgrid$", r"same dtype", "the results need not have one dtype"),
     ("we answer", r"^copy_$", r"non_blocking", "has no effect here"),
     ("we answer", r"^(squeeze|where|norm|chunk|index_put_?|max|min)$", r".", "the argument has one meaning only"),
     ("we answer", r"_$|^lerp|^clamp|^clip", r"can't be cast|expected", "a number takes the dtype of the target"),
@@ -48,21 +50,24 @@ def is_on_purpose(found: Difference) -> bool:
 
 
 def test_every_difference_is_of_a_named_kind():
-    seed = random.SystemRandom().randrange(10**6)
-    calls, unnamed, answered = Calls(ours, torch, seed), [], 0
+    calls, unnamed, answered = Calls(ours, torch, SEED), [], 0
     for _ in range(COUNT):
         call = calls.next()
         found = difference(call, ours, torch)
         if found is not None and not is_on_purpose(found):
             unnamed.append(f"{found.kind}: {call}: {found.text[:200]}")
         answered += found is None
-    assert unnamed == [], f"seed {seed}"
+    assert unnamed == [], f"seed {SEED}"
     assert answered > COUNT * 0.95
 
 
-@pytest.mark.parametrize("call", ["maximum(x, 1)", "logical_and(x, 1)", "argmax(x > 0)", "softmax(x.int(), 0)",
-                                  "tile(x)", "addcmul(x, x, 2)", "mv(x, x)", "sub(x, True)", "neg(x > 0)",
-                                  "mm(x, x.double())", "addmm(x, x, x.double())", "select(x, 0, 2)", "diagonal(x, True)"])  # fmt: skip
+REFUSED = """
+maximum(x, 1)|logical_and(x, 1)|argmax(x > 0)|softmax(x.int(), 0)|tile(x)|addcmul(x, x, 2)|mv(x, x)|sub(x, True)
+neg(x > 0)|mm(x, x.double())|addmm(x, x, x.double())|select(x, 0, 2)|diagonal(x, True)
+"""
+
+
+@pytest.mark.parametrize("call", REFUSED.strip().replace("\n", "|").split("|"))
 def test_both_refuse(call: str):
     for library in (ours, torch):
         with pytest.raises((TypeError, RuntimeError, IndexError, NotImplementedError)):
