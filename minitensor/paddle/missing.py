@@ -11,6 +11,27 @@ from collections.abc import Iterable
 NOT_HERE: dict[str, str] = {
     "fluid": "it was Paddle's first interface, and was removed from Paddle, too",
     "jit": "nothing is compiled: every operation runs when it is called",
+    **dict.fromkeys(("Model", "callbacks", "summary", "flops"), "write the loop over epochs and batches yourself"),
+    "metric": "compute it from tensors: (scores.argmax(1) == labels).astype('float32').mean()",
+    **dict.fromkeys(("fft", "signal", "sparse", "complex", "real", "imag"), "tensors are dense and hold real numbers"),
+    **dict.fromkeys(("hub", "onnx", "text", "incubate"), "it is not a part of Paddle that this book needs"),
+    "linalg": "there are matmul, einsum, norm and inner, and no decompositions of matrices",
+    "DataParallel": "there is one GPU; minitensor.distributed has processes that exchange tensors",
+    **dict.fromkeys(
+        ("conv1d", "Conv1D", "max_pool1d", "MaxPool1D", "avg_pool1d", "AvgPool1D"),
+        "use the function or layer of two dimensions on x.unsqueeze(2), whose height is 1",
+    ),
+    **dict.fromkeys(("conv3d", "Conv3D", "BatchNorm3D"), "images have two dimensions here"),
+    **dict.fromkeys(
+        (
+            "Transformer",
+            "TransformerEncoder",
+            "TransformerEncoderLayer",
+            "TransformerDecoder",
+            "TransformerDecoderLayer",
+        ),
+        "build it from nn.MultiHeadAttention, nn.LayerNorm and nn.Linear",
+    ),
     "static": "there is no static graph: every operation runs when it is called",
 }
 

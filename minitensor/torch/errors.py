@@ -61,6 +61,32 @@ LEFT_OUT: dict[str, str] = {
         _TYPES,
     ),
     "set_default_dtype": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
+    **dict.fromkeys(("compile", "jit"), "nothing is compiled: every operation runs when it is called"),
+    **dict.fromkeys(
+        ("vmap", "func"),
+        "functions are not transformed: add a dimension for the batch, or use torch.autograd.functional",
+    ),
+    **dict.fromkeys(
+        ("conv1d", "Conv1d", "max_pool1d", "MaxPool1d", "avg_pool1d", "AvgPool1d"),
+        "use the function or layer of two dimensions on x.unsqueeze(2), whose height is 1",
+    ),
+    **dict.fromkeys(("conv3d", "Conv3d", "BatchNorm3d"), "images have two dimensions here"),
+    **dict.fromkeys(
+        (
+            "Transformer",
+            "TransformerEncoder",
+            "TransformerEncoderLayer",
+            "TransformerDecoder",
+            "TransformerDecoderLayer",
+        ),
+        "build it from nn.MultiheadAttention, nn.LayerNorm and nn.Linear",
+    ),
+    **dict.fromkeys(
+        ("interpolate", "Upsample", "UpsamplingNearest2d"),
+        "x.repeat_interleave(2, 2).repeat_interleave(2, 3) enlarges images by a whole factor",
+    ),
+    "DataParallel": "there is one GPU; minitensor.distributed has processes that exchange tensors",
+    "linalg": "there are matmul, einsum, norm and trace, and no decompositions of matrices",
     "set_default_tensor_type": "float32 is the default; name another where a tensor is made: torch.ones(2, dtype=...)",
 }
 

@@ -222,7 +222,8 @@ spell("bitwise_right_shift", "bitwise_right_shift", "input, other", prologue="is
       doc="The bits of x, y places to the right; the sign bit enters from the left.")  # fmt: skip
 for _names, _row in {"gt greater": "greater_than", "ge greater_equal": "greater_equal", "lt less": "less_than",
                      "le less_equal": "less_equal", "eq": "equal", "ne not_equal": "not_equal"}.items():  # fmt: skip
-    spell(_names, _row)
+    # In place, the result requires a gradient if one of the two does, which is 0 for both.
+    spell(_names, _row, zero_slopes=("x", "y"))
 
 # ---------- reductions and scans ----------
 

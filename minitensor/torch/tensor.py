@@ -17,7 +17,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.history import Leaf
 from minitensor.engine.core.layout_rules import gradient_orders
-from minitensor.engine.core.regions import memory_of
+from minitensor.engine.core.regions import memory_of, steps_of
 from minitensor.engine.core.storage import Storage, new_storage
 from minitensor.engine.core.tensor import AfterHook, Hook
 from minitensor.engine.core.tensor import Tensor as BaseTensor
@@ -86,8 +86,7 @@ class Tensor(BaseTensor):
         Raises:
             IndexError: if the tensor has no such dimension.
         """
-        size = self._array.itemsize
-        steps = tuple(step // size for step in self._array.strides)
+        steps = steps_of(self._array)
         return steps if dim is None else steps[as_dim(dim, len(steps))]
 
     def storage_offset(self) -> int:

@@ -287,3 +287,17 @@ def overlaps_itself(array: np.ndarray) -> bool:
             return bool(seen.max() > 1)
         reach += step * (n - 1)
     return False
+
+
+def steps_of(array: np.ndarray) -> tuple[int, ...]:
+    """Return the strides in elements as PyTorch counts them where no element shows them.
+
+    numpy gives the stride 0 to a new dimension of length 1, and to all dimensions of an array without elements. PyTorch
+    counts the length of the next dimension times its stride, as if the elements followed each other.
+    """
+    shape, size = array.shape, array.itemsize
+    steps = [step // size for step in array.strides]
+    for d in range(len(shape) - 1, -1, -1):
+        if 0 in shape or (shape[d] == 1 and steps[d] == 0):
+            steps[d] = max(shape[d + 1], 1) * steps[d + 1] if d + 1 < len(shape) else 1
+    return tuple(steps)

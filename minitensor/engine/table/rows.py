@@ -32,6 +32,7 @@ class Row:
         floats: true if the result is floating: integers are converted to float32.
         not_differentiable: true if the result (a truth value, say) has no gradient; in place, it is stored in the dtype
             of the target, which gets gradient 0.
+        zero_slopes: the operands that get gradient 0 from a truth value that is stored in place; by default the target.
         promote: the operands that are converted to one dtype first.
         writes: for an operation that writes a part of its target: the part, as a call of a function of
             :mod:`minitensor.engine.kernels.written`.
@@ -59,6 +60,7 @@ class Row:
     in_place: bool = True
     floats: bool = False
     not_differentiable: bool = False
+    zero_slopes: tuple[str, ...] = ()
     promote: tuple[str, ...] = ()
     writes: str = ""
     elementwise: bool = True
@@ -98,7 +100,9 @@ class Row:
     @property
     def rules_in_place(self) -> dict[str, str]:
         """The rules of the in-place operation."""
-        return {self.target: "zeros_like(g)"} if self.not_differentiable else self.rules
+        if not self.not_differentiable:
+            return self.rules
+        return dict.fromkeys(self.zero_slopes or (self.target,), "zeros_like(g)")
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:

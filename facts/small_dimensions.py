@@ -1,0 +1,66 @@
+"""Record in small-dimensions.json strides of dimensions of length 1 or 0, and gradients of comparisons in place.
+
+python facts/small_dimensions.py torch      in an environment that has torch
+
+An answer to a stride is the tuple. An answer to a comparison has, for each pair of `x` and `y` of which one or both
+require a gradient, if `x` requires one afterwards, and the gradients of the leaves after `x.sum().backward()`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy
+from recording import Questions, write
+
+STRIDES = [
+    *("L.zeros(1, 3)", "L.zeros(3, 1)", "L.zeros(3, 1, 2).squeeze(1).unsqueeze(0)", "L.zeros(3, 2).unsqueeze(0)"),
+    *("L.zeros(3, 2).unsqueeze(1)", "L.zeros(3, 2).unsqueeze(2)", "L.zeros(3, 2).t().unsqueeze(0)"),
+    *("L.zeros(3, 2).t().unsqueeze(1)", "L.zeros(3, 2)[None]", "L.zeros(3, 2)[:, None]", "L.zeros(3, 2)[..., None]"),
+    *("L.zeros(3, 2).t()[None]", "L.zeros(4, 3)[1:2]", "L.zeros(4, 3)[:, 1:2]", "L.zeros(4, 3)[::2, :1]"),
+    *("L.zeros(4, 3)[3:4:2]", "L.zeros(4, 3).sum(0, keepdim=True)", "L.zeros(4, 3).sum(1, keepdim=True)"),
+    *("L.zeros(1, 1, 1)", "L.zeros(1, 3).t()", "L.zeros(3, 1).t()", "L.zeros(1, 3).expand(4, 3)"),
+    *("L.zeros(3, 1).expand(3, 1)", "L.zeros(3, 1).expand(2, 3, 1)", "L.zeros(6).view(1, 6)", "L.zeros(6).view(6, 1)"),
+    *("L.zeros(6).view(2, 1, 3)", "L.zeros(2, 3).permute(1, 0)[:, :1]", "L.zeros(2, 0)", "L.zeros(0, 3)"),
+    *("L.zeros(2, 0, 3)", "L.zeros(1, 0)", "L.zeros(2, 3).narrow(0, 1, 1)", "L.zeros(2, 3).split(1)[1]"),
+    *("L.zeros(2, 3).chunk(2, 1)[1]", "L.zeros(()).unsqueeze(0)", "L.zeros(()).view(1, 1)"),
+    *("L.zeros(3, 4).diagonal().unsqueeze(0)", "L.zeros(5)[1:2]", "L.zeros(5)[::5]", "L.zeros(2, 5)[:, ::5]"),
+    *("L.zeros(1, 5).clone()", "L.zeros(3, 1, 2).flatten(0, 1)", "L.zeros(6, 1).unflatten(0, (2, 3))"),
+    *("L.zeros(2, 3)[L.tensor([0])]", "L.stack([L.zeros(3)])", "L.cat([L.zeros(1, 3)])", "L.eye(1)"),
+    *("L.zeros(4, 1, 3)[:, 0]", "L.zeros(2, 1, 3).squeeze().unsqueeze(1)", "L.zeros(2, 3).detach()[None]"),
+    *("L.from_numpy(numpy.zeros((1, 3)))", "L.from_numpy(numpy.zeros((4, 3))[1:2])", "L.tensor([[1.0]])"),
+    *("L.zeros(2, 3).unfold(1, 1, 1)", "L.zeros(2, 3).swapaxes(0, 1)[None]"),
+]
+COMPARISONS = ["eq_", "ne_", "lt_", "le_", "gt_", "ge_"]
+QUESTIONS: Questions = {
+    **{f"strides: {program}": ({"torch": program}, []) for program in STRIDES},
+    **{f"in place: {name}": ({"torch": name}, []) for name in COMPARISONS},
+}
+
+
+def answer(module: Any, program: str) -> Any:
+    """Return the answer of `module`, which has PyTorch's names."""
+    if program not in COMPARISONS:
+        return list(eval(program, {"L": module, "numpy": numpy}).stride())
+    found = []
+    for wants in ((False, True), (True, False), (True, True)):
+        leaf, y = (
+            module.tensor([1.0, number], requires_grad=want) for number, want in zip((2.0, 3.0), wants, strict=True)
+        )
+        x = leaf * 1.0
+        getattr(x, program)(y)
+        if x.requires_grad:
+            x.sum().backward()
+        found.append([x.requires_grad, *(None if each.grad is None else each.grad.tolist() for each in (leaf, y))])
+    return found
+
+
+def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
+    """Return the program and its answer."""
+    return {"program": program, "answer": answer(importlib.import_module(library), program)}
+
+
+if __name__ == "__main__":
+    write(Path(__file__).with_name("small-dimensions.json"), QUESTIONS, ask)
