@@ -255,6 +255,16 @@ _ACTIVATIONS = [
     _activation("softmax", "Exponentials of ``{x}``, over their sum along ``{axis}``.",
                 f"Softmax(axis: int = -1, {_NAME}, {_IN_PLACE})", "Softmax(dim: int | None = None)",
                 raises=("IndexError: if ``{axis}`` is no dimension of ``{x}``.",)),
+    _activation("softplus", "``log(1 + exp({beta} * {x})) / {beta}``, or ``{x}`` where ``{beta} * {x}`` is above "
+                "``{threshold}``.", f"Softplus(beta: float = 1.0, threshold: float = 20.0, {_NAME})",
+                "Softplus(beta: float = 1.0, threshold: float = 20.0)", ("floats", "any")),
+    _activation("softsign", "``{x} / (1 + abs({x}))``.", f"Softsign({_NAME})", "Softsign()", ("floats", "any")),
+    _activation("mish", "``{x} * tanh(softplus({x}))``.", f"Mish({_NAME})", f"Mish({_IN_PLACE})",
+                ("floats", "floats")),
+    _activation("hardswish", "``{x} * relu6({x} + 3) / 6``.", f"Hardswish({_NAME})", f"Hardswish({_IN_PLACE})",
+                ("floats", "floats")),
+    _activation("log_sigmoid", "The logarithm of ``1 / (1 + exp(-{x}))``.", f"LogSigmoid({_NAME})", "",
+                ("any", "any"), raises=("TypeError: if ``{x}`` is no tensor.",)),
     # Neither framework has an in-place form of these two: their gradients need the values that it would overwrite.
     _activation("log_softmax", "The logarithm of softmax along ``{axis}``.", f"LogSoftmax(axis: int = -1, {_NAME})",
                 "LogSoftmax(dim: int | None = None)", ("floats", "any"),
