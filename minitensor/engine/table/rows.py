@@ -31,14 +31,11 @@ class Row:
         normal, in_place: which of the two forms exist.
         floats: true if the result is floating: integers are converted to float32.
         not_differentiable: true if the result (a truth value, say) has no gradient; in place, it is stored in the dtype
-            of the target, which gets gradient 0.
-        zero_slopes: the operands that get gradient 0 from a truth value that is stored in place; by default the target.
+            of the target, and the operands ``zero_slopes``, by default the target, get gradient 0.
         promote: the operands that are converted to one dtype first.
-        writes: for an operation that writes a part of its target: the part, as a call of a function of
-            :mod:`minitensor.engine.kernels.written`.
+        writes: for an operation that writes a part of its target: the part, as a call in ``kernels.written``.
         elementwise: true if operands are broadcast against each other, which errors may mention.
-        takes: the shapes of the operands, for the docstring, if they are not just broadcast.
-        gives: the shape of the result, for the docstring, if it is not that of the operands.
+        takes, gives: the shapes of operands and result, for the docstring, if they are not just broadcast.
         refuses: the errors for invalid arguments, for the docstring; a ValueError is replaced by the vocabulary's.
         by_element: true if each element of the result depends only on elements at the same position: it allows chunks.
         prepare: checks the arguments and makes them constant, before anything is computed or saved.
@@ -100,9 +97,8 @@ class Row:
     @property
     def rules_in_place(self) -> dict[str, str]:
         """The rules of the in-place operation."""
-        if not self.not_differentiable:
-            return self.rules
-        return dict.fromkeys(self.zero_slopes or (self.target,), "zeros_like(g)")
+        flat = dict.fromkeys(self.zero_slopes or (self.target,), "zeros_like(g)")
+        return flat if self.not_differentiable else self.rules
 
     @property
     def saved_in_place(self) -> tuple[str, ...]:
