@@ -1,14 +1,14 @@
-"""What the recorder asks of an engine: one protocol, for whoever computes with tensors and has backward.
+"""The protocol of an engine: the questions that the recorder asks about tensors, storages and nodes.
 
 An engine that answers these questions and emits the events of :mod:`memory_stage.engines.events` can be recorded. The
 ledger (:mod:`memory_stage.model`) keeps identities, texts and weak references of the answers, and reads none of them.
 
-* **No answer has an effect.** It brings no view up to date, makes no node, allocates nothing that a meter counts,
-  raises no version and keeps nothing alive. So a property of a tensor that does more answers no question.
-* A tensor is an object of the program: it is known by ``id`` and referred to by ``weakref``. Storages and nodes are
-  handles that only the engine understands; two handles of one thing have the same :meth:`Engine.key` while it lives,
-  and are referred to by :meth:`Engine.weak`.
-* Positions and strides are counted in **cells**, which are elements of the storage; sizes in bytes; versions in writes.
+* **No answer has a side effect.** It updates no view, creates no node, allocates nothing that a meter counts,
+  increments no version and keeps nothing alive. If a property of a tensor does one of these, no answer reads it.
+* A tensor is an object of the program, so the recorder uses its ``id`` and a weak reference. Storages and nodes are
+  handles that only the engine understands. While the thing lives, its handles have the same :meth:`Engine.key`, and
+  :meth:`Engine.weak` returns a weak reference to it.
+* Positions and strides are counted in **cells**, the elements of the storage; sizes in bytes; versions in writes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory_stage.engines.events import Listener, Node, Storage, Tensor
 
 Key: TypeAlias = Hashable
 
-#: The in-place policies of minitensor (a test compares them), and the one in force unless a program sets another.
+#: The in-place policies of minitensor (a test compares them), and the default.
 POLICIES = ("2.5", "2.6", "copy_on_write")
 DEFAULT_POLICY = "2.6"
 
@@ -34,7 +34,7 @@ DEFAULT_POLICY = "2.6"
 
 
 class CellLayout(NamedTuple):
-    """Which cells of a storage are meant, and in which order; in cells."""
+    """The cells of a tensor: shape, strides and offset, in cells."""
 
     shape: list[int]
     strides: list[int]
@@ -42,7 +42,7 @@ class CellLayout(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """How a tensor counts in its own elements, which have another size than the cells; ``itemsize`` in bytes."""
+    """The layout of a tensor in its own elements, if these have another size than the cells; ``itemsize`` in bytes."""
 
     shape: list[int]
     strides: list[int]
@@ -51,14 +51,14 @@ class Elements(NamedTuple):
 
 
 class Look(NamedTuple):
-    """How a tensor looks at its storage.
+    """A tensor's view of its storage.
 
     Attributes:
         dtype: its name, as ``float32``.
-        wants_gradient: whether its value has a node.
-        leaf: whether that is what the program began with, or there is none; False for a view of a leaf.
-        elements: where these have another size than the cells: ``layout`` then says which cells they are, or are parts
-            of. Else None.
+        wants_gradient: True if its value has a node.
+        leaf: True if that is the node of a leaf, or there is no node; False for a view of a leaf.
+        elements: None, unless its elements have another size than the cells. Then ``layout`` has the cells that contain
+            the elements.
     """
 
     layout: CellLayout
@@ -72,12 +72,12 @@ class StorageInfo(NamedTuple):
     """The memory of a storage.
 
     Attributes:
-        length: in cells.
+        length: the number of cells.
         itemsize: bytes of a cell.
-        nbytes: of all of it.
-        counted: what the meter counts for it: none where another lent the memory, more where a GPU's allocator rounds.
-        version: how many writes it has seen.
-        gpu: the meter of the GPU that it lies on; None for the computer's own memory.
+        nbytes: bytes of all cells.
+        counted: bytes that the meter counts: 0 for borrowed memory, and more than ``nbytes`` if an allocator rounds.
+        version: the number of its writes.
+        gpu: the meter of its GPU; None for host memory.
     """
 
     length: int
@@ -90,30 +90,30 @@ class StorageInfo(NamedTuple):
 
 
 class Counters(Protocol):
-    """What a GPU's allocator says, in bytes."""
+    """The counters of a GPU's allocator, in bytes."""
 
     @property
     def allocated(self) -> int:
-        """Asked for and not yet given back."""
+        """Allocated and not yet freed."""
 
     @property
     def reserved(self) -> int:
-        """Held by the allocator, in use or not."""
+        """Reserved by the allocator, in use or not."""
 
 
 class GpuMeter(Protocol):
-    """The meter of a GPU; the same object each time that it is asked for."""
+    """The meter of a GPU; every answer has the same object."""
 
     @property
     def name(self) -> str:
         """``gpu:0``, as the user calls the device."""
 
     def counters(self) -> Counters:
-        """What it says now."""
+        """Return the counters now."""
 
 
 class Role(Enum):
-    """What a node stands for."""
+    """The role of a node in the graph."""
 
     LEAF = "a value that the program began with"
     OPERATION = "what an operation made"
@@ -123,15 +123,15 @@ class Role(Enum):
 
 
 class Saved(NamedTuple):
-    """A tensor that a node keeps for backward.
+    """A tensor that a node saved for backward.
 
     Attributes:
-        position: which of what the node saved; it stays the same as long as the node lives.
-        what: the rule's word for it: the name of a parameter, or ``out``.
-        storage: where its bytes lay when they were saved.
-        version: of that storage, then.
-        marks: whether it is one bit for each element, and not the elements.
-        inferred: whether the engine cannot see it, and has it from what is known of the operation.
+        position: its position among the saved values; it stays the same as long as the node lives.
+        what: its name in the rule: a parameter, or ``out``.
+        storage: its storage when it was saved.
+        version: the version of that storage at that time.
+        marks: True if it has one bit for each element instead of the elements.
+        inferred: True if the engine cannot observe it and infers it from the operation.
     """
 
     position: int
@@ -144,7 +144,7 @@ class Saved(NamedTuple):
 
 
 class Fate(Enum):
-    """What became of a saved tensor. Backward raises on the last two."""
+    """The present state of a saved tensor. Backward raises an error for the last two."""
 
     RELEASED = "backward is done with it"
     RIGHT = "as it was"
@@ -155,12 +155,12 @@ class Fate(Enum):
 
 
 class Copied(NamedTuple):
-    """Where bytes of a saved tensor are, that were preserved before a write.
+    """A copy of bytes of a saved tensor, preserved before a write.
 
     Attributes:
-        layout: in ``storage``.
-        ranges: the first and the last cell of each stretch of the storage that was saved from; None: all of them, and
-            ``storage`` has taken its place.
+        layout: the layout of the copy in ``storage``.
+        ranges: the first and the last cell of each preserved range of the original storage; None if ``storage`` has
+            replaced that storage.
     """
 
     storage: Storage
@@ -169,19 +169,19 @@ class Copied(NamedTuple):
 
 
 class PreservedBytes(Protocol):
-    """Bytes preserved by one write: ``storages[0]`` has the values; others, if any, the notes of where they belong."""
+    """Bytes preserved by one write: ``storages[0]`` has the values, and further storages have their positions."""
 
     @property
     def nbytes(self) -> int:
-        """Of all its storages."""
+        """The bytes of all its storages."""
 
     @property
     def storages(self) -> Sequence[Storage]:
-        """Those that count the bytes."""
+        """The storages that contain the bytes."""
 
 
 class NotRecordable(Exception):
-    """A framework that is there cannot be recorded; the text says why, as a sentence."""
+    """An imported framework cannot be recorded; the text is a sentence with the reason."""
 
 
 class EngineSubscription(Protocol):
@@ -198,182 +198,182 @@ class EngineSubscription(Protocol):
 
 
 class Engine(Protocol):
-    """Whoever computes. Each question is asked of things that are alive, in any thread, at any moment."""
+    """An engine of tensors. Its methods are called in any thread, at any moment, with living objects."""
 
-    # ----- of the whole -----
+    # ----- the engine -----
 
     def listen(self, emit: Listener) -> EngineSubscription:
         """Return a subscription of ``emit``, not open yet. An error in ``emit`` ends it, and never the program."""
 
     @property
     def has_framework(self) -> bool:
-        """Whether tensors of another library than this package are recorded."""
+        """True if it records tensors of another library than this package."""
 
     def arrive(self) -> None:
-        """Asked before each statement: what the program has imported since may take part from now on."""
+        """Add the frameworks that the program has imported since the last call. It is called before each statement."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Inside, writes that take what backward needs are treated by this rule; whoever has one rule keeps to it."""
+        """Set the in-place policy inside; an engine with one rule does nothing."""
 
     def current_policy(self) -> str:
         """Return the policy in force; of an engine with one rule, :data:`DEFAULT_POLICY`."""
 
     def same_random_numbers(self) -> AbstractContextManager[Any]:
-        """Inside, random numbers may be drawn; afterwards the next ones are those that were the next before."""
+        """Restore the random generators at the end."""
 
     def allocated(self) -> int:
-        """Bytes allocated in the computer's own memory, now."""
+        """Return the bytes allocated in host memory."""
 
     def gpus(self) -> list[GpuMeter]:
-        """The meters of all GPUs there are, now."""
+        """Return the meters of all GPUs in use."""
 
-    # ----- of tensors -----
+    # ----- tensors -----
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether a value is a tensor of this engine."""
+        """True if a value is a tensor of this engine."""
 
     def is_shown(self, value: Any) -> bool:
-        """Whether it is one, and not a number that an operation took for one."""
+        """True for a tensor that the program can have, and not a number that an operation has wrapped."""
 
     def look(self, x: Tensor) -> Look:
-        """How it looks at its storage."""
+        """Return the tensor's view of its storage."""
 
     def storage(self, x: Tensor) -> Storage:
-        """Its storage; or, where it counts versions of its own over the memory of another, that counter."""
+        """Return its storage, or its version counter if it shares memory and counts versions separately."""
 
     def version(self, x: Tensor) -> int:
-        """The version of :meth:`storage`."""
+        """Return the version of :meth:`storage`."""
 
     def group(self, x: Tensor) -> Key | None:
-        """The views that share its history, itself among them; None while it has no views."""
+        """Return the key of the views that share its history, itself included; None while it has no views."""
 
     def stamp(self, x: Tensor) -> Any:
-        """Equal to an earlier one as long as nothing here would be answered otherwise."""
+        """Return a value that is equal to an earlier one as long as all other answers are the same."""
 
     def node(self, x: Tensor) -> Node | None:
-        """The node of the value it shows; for a view that is out of date, its group's. None: no gradient is wanted."""
+        """Return the node of its value; for an outdated view that of its group; None if it requires no gradient."""
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """What ``.grad`` would give, as far as it is there."""
+        """Return its gradient if it exists already."""
 
     def preserves(self, x: Tensor) -> bool:
-        """Whether a write through it, made now, copies first what others still need of the bytes."""
+        """True if a write through it would first copy the bytes that nodes still need."""
 
     def records(self, x: Tensor) -> bool:
-        """Whether gradients of what is done with it are recorded now."""
+        """True if operations on it are recorded for backward now."""
 
     def spells_otherwise(self, x: Tensor) -> bool:
-        """Whether the program may call its operations by other names than events do, as ``mul_`` for ``multiply_``."""
+        """True if the program may use other names for its operations than events have: ``mul_`` for ``multiply_``."""
 
     def spelled(self, op: str) -> str:
-        """What that other vocabulary calls the operation that events call ``op``."""
+        """Return the other vocabulary's name of the operation that events call ``op``."""
 
     def has_name(self, x: Tensor, name: str) -> bool:
-        """Whether the vocabulary of ``x`` has a method, a property or a function of that name."""
+        """True if the vocabulary of ``x`` has a method, a property or a function of that name."""
 
     def is_otherwise(self, frame: FrameType) -> bool:
-        """Whether a frame of the engine's own runs code of that other vocabulary."""
+        """True if a frame of the engine runs code of the other vocabulary."""
 
     def is_inside(self, frame: FrameType) -> bool:
-        """Whether a frame is the engine's own, or of what it is made with, and not the program's."""
+        """True if a frame belongs to the engine or a library that it uses, and not to the program."""
 
     def array(self, x: Tensor) -> Any:
-        """Its elements where they lie, as a gradient is given."""
+        """Return its elements as an array, if possible without copying them."""
 
     def slots(self, value: Any) -> Iterable[tuple[str, Tensor, int, Tensor]] | None:
-        """What an optimizer keeps: name of the slot, parameter, its number, tensor. None for what is no optimizer."""
+        """Return the slots of an optimizer: name, parameter, its number, tensor. None if it is not an optimizer."""
 
-    # ----- of storages -----
+    # ----- storages -----
 
     def is_own(self, thing: Any) -> bool:
-        """Whether a storage or a node is of this engine."""
+        """True if a storage or a node belongs to this engine."""
 
     def key(self, thing: Storage | Node) -> Key:
-        """The identity of a storage or a node, while it lives."""
+        """Return the identity of a storage or a node while it lives."""
 
-    def weak(self, thing: Storage | Node, gone: Callable[[Any], None]) -> Callable[[], Any]:
-        """Gives the thing while it lives, then None; ``gone(this)`` is called at its end."""
+    def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
+        """Return a weak reference to a storage or a node; ``on_freed`` is called with it at the end."""
 
     def below(self, storage: Storage) -> Storage | None:
-        """Of a counter of versions over the memory of another storage, that one; else None."""
+        """Return the storage below a separate version counter; None for any other storage."""
 
     def block(self, storage: Storage) -> StorageInfo:
-        """Its memory."""
+        """Return the properties of its memory."""
 
     def freed(self, storage: Storage) -> int:
-        """On its ``free``: bytes that the computer's own meter has just taken off."""
+        """Return the bytes that the host's meter has subtracted for it; called on its ``Free``."""
 
     def freed_there(self, storage: Storage) -> tuple[GpuMeter, int] | None:
-        """On its ``free``: of what lies on a GPU, its meter, and the bytes that this takes off."""
+        """Return its GPU's meter and the bytes that this subtracts; called on its ``Free``. None on the host."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
-        """The values of some cells, as Python's numbers."""
+        """Return the values of some cells as Python numbers."""
 
     def writer(self, storage: Storage, version: int) -> str:
-        """The operation that made this version; empty where that is not known."""
+        """Return the operation that wrote this version; empty if it is unknown."""
 
-    # ----- of writes -----
+    # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """What a write through ``x`` covered: a layout, or the numbers of the cells, rising, each once."""
+        """Return the cells that a write through ``x`` covered: a layout, or the sorted numbers of the cells."""
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """After a write: the nodes of the new value, the group's before the tensor's own.
+        """Return the nodes of the new value after a write, the node of the view group before the tensor's own.
 
-        With each: whether it is the value of a part of the group's memory only.
+        Each comes with True if it is the value of only a part of the group's memory.
         """
 
-    # ----- of nodes -----
+    # ----- nodes -----
 
     def role(self, node: Node) -> Role:
-        """What it stands for."""
+        """Return its role."""
 
     def name(self, node: Node) -> str:
-        """The name of its operation; ``leaf``."""
+        """Return the name of its operation, or ``leaf``."""
 
     def parents(self, node: Node) -> Sequence[Node | None]:
-        """The nodes of its inputs; None where an input wants no gradient."""
+        """Return the nodes of its inputs; None for an input that requires no gradient."""
 
     def moves_only(self, node: Node) -> bool:
-        """Whether its value is that of its parents in other places, as of a view."""
+        """True if its operation only moves the values of its parents, as a view does."""
 
     def place(self, node: Node) -> tuple[Any, int]:
-        """The code object that called its operation, and the line."""
+        """Return the code object that called its operation, and the line."""
 
     def saved(self, node: Node) -> list[Saved] | None:
-        """The tensors that it keeps; None where that is not known. Asked as soon as its operation has been told of."""
+        """Return the tensors that it saved; None if they are unknown. Called right after the event of its operation."""
 
     def indices(self, node: Node) -> list[Storage]:
-        """Where indices lie that it keeps."""
+        """Return the storages of indices that it saved."""
 
     def fate(self, node: Node, position: int) -> Fate:
-        """What became of what it saved there."""
+        """Return the state of the tensor that it saved at ``position``."""
 
     def is_released(self, node: Node) -> bool:
-        """Whether backward is done with all that it saved."""
+        """True if backward has released all that it saved."""
 
     def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
-        """Where the bytes are now that it saved there from ``storage`` and that writes have taken, the oldest first."""
+        """Return the copies of overwritten bytes that it saved from ``storage`` at ``position``, the oldest first."""
 
     def is_checked(self, node: Node, position: int) -> bool:
-        """Whether backward compares what it saved there with a copy, and raises when the outside has written it."""
+        """True if backward compares the tensor at ``position`` with a copy, to find foreign writes."""
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """A gradient as an array of numpy, copied where it lies on a GPU."""
+        """Return a gradient as a numpy array, copied if it is on a GPU."""
 
-    # ----- of memory that is shared with numpy and others -----
+    # ----- shared memory -----
 
     def shared_storages(self) -> list[Storage]:
-        """Those that the outside can write now."""
+        """Return the storages that other libraries can write."""
 
-    def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
-        """Have ``tell`` called with each storage that the outside gets to know; what is returned ends that."""
+    def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
+        """Call ``notify`` with each storage that becomes shared; the returned function unsubscribes."""
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """The shared storage whose cells a numpy array shows; None where there is none, or its cells are others."""
+        """Return the shared storage whose cells a numpy array contains; None if there is none, or its cells differ."""
 
     def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:
-        """How that array looks at it."""
+        """Return the array's view of the storage."""
 
     def bits(self, storage: Storage) -> np.ndarray | None:
-        """Its cells where they lie, as unsigned integers; None where it has none, or lies on a GPU."""
+        """Return its cells as unsigned integers, without copying; None if it is empty or on a GPU."""

@@ -1,6 +1,6 @@
-"""Answers for this package's own tensors, in both vocabularies: see :mod:`memory_stage.engines.protocol`.
+"""Answer the questions of :mod:`memory_stage.engines.protocol` for tensors of minitensor, in both vocabularies.
 
-Tensors are read without their properties, which may bring a view's history up to date.
+Tensors are read without their properties, because these may update a view's history.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 
 @functools.cache
 def _pytorchs() -> dict[str, str]:
-    """PyTorch's names of the rows that it spells otherwise. Loaded when a tensor of that vocabulary is there."""
+    """Return PyTorch's names of the rows that have another name there, when the first such tensor is used."""
     spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
@@ -94,9 +94,9 @@ class MinitensorSubscription(engine_events.Subscription):
 
 
 class MinitensorEngine:
-    """An :class:`~memory_stage.engines.protocol.Engine`; what each answer means is said there."""
+    """An :class:`~memory_stage.engines.protocol.Engine`, which describes the answers."""
 
-    # ----- of the whole -----
+    # ----- the engine -----
 
     def listen(self, emit: events.Listener) -> MinitensorSubscription:
         """Return a subscription that is not open yet."""
@@ -104,14 +104,14 @@ class MinitensorEngine:
 
     @property
     def has_framework(self) -> bool:
-        """It is this package."""
+        """Return False: it is this package."""
         return False
 
     def arrive(self) -> None:
-        """It is there from the beginning."""
+        """Do nothing: minitensor is imported from the beginning."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """The in-place policy."""
+        """Set minitensor's in-place policy."""
         return set_inplace_policy(name)
 
     def current_policy(self) -> str:
@@ -120,7 +120,7 @@ class MinitensorEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """A copy of the generator stands in for it."""
+        """Replace the generator by a copy inside."""
         before = random_source.generator
         random_source.generator = copy.deepcopy(before)
         try:
@@ -129,53 +129,53 @@ class MinitensorEngine:
             random_source.generator = before
 
     def allocated(self) -> int:
-        """What the host's meter says."""
+        """Return the bytes of the host's meter."""
         return cpu_meter.allocated
 
     def gpus(self) -> list[Any]:
-        """The simulated one and the real one, once they were asked for."""
+        """Return the simulated GPU and the real one, once they are in use."""
         return [gpu for gpu in (current.simulated, current.cuda) if gpu is not None]
 
-    # ----- of tensors -----
+    # ----- tensors -----
 
     def is_tensor(self, value: Any) -> bool:
-        """Of either vocabulary."""
+        """True for a tensor of either vocabulary."""
         return isinstance(value, Tensor)
 
     def is_shown(self, value: Any) -> bool:
-        """No constant that stands for a number."""
+        """True, unless it is a constant that an operation made of a number."""
         return isinstance(value, Tensor) and value._storage is not CONSTANT and not isinstance(value._array, np.generic)
 
     def look(self, x: Tensor) -> Look:
-        """From its array, its storage's buffer and its node."""
+        """Read its array, its storage's buffer and its node."""
         node = peek(x)
         leaf = node is None or (type(node) is Leaf and _shows_all_of_it(x))
         return Look(_layout(x._array, x._storage.buffer), _dtype_name(x._array), node is not None, leaf)
 
     def storage(self, x: Tensor) -> Storage:
-        """Or the storage of ``x.data``, which counts by itself."""
+        """Return its storage, or that of ``x.data``, which has its own versions."""
         return x._storage
 
     def version(self, x: Tensor) -> int:
-        """Of its storage."""
+        """Return the version of its storage."""
         return x._storage.version
 
     def group(self, x: Tensor) -> int | None:
-        """Its history's identity."""
+        """Return the identity of its history."""
         return None if x._history is None else id(x._history)
 
     def stamp(self, x: Tensor) -> tuple[Any, ...]:
-        """What a tensor is made of, and the versions."""
+        """Return the identities of its parts, and the versions."""
         history = x._history
         version = None if history is None else history.version
         return id(x._array), id(x._storage), x._storage.version, id(peek(x)), id(history), version
 
     def node(self, x: Tensor) -> Node | None:
-        """Without bringing it up to date."""
+        """Return its node without updating it."""
         return peek(x)
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """A leaf keeps it in its node, another tensor in a box."""
+        """Return the gradient from the node of a leaf, or from the box of another tensor."""
         node = peek(x)
         if type(node) is Leaf:
             return node.saved if isinstance(node.saved, Tensor) else None
@@ -183,65 +183,65 @@ class MinitensorEngine:
         return box.gradient if box is not None and isinstance(box.gradient, Tensor) else None
 
     def preserves(self, x: Tensor) -> bool:
-        """Copy on write."""
+        """True under copy on write."""
         return modes.policy == "copy_on_write"
 
     def records(self, x: Tensor) -> bool:
-        """The grad mode."""
+        """Return the grad mode."""
         return modes.grad
 
     def spells_otherwise(self, x: Tensor) -> bool:
-        """In PyTorch's vocabulary."""
+        """True in PyTorch's vocabulary."""
         return x._spelled_otherwise
 
     def spelled(self, op: str) -> str:
-        """As the row is spelled there."""
+        """Return PyTorch's name of the row."""
         twin = op.removesuffix("_")
         return _pytorchs().get(twin, twin) + op[len(twin) :]
 
     def has_name(self, x: Tensor, name: str) -> bool:
-        """A member of its class, or a function of its package."""
+        """True for a member of its class, or a function of its package."""
         package = sys.modules[type(x).__module__.rpartition(".")[0] or "minitensor"]
         return any(
             hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
         )
 
     def is_otherwise(self, frame: FrameType) -> bool:
-        """In ``minitensor.torch``."""
+        """True in ``minitensor.torch``."""
         return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
 
     def is_inside(self, frame: FrameType) -> bool:
-        """This package's, or numpy's."""
+        """True for a frame of minitensor or numpy."""
         return is_engines(frame)
 
     def array(self, x: Tensor) -> np.ndarray:
-        """As it lies."""
+        """Return its array."""
         return x._array
 
     def slots(self, value: Any) -> Iterator[tuple[str, Tensor, int, Tensor]] | None:
-        """In the order of the parameters."""
+        """Return the slots in the order of the parameters."""
         return _slots(value) if isinstance(value, Optimizer) else None
 
-    # ----- of storages -----
+    # ----- storages -----
 
     def is_own(self, thing: Any) -> bool:
-        """By its type."""
+        """True for a storage or a node of minitensor."""
         return isinstance(thing, (Storage, Node))
 
     def key(self, thing: Storage | Node) -> int:
-        """Both are objects of their own."""
+        """Return the id: each is one object."""
         return id(thing)
 
-    def weak(self, thing: Storage | Node, gone: Callable[[Any], None]) -> Callable[[], Any]:
-        """Both can be referred to."""
-        return weakref.ref(thing, gone)
+    def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
+        """Return a weak reference to the object."""
+        return weakref.ref(thing, on_freed)
 
     def below(self, storage: Storage) -> Storage | None:
-        """Of what ``x.data`` lies in."""
+        """Return the storage below that of ``x.data``."""
         return getattr(storage, "of", None)
 
     def block(self, storage: Storage) -> StorageInfo:
-        """From its buffer."""
+        """Read its buffer."""
         buffer = storage.buffer
         gpu = gpu_of(buffer)
         counted = gpu.counted(buffer) if gpu is not None and storage.nbytes else storage.nbytes
@@ -249,36 +249,36 @@ class MinitensorEngine:
         return StorageInfo(buffer.size, buffer.itemsize, buffer.nbytes, counted, dtype, storage.version, gpu)
 
     def freed(self, storage: Storage) -> int:
-        """A GPU's allocator counts its own."""
+        """Return 0 for a storage on a GPU, which its allocator counts."""
         return storage.nbytes if type(storage) is Storage else 0
 
     def freed_there(self, storage: Storage) -> tuple[Any, int] | None:
-        """Its buffer goes after it."""
+        """Return the bytes of its block, which is freed after it."""
         gpu = gpu_of(storage.buffer)
         return None if gpu is None else (gpu, gpu.counted(storage.buffer))
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
-        """One by one, so that a storage of a gigabyte costs no more than one of a kilobyte."""
+        """Read the cells one by one, so that the cost does not depend on the size of the storage."""
         buffer = storage.buffer
         flat = restrided(buffer, (buffer.size,), (buffer.itemsize,))
         return [host_array(flat[i : i + 1]).item() for i in cells]
 
     def writer(self, storage: Storage, version: int) -> str:
-        """As the log of writes has it."""
+        """Read the log of writes."""
         found = write_that_made(storage, version)
         return "" if found is None else found[0]
 
-    # ----- of writes -----
+    # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """``where``: None for all of ``x``, the array that was written, or an advanced index."""
+        """``where`` is None for all of ``x``, the array that was written, or an advanced index."""
         buffer = x._storage.buffer
         if isinstance(where, tuple):
             return _positions(x, buffer, where)
         return _layout(x._array if where is None else where, buffer)
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """The group's, the operation's own where the group has a node for the part, and the tensor's."""
+        """Return the group's node, that of the operation if the group has one for the part, and the tensor's."""
         history = x._history
         of_group = None if history is None else history.node
         found = [] if of_group is None else [of_group]
@@ -288,30 +288,30 @@ class MinitensorEngine:
             found.append(x._node)
         return [(node, history is not None and node is not of_group) for node in dict.fromkeys(found)]
 
-    # ----- of nodes -----
+    # ----- nodes -----
 
     def role(self, node: Node) -> Role:
-        """By its operation."""
+        """Find the role by its operation."""
         return Role.LEAF if type(node) is Leaf else _ROLES.get(node.op, Role.OPERATION)
 
     def name(self, node: Node) -> str:
-        """As errors name it."""
+        """Return the name that errors have."""
         return node.op.name
 
     def parents(self, node: Node) -> Sequence[Node | None]:
-        """The nodes of its inputs."""
+        """Return the nodes of its inputs."""
         return node.inputs
 
     def moves_only(self, node: Node) -> bool:
-        """What is linear says how it goes forward: views, and what tensors are joined of."""
+        """True for linear operations with a forward rule: views and joins."""
         return node.op.jvp is not None
 
     def place(self, node: Node) -> tuple[CodeType, int]:
-        """Where its operation was called."""
+        """Return the place where its operation was called."""
         return node.code, node.place.line
 
     def saved(self, node: Node) -> list[Saved]:
-        """Triples of an array, a storage and a version; other values are no tensors."""
+        """Return the saved triples of an array, a storage and a version; other values are not tensors."""
         row = ROWS.get(node.op.name.removesuffix("_"))
         found = []
         for position, (what, saved) in enumerate(_entries(node)):
@@ -322,12 +322,12 @@ class MinitensorEngine:
         return found
 
     def indices(self, node: Node) -> list[Storage]:
-        """Where item assignment keeps an advanced index."""
+        """Return the storages of an advanced index that item assignment saved."""
         there = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
         return list(node.saved[1]) if there else []
 
     def fate(self, node: Node, position: int) -> Fate:
-        """As backward would find it."""
+        """Return the state that backward would find."""
         if node.saved is FREED:
             return Fate.RELEASED
         saved = node.saved[position]
@@ -336,11 +336,11 @@ class MinitensorEngine:
         return Fate.APART if type(saved[2]) is Preserved and saved[2].left == 0 else Fate.RIGHT
 
     def is_released(self, node: Node) -> bool:
-        """After a backward without ``retain_graph``."""
+        """True after a backward without ``retain_graph``."""
         return node.saved is FREED
 
     def copies(self, node: Node, position: int, storage: Storage) -> list[Copied]:
-        """All of it in another storage; or patches."""
+        """Return one copy of all bytes, or a copy for each patch."""
         array, now, version = node.saved[position]
         if type(version) is not Preserved:
             return [Copied(now, _layout(array, now.buffer), None)]
@@ -350,55 +350,55 @@ class MinitensorEngine:
         ]
 
     def is_checked(self, node: Node, position: int) -> bool:
-        """Under ``check_foreign_writes``."""
+        """True under ``check_foreign_writes``."""
         return node.saved is not FREED and getattr(node.saved[position][2], "noted", None) is not None
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """The array itself on the host."""
+        """Return the array on the host."""
         return host_array(gradient)
 
-    # ----- of memory that is shared -----
+    # ----- shared memory -----
 
     def shared_storages(self) -> list[Storage]:
-        """With numpy, and by DLPack."""
+        """Return the storages shared with numpy or by DLPack."""
         return numpy_memory.shared_storages()
 
-    def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
-        """By either."""
-        numpy_memory.when_shared.append(tell)
-        return lambda: numpy_memory.when_shared.remove(tell) if tell in numpy_memory.when_shared else None
+    def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
+        """Subscribe to both."""
+        numpy_memory.when_shared.append(notify)
+        return lambda: numpy_memory.when_shared.remove(notify) if notify in numpy_memory.when_shared else None
 
     def storage_behind(self, array: np.ndarray) -> Storage | None:
-        """By its addresses."""
+        """Find the storage by the addresses of the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
         storage = numpy_memory.storage_around(*byte_bounds(array))
         return storage if storage is not None and storage.buffer.itemsize == array.itemsize else None
 
     def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:
-        """From its strides and its address."""
+        """Read the strides and the address of the array."""
         return Look(_layout(array, storage.buffer), _dtype_name(array), False, True)
 
     def bits(self, storage: Storage) -> np.ndarray | None:
-        """So that a NaN is what it was."""
+        """Return the cells as integers, so that a NaN is equal to itself."""
         buffer = storage.buffer
         if gpu_of(buffer) is not None or not buffer.size:
             return None
         return restrided(buffer, (buffer.size,), (buffer.itemsize,)).view(f"u{buffer.itemsize}")
 
 
-#: It has no state: what it answers is all in what it is asked of.
+#: It has no state: all answers are in the objects.
 MINITENSOR = MinitensorEngine()
 
 
 def _shows_all_of_it(x: Tensor) -> bool:
-    """Whether ``peek(x)`` is the value of ``x`` itself and not of a group that it is a view in."""
+    """True if ``peek(x)`` is the value of ``x`` itself and not of its view group."""
     history = x._history
     return history is None or x._seen == history.version or x._array is history.base
 
 
 def _entries(node: Node) -> Iterator[tuple[str, Any]]:
-    """What it saved, by the rule's words for it."""
+    """Yield the values that it saved, with their names in the rule."""
     return iter(() if type(node) is Leaf or node.saved is FREED else zip(node.op.saved_names, node.saved, strict=False))
 
 
@@ -413,19 +413,19 @@ def _slots(optimizer: Optimizer) -> Iterator[tuple[str, Tensor, int, Tensor]]:
 
 
 def _layout(array: Any, buffer: Any) -> CellLayout:
-    """Shape, strides and offset (cells) of an array that lies in ``buffer``."""
+    """Return shape, strides and offset (in cells) of an array in ``buffer``."""
     size = array.itemsize
     offset = (address(array) - address(buffer)) // size if array.size else 0
     return CellLayout(list(array.shape), [stride // size for stride in array.strides], offset)
 
 
 def _dtype_name(array: Any) -> str:
-    """``float32``, also for what tensors do not hold."""
+    """Return the name of the dtype, also of one that tensors cannot have."""
     return BY_NUMPY[array.dtype].name if array.dtype in BY_NUMPY else array.dtype.name
 
 
 def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
-    """The cells that an index array or a mask picks, rising; of a mask of a dense tensor, without sorting."""
+    """Return the sorted cells that an index array or a mask selects."""
     shape, strides, offset = _layout(x._array, buffer)
     if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
         mask = host_array(where[0])
@@ -440,7 +440,7 @@ def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
 
 
 def _ranges(patch: Patch, buffer: np.ndarray) -> list[Run]:
-    """The runs of cells of ``buffer`` that ``patch`` preserves; of many, one from the first cell to the last."""
+    """Return the runs of cells of ``buffer`` that ``patch`` preserves; if there are many, one run around all."""
     at, start = patch.cells, address(buffer) // buffer.itemsize
     whole = [(at.begin - start, at.end - 1 - start)]
     if at.is_stretch:

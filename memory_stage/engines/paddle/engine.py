@@ -213,9 +213,9 @@ class PaddleEngine:
         """Return the id of the entry."""
         return id(thing)
 
-    def weak(self, thing: PaddleStorage | GradNode, gone: Callable[[Any], None]) -> Callable[[], Any]:
+    def weak(self, thing: PaddleStorage | GradNode, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
         """Return a weak reference to the entry."""
-        return weakref.ref(thing, gone)
+        return weakref.ref(thing, on_freed)
 
     def below(self, storage: PaddleStorage) -> PaddleStorage | None:
         """Return the storage of a tensor from DLPack."""

@@ -1,7 +1,7 @@
-"""Backward of torch, node by node.
+"""Observe backward of torch, node by node.
 
-A stand-in for the one function that ``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` lead
-to puts hooks at every node on the way, and takes them away afterwards. They only read, and keep no gradient.
+``Tensor.backward``, ``torch.autograd.backward`` and ``torch.autograd.grad`` call one function. It is patched to add
+hooks to every node before backward, and to remove them afterwards. The hooks only read, and keep no gradient.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from memory_stage.engines import events
 from memory_stage.engines.torch.cuda import is_capturing
-from memory_stage.engines.torch.memory import elements_of, is_drawable, unheard
+from memory_stage.engines.torch.memory import elements_of, is_drawable, muted
 from memory_stage.engines.torch.node_hooks import Arrived, Enters, Leaves, when_arrived
 from memory_stage.engines.torch.node_names import is_leaf
 from memory_stage.engines.torch.node_tags import Mark
@@ -29,7 +29,7 @@ _STALE = "modified by an inplace operation"
 
 
 class _Part:
-    """A call that backward passes through: it may have several nodes."""
+    """A call in backward, which may have several nodes."""
 
     def __init__(self, left: int, gradient: np.ndarray) -> None:
         self.left, self.gradient = left, gradient
@@ -37,7 +37,7 @@ class _Part:
 
 
 class Backward:
-    """The stand-in for torch's backward."""
+    """The patch of torch's backward."""
 
     def __init__(self, registry: Registry, nodes: Nodes, mode: Any, emit: events.Listener) -> None:
         self._registry, self._nodes, self._mode, self._emit = registry, nodes, mode, emit
@@ -48,15 +48,15 @@ class Backward:
         self._passes: list[_Pass] = []
         self._flying: dict[int, tuple[int, Any]] = {}
 
-    def stand_in(self) -> None:
-        """Every backward passes here from now on."""
+    def patch(self) -> None:
+        """Patch backward."""
         self._real = torch.autograd._engine_run_backward
         self._mode.hooks = self.hooks
         self._mine = self._run
         torch.autograd._engine_run_backward = self._mine
 
-    def stand_aside(self) -> None:
-        """No backward passes here any more."""
+    def restore(self) -> None:
+        """Restore backward."""
         if torch.autograd._engine_run_backward is self._mine:
             torch.autograd._engine_run_backward = self._real
         self._mine = None
@@ -69,15 +69,12 @@ class Backward:
             return self._real(t_outputs, *args, **kwargs)
         passing = None
         hooks: list[Any] = []
-        try:
-            with unheard():
-                passing = _Pass(self, t_outputs, args)
-                hooks = self.hooks.put_in()
+        with mode.guard, muted():
+            passing = _Pass(self, t_outputs, args)
             self._passes.append(passing)
-        except Exception as failure:
-            mode._fail(failure)
+            hooks = self.hooks.put_in()
         self._registry.backwards += 1
-        again = mode.is_inside  # hooks of the program are heard although a call of torch's runs
+        again = mode.is_inside  # hooks of the program are observed during a call of torch
         if again:
             mode.__enter__()
             mode.is_inside = False
@@ -90,7 +87,7 @@ class Backward:
             raise
         finally:
             if again:
-                taken_off(mode)  # unless it has left already, when the recording ended in a hook
+                taken_off(mode)  # unless the recording ended in a hook
                 mode.is_inside = True
             self._registry.backwards -= 1
             self.hooks.take_out(hooks)
@@ -99,14 +96,14 @@ class Backward:
                 self._passes.remove(passing)
 
     def _settle(self) -> None:
-        """A hook of the program is about to run: the node before is done."""
+        """Finish the previous node, because a hook of the program is about to run."""
         if self._passes:
             self._passes[-1].settle()
 
-    # ---------- what is on its way ----------
+    # ---------- gradients in flight ----------
 
     def fly(self, gradient: torch.Tensor) -> None:
-        """Count a gradient on its way, by its address: asking for its storage would change how torch adds to it."""
+        """Count a gradient in flight by its address; reading its storage would change how torch adds to it."""
         if not gradient.numel() or gradient.device.type != "cpu" or self._registry.memory_at(gradient) is not None:
             return
         begin = gradient.data_ptr() - gradient.storage_offset() * gradient.element_size()
@@ -119,20 +116,20 @@ class Backward:
         self._emit(events.FlightChange(size))
 
     def lands(self, gradient: Any) -> None:
-        """The program gets hold of a gradient: from now on it is a tensor like others."""
+        """Register a gradient that the program gets."""
         if isinstance(gradient, torch.Tensor) and is_drawable(gradient) and self._registry.memory_at(gradient) is None:
             self.landed(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
-            self._registry.meet(gradient, told=True)
+            self._registry.register(gradient, is_new=True)
 
     def landed(self, begin: int) -> None:
-        """It has gone, or is where it stays."""
+        """Stop counting a gradient that was freed or has arrived."""
         size, _ = self._flying.pop(begin, (0, None))
         self._registry.allocated -= size
         if size and self._mode.is_open:
             self._emit(events.FlightChange(-size))
 
     def land_all(self) -> None:
-        """The pass is over."""
+        """Stop counting all gradients, at the end of a pass."""
         for begin in list(self._flying):
             self.landed(begin)
 
@@ -163,7 +160,7 @@ class _Pass:
                 of._emit(events.BackwardStart(mark, gradient))
 
     def _listen(self, todo: list[Any]) -> None:
-        """Put hooks at every node that backward may pass through. No node is kept."""
+        """Add hooks to every node that backward may visit. No node is kept alive."""
         seen = set(todo)
         while todo:
             fn = todo.pop()
@@ -185,15 +182,15 @@ class _Pass:
                     todo.append(parent)
 
     def _parent(self, mark: Mark, parent: Any, output: int) -> Mark | None:
-        """Whom a node sends to; ``mark`` itself for another node of the same call."""
+        """Return the tag of a parent; ``mark`` itself for another node of the same call."""
         if parent is None:
             return None
         within = not is_leaf(parent) and self._nodes.known(parent) is mark
         return mark if within else self._nodes.parent(parent, output)
 
     def end(self) -> None:
-        """It is over, or has raised."""
-        with unheard():
+        """Remove the hooks at the end of the pass, or after an error."""
+        with muted():
             self.settle()
             for handle in self._handles:
                 handle.remove()
@@ -209,11 +206,11 @@ class _Pass:
     def _emit(self, event: events.Event) -> None:
         if threading.get_ident() == self._of._thread:
             self._of._emit(event)
-        else:  # arrays are copied from the GPU already
+        else:  # its arrays are copied from the GPU
             self._later.append(event)
 
     def entered(self, mark: Mark, grads: Sequence[torch.Tensor | None]) -> None:
-        """The rule of a node is about to run."""
+        """Emit that the rule of a node is about to run."""
         self.settle()
         mark.begin_reading()
         gradient = next((g for g in grads if g is not None), None)
@@ -221,7 +218,7 @@ class _Pass:
             return
         self._of.fly(gradient)
         if id(mark) in self._parts:
-            return  # a further node of a call that has been entered
+            return  # another node of a call that was entered
         elements = elements_of(gradient.detach())
         self._parts[id(mark)] = _Part(mark.size, elements.copy() if elements.size <= 64 else elements[:0])
         self._emit(events.NodeEnter(mark, elements))
@@ -230,7 +227,7 @@ class _Pass:
                 self._of.lands(each)
 
     def passed(self, mark: Mark, parents: Sequence[Mark | None], given: Sequence[torch.Tensor | None]) -> None:
-        """The rule of a node has run."""
+        """Emit that the rule of a node has run."""
         part = self._parts.get(id(mark))
         if part is None:
             return
@@ -249,7 +246,7 @@ class _Pass:
         self._left = mark
 
     def settle(self) -> None:
-        """What a node saved is let go after its hooks."""
+        """Release the tensors that the last node saved, after its hooks."""
         mark, self._left = self._left, None
         if mark is None:
             return
@@ -258,12 +255,12 @@ class _Pass:
         self._emit(events.NodeLeave(mark))
 
     def arrived(self, mark: Mark, x: torch.Tensor | None) -> None:
-        """A leaf holds its gradient."""
+        """Emit that a leaf has its gradient."""
         self.settle()
         gradient = None if x is None else x.grad
         self._registry.awaited.pop(id(x), None)
         if gradient is None or not self._registry.is_tensor(gradient):
             return
-        if not self._registry.knows(gradient):
+        if not self._registry.is_registered(gradient):
             self._of.lands(gradient)
         self._emit(events.LeafGradient(mark, gradient))

@@ -1,4 +1,4 @@
-"""The functions of torch, as a mode hears of them: by which name a user knows each, and which are worth telling."""
+"""Classify the functions of torch that a mode observes, and find their names for a user."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-#: Properties that give another tensor on the same memory.
+#: Properties that return another tensor on the same memory.
 _LOOKS = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
 
-#: They ask a tensor, or do nothing to memory.
+#: They read a tensor, or do not change memory.
 _SILENT = frozenset((
     "__bool__", "__complex__", "__contains__", "__dir__", "__float__", "__format__", "__hash__", "__index__", "__int__",
     "__len__", "__repr__", "__reduce_ex__", "__array_wrap__", "_is_view", "_set_grad_enabled", "data_ptr", "dim",
@@ -21,21 +21,21 @@ _SILENT = frozenset((
     "is_storage", "is_tensor", "result_type", "can_cast", "broadcast_shapes", "_assert", "backward", "grad",
 ))  # fmt: skip
 
-#: They let another library know the address of the memory.
+#: They pass the address of the memory to another library.
 _EXPORTS = frozenset(
     ("numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "share_memory_")
 )
 
-#: They write, and no version rises.
+#: They write without incrementing a version.
 _UNCOUNTED = frozenset(("batch_norm", "instance_norm", "apply_", "map_", "map2_", "native_batch_norm"))
 
-#: They change what a tensor is, and raise the version although they overwrite nothing.
+#: They change the layout of a tensor and increment its version, although they overwrite nothing.
 _OF_LOOKS = frozenset((
     "as_strided_", "detach_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
     "unsqueeze_", "_bump_version",
 ))  # fmt: skip
 
-#: Python's names of what a user writes as an operator.
+#: Python's names of operators -> the name of their operation.
 _OPERATORS = {
     "__getitem__": "getitem", "__setitem__": "setitem", "__rsub__": "sub", "__rpow__": "pow", "__rdiv__": "div",
     "__rtruediv__": "div", "__rfloordiv__": "floor_divide", "__floordiv__": "floor_divide", "__rmod__": "remainder",
@@ -46,17 +46,17 @@ _OPERATORS = {
 
 
 class Call:
-    """What there is to know of a function of torch.
+    """The properties of a function of torch.
 
     Attributes:
-        name: as a user calls it.
-        is_silent: whether nothing is told of it.
-        exports: whether another library gets to know the memory of its first argument.
-        is_uncounted: whether it may write without raising a version.
-        writes_nothing: whether it raises the version, and overwrites nothing.
-        is_gradient: whether it asks for ``x.grad``.
-        hooks: whether it registers a hook of a tensor.
-        is_data: whether it is ``x.data``, which counts versions of its own.
+        name: the name that a user calls.
+        is_silent: True if it emits no event.
+        exports: True if another library gets the memory of its first argument.
+        is_uncounted: True if it may write without incrementing a version.
+        writes_nothing: True if it increments the version and overwrites nothing.
+        is_gradient: True if it reads ``x.grad``.
+        hooks: True if it registers a hook of a tensor.
+        is_data: True for ``x.data``, which has its own version counter.
     """
 
     __slots__ = ("name", "is_silent", "exports", "is_uncounted", "writes_nothing", "is_gradient", "is_data", "hooks")
@@ -68,7 +68,7 @@ class Call:
             self.is_silent = of not in _LOOKS if name == "__get__" else of != "data"
             name = of
         else:
-            # What torch itself calls inside, such as the marks of a profile.
+            # Functions that torch calls internally, such as those of a profile.
             inner = type(function).__name__ in ("OpOverload", "OpOverloadPacket", "TorchBindOpOverload")
             self.is_silent = inner or name in _SILENT or not name
         self.is_gradient = name == "grad" and getattr(function, "__name__", "") == "__get__"
@@ -84,23 +84,23 @@ _known: dict[Any, Call] = {}
 
 
 def call_of(function: Any) -> Call:
-    """What is known of a function."""
+    """Return the properties of a function."""
     try:
         found = _known.get(function)
         if found is None:
             found = _known[function] = Call(function)
         return found
-    except TypeError:  # no key of a dict
+    except TypeError:  # not hashable
         return Call(function)
 
 
 def written_name(name: str) -> str:
-    """The name of an operation that has written its target: ``relu_`` for ``relu(x, inplace=True)``."""
+    """Return the name of an operation that has written its target: ``relu_`` for ``relu(x, inplace=True)``."""
     return name if name.endswith("_") or name in ("setitem", "data") else f"{name}_"
 
 
 def tensors_in(value: Any, depth: int = 3) -> Iterator[torch.Tensor]:
-    """The tensors among the arguments of a call, or in what it gave."""
+    """Yield the tensors among the arguments or results of a call."""
     if isinstance(value, torch.Tensor):
         yield value
     elif depth and isinstance(value, (list, tuple)):

@@ -1,11 +1,11 @@
-"""The meters of NVIDIA GPUs, as torch's own allocator counts.
+"""Read the meters of NVIDIA GPUs from torch's allocator.
 
-Written to torch's documentation. Without a GPU most of its tests are left out, with the reason.
+It follows torch's documentation. Without a GPU most of its tests are skipped.
 
-* Counters are torch's own, kept on the host: asking them waits for nothing. Before the program has begun to use a GPU
-  nothing here does.
-* Reading a number waits for the GPU, which changes times and no result. While a CUDA graph is captured it would spoil
-  the capture, so nothing is recorded then.
+* The counters are on the host, so reading them does not wait for the GPU. Before the program uses a GPU, nothing here
+  does.
+* Reading a number waits for the GPU, which changes times and no result. It would break the capture of a CUDA graph, so
+  nothing is recorded during a capture.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-#: Torch's allocator gives memory in blocks of so many bytes, or of a multiple.
+#: Torch's allocator allocates multiples of so many bytes.
 ROUNDED_TO = 512
 
 
@@ -23,13 +23,13 @@ CAPTURED = "What a CUDA graph captures is not recorded, only what it leaves in m
 
 
 def is_capturing() -> bool:
-    """Whether what runs now on the GPU is captured as a graph, so that nothing may wait for it."""
+    """True while the GPU's work is captured as a graph, so that nothing may wait for it."""
     return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a GPU's allocator says, in bytes."""
+    """The counters of a GPU's allocator, in bytes."""
 
     allocated: int
     reserved: int
@@ -43,16 +43,16 @@ class Gpu:
 
     @property
     def name(self) -> str:
-        """As torch calls it."""
+        """Return torch's name of the GPU."""
         return f"cuda:{self._index}"
 
     def counters(self) -> Counted:
-        """What it says now."""
+        """Return the counters now."""
         return Counted(torch.cuda.memory_allocated(self._index), torch.cuda.memory_reserved(self._index))
 
     @staticmethod
     def counted(nbytes: int) -> int:
-        """What the allocator counts for a storage of so many bytes; of a large one it may count a little more."""
+        """Return the bytes that the allocator counts for a storage; for a large one it may count a little more."""
         return -(-nbytes // ROUNDED_TO) * ROUNDED_TO
 
 
@@ -60,7 +60,7 @@ _known: dict[int, Gpu] = {}
 
 
 def gpu_at(device: Any) -> Gpu | None:
-    """The meter of a device; None for the computer's own memory."""
+    """Return the meter of a device; None for the host."""
     if device.type != "cuda":
         return None
     index = device.index or 0
@@ -70,7 +70,7 @@ def gpu_at(device: Any) -> Gpu | None:
 
 
 def gpus() -> list[Gpu]:
-    """Those of all GPUs that the program has begun to use."""
+    """Return the meters of all GPUs that the program uses."""
     if not torch.cuda.is_initialized():
         return []
     return [gpu for index in range(torch.cuda.device_count()) if (gpu := gpu_at(torch.device("cuda", index)))]

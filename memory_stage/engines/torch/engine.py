@@ -1,13 +1,13 @@
-"""Answers for tensors of PyTorch: see :mod:`memory_stage.engines.protocol`.
+"""Answer the questions of :mod:`memory_stage.engines.protocol` for tensors of PyTorch.
 
-* ``memory``: storages, and their bytes where they lie; ``cuda``: the meters of GPUs.
-* ``registry``: which storages and tensors a program has, and which of them count versions together.
-* ``marks``, ``nodes``: the graph of autograd, and what its nodes saved; ``probing``: what one of them hides.
-* ``calls``: the functions of torch; ``listening``: what a program does with them; ``backward``: node by node.
-* ``at_nodes``: its own hooks; ``hooking``: the program's; ``stand_ins``: functions that are others meanwhile.
-* ``ear``: all that is put in place, and taken away again.
+* ``memory``: storages and their bytes; ``cuda``: the meters of GPUs.
+* ``registry``: the storages and tensors of a program, and their version counters.
+* ``node_tags``, ``nodes``: the graph of autograd, and the tensors that its nodes saved; ``meta_probe``: hidden ones.
+* ``calls``: the functions of torch; ``function_mode``: the program's calls; ``backward``: the nodes of backward.
+* ``node_hooks``: hooks of the recorder; ``user_hooks``: hooks of the program; ``monkeypatches``: patched functions.
+* ``session``: the subscription, which applies and removes all of these.
 
-Torch is imported by the program before anything here is.
+The program imports torch before it imports these modules.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ from memory_stage.engines.torch.memory import (
     Memory,
     elements_of,
     layout_of,
+    muted,
     name_of,
     own_layout_of,
-    unheard,
 )
 from memory_stage.engines.torch.node_tags import Mark
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.session import TorchSubscription
 
-#: From here on the end of a storage can be noticed from outside.
+#: From this version on, the end of a storage can be observed.
 OLDEST = (2, 10)
 
 Question = TypeVar("Question", bound=Callable[..., Any])
 
 
 def engine() -> TorchEngine:
-    """An engine for one recording.
+    """Return an engine for one recording.
 
     Raises:
-        NotRecordable: of an older torch.
+        NotRecordable: if torch is too old.
     """
     version = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
     if version < OLDEST:
@@ -75,25 +75,25 @@ def engine() -> TorchEngine:
     return TorchEngine()
 
 
-def _asked_quietly(question: Question) -> Question:
-    """No mode and no subclass hears what the answer asks of tensors."""
+def _muted(question: Question) -> Question:
+    """Hide the reads of the answer from modes and subclasses."""
 
     @functools.wraps(question)
     def quiet(*arguments: Any) -> Any:
-        with unheard():
+        with muted():
             return question(*arguments)
 
-    return quiet  # type: ignore[return-value]  # it takes and gives what the question does
+    return quiet  # type: ignore[return-value]  # it has the signature of the question
 
 
 class TorchEngine:
-    """An :class:`~memory_stage.engines.protocol.Engine`; what each answer means is said there."""
+    """An :class:`~memory_stage.engines.protocol.Engine`, which describes the answers."""
 
     def __init__(self) -> None:
         self._registry = Registry()
         self._nodes = Nodes(self._registry)
 
-    # ----- of the whole -----
+    # ----- the engine -----
 
     def listen(self, emit: Listener) -> TorchSubscription:
         """Return a subscription that is not open yet."""
@@ -101,11 +101,11 @@ class TorchEngine:
 
     @property
     def has_framework(self) -> bool:
-        """It is one."""
+        """Return True."""
         return True
 
     def arrive(self) -> None:
-        """It has."""
+        """Do nothing: torch has been imported."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
         """Change nothing: torch has one rule, by versions."""
@@ -117,34 +117,34 @@ class TorchEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Of the computer's own generator, and of those of GPUs that are in use."""
+        """Restore the host's generator, and those of GPUs in use."""
         devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
         with torch.random.fork_rng(devices=list(devices)):
             yield
 
     def allocated(self) -> int:
-        """In storages that came to be while it listened, less those that went."""
+        """Return the bytes of storages created while it is subscribed, less those that were freed."""
         return self._registry.allocated
 
     def gpus(self) -> list[GpuMeter]:
-        """Once the program has begun to use them."""
+        """Return the meters of GPUs that the program uses."""
         return list(cuda.gpus())
 
-    # ----- of tensors -----
+    # ----- tensors -----
 
-    @_asked_quietly
+    @_muted
     def is_tensor(self, value: Any) -> bool:
-        """With memory that can be shown."""
+        """True for a tensor with memory that can be shown."""
         return self._registry.is_tensor(value)
 
-    @_asked_quietly
+    @_muted
     def is_shown(self, value: Any) -> bool:
-        """Torch's own numbers never come here."""
+        """True for a tensor: torch wraps its numbers elsewhere."""
         return self._registry.is_tensor(value)
 
-    @_asked_quietly
+    @_muted
     def look(self, x: torch.Tensor) -> Look:
-        """From the tensor, and its node."""
+        """Read the tensor and its node."""
         node = self._nodes.of(x)
         of_leaf = x._is_view() and x._base.requires_grad
         is_leaf = node is None or (node.role is Role.LEAF and not of_leaf)
@@ -152,36 +152,36 @@ class TorchEngine:
         own = Elements(*own_layout_of(x), x.element_size()) if apart else None
         return Look(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
 
-    @_asked_quietly
+    @_muted
     def storage(self, x: torch.Tensor) -> Kept:
-        """Or a counter of its own."""
+        """Return its storage, or its version counter."""
         return self._registry.kept(x)
 
-    @_asked_quietly
+    @_muted
     def version(self, x: torch.Tensor) -> int:
-        """Torch's."""
+        """Return torch's version."""
         return self._registry.version(x)
 
-    @_asked_quietly
+    @_muted
     def group(self, x: torch.Tensor) -> int | None:
-        """By the base of its views."""
+        """Return the key of the base of its views."""
         return self._registry.group(x)
 
-    @_asked_quietly
+    @_muted
     def stamp(self, x: torch.Tensor) -> tuple[Any, ...]:
-        """What it looks like, where, and the version."""
+        """Return its address, layout, version and node."""
         node = self._nodes.of(x)
         at = x.data_ptr() if x.numel() else 0
         return at, x.shape, x.stride(), x._version, id(node), self._registry.group(x), id(self._registry.kept(x))
 
-    @_asked_quietly
+    @_muted
     def node(self, x: torch.Tensor) -> Mark | None:
-        """Without asking a view that is out of date."""
+        """Return its node without reading that of an outdated view."""
         return self._nodes.of(x)
 
-    @_asked_quietly
+    @_muted
     def gradient(self, x: torch.Tensor) -> torch.Tensor | None:
-        """Of a leaf, and of what retains its own: any other would warn."""
+        """Return the gradient of a leaf, or a retained one: to read another one warns."""
         if not x.requires_grad or not (self._nodes.fn_of(x) is None or x.retains_grad):
             return None
         gradient = x.grad
@@ -191,41 +191,41 @@ class TorchEngine:
         return None if awaited.get(id(x), id(gradient)) != id(gradient) else gradient
 
     def preserves(self, x: torch.Tensor) -> bool:
-        """Never."""
+        """Return False: torch preserves nothing."""
         return False
 
     def records(self, x: torch.Tensor) -> bool:
-        """Torch's grad mode."""
+        """Return torch's grad mode."""
         return torch.is_grad_enabled()
 
     def spells_otherwise(self, x: torch.Tensor) -> bool:
-        """Events have torch's names."""
+        """Return False: events have torch's names."""
         return False
 
     def spelled(self, op: str) -> str:
-        """As it is."""
+        """Return the name unchanged."""
         return op
 
     def has_name(self, x: torch.Tensor, name: str) -> bool:
-        """Of a tensor, of the package, of its functions."""
+        """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (torch.Tensor, torch, torch.nn.functional))
 
     def is_otherwise(self, frame: FrameType) -> bool:
-        """There is one vocabulary."""
+        """Return False: there is one vocabulary."""
         return False
 
     def is_inside(self, frame: FrameType) -> bool:
-        """Of torch."""
+        """True for a frame of torch."""
         return is_inside(frame)
 
-    @_asked_quietly
+    @_muted
     def array(self, x: torch.Tensor) -> np.ndarray:
-        """To be read at once."""
+        """Return its elements, which must be read at once."""
         return elements_of(x)
 
-    @_asked_quietly
+    @_muted
     def slots(self, value: Any) -> list[tuple[str, torch.Tensor, int, torch.Tensor]] | None:
-        """Of one of ``torch.optim``."""
+        """Return the state of an optimizer of ``torch.optim``."""
         if not isinstance(value, torch.optim.Optimizer):
             return None
         parameters = [x for group in value.param_groups for x in group["params"]]
@@ -236,137 +236,137 @@ class TorchEngine:
             if self._registry.is_tensor(kept)
         ]
 
-    # ----- of storages -----
+    # ----- storages -----
 
     def is_own(self, thing: Any) -> bool:
-        """By its type."""
+        """True for an entry of this engine."""
         return isinstance(thing, (Memory, Counter, Mark))
 
     def key(self, thing: Kept | Mark) -> int:
-        """Handles are objects of this package's, one for each thing."""
+        """Return the id of the entry: there is one for each thing."""
         return id(thing)
 
-    def weak(self, thing: Kept | Mark, gone: Callable[[Any], None]) -> Callable[[], Any]:
-        """Handles go with what they stand for."""
-        return weakref.ref(thing, gone)
+    def weak(self, thing: Kept | Mark, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
+        """Return a weak reference to the entry, which is freed with the thing."""
+        return weakref.ref(thing, on_freed)
 
     def below(self, storage: Kept) -> Memory | None:
-        """Of a counter."""
+        """Return the storage below a version counter."""
         return storage.memory if isinstance(storage, Counter) else None
 
-    @_asked_quietly
+    @_muted
     def block(self, storage: Kept) -> StorageInfo:
-        """As torch has it now."""
+        """Read torch's storage."""
         return storage.memory.block(storage.version)
 
     def freed(self, storage: Kept) -> int:
-        """Of the computer's own memory."""
+        """Return the bytes of a storage on the host."""
         memory = storage.memory
         return memory.counted if memory.gpu is None else 0
 
     def freed_there(self, storage: Kept) -> tuple[GpuMeter, int] | None:
-        """Torch's allocator counts in blocks."""
+        """Return the bytes of its block."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
 
-    @_asked_quietly
+    @_muted
     def numbers(self, storage: Kept, cells: Iterable[int]) -> list[Any]:
-        """Where they lie."""
+        """Read the cells without copying them."""
         return storage.memory.numbers(cells)
 
     def writer(self, storage: Kept, version: int) -> str:
-        """Torch keeps no log."""
+        """Return an empty name: torch keeps no log."""
         return ""
 
-    # ----- of writes -----
+    # ----- writes -----
 
-    @_asked_quietly
+    @_muted
     def written(self, x: torch.Tensor, where: Any) -> CellLayout | np.ndarray:
-        """``where``: None for all of ``x``, else the cells."""
+        """``where`` is None for all of ``x``, or the cells."""
         return layout_of(x) if where is None else where
 
-    @_asked_quietly
+    @_muted
     def nodes_of_write(self, x: torch.Tensor) -> list[tuple[Mark, bool]]:
-        """The base's, and that of a view that has been written."""
+        """Return the node of the base, and that of a view that was written."""
         if not x.requires_grad:
             return []
         base = x._base if x._is_view() and x._base.requires_grad else x
         found = [(node, False)] if (node := self._nodes.of(base)) is not None else []
         own = self._nodes.of(x)
         if own is not None and all(own is not node for node, _ in found):
-            own.role = Role.READ  # torch has made it anew, of the base's
+            own.role = Role.READ  # torch has created it again, from the base's
             found.append((own, True))
         return found
 
-    # ----- of nodes -----
+    # ----- nodes -----
 
     def role(self, node: Mark) -> Role:
-        """A leaf or an operation: torch has one node for a write through a view."""
+        """Return the role of a leaf or an operation: torch has one node for a write through a view."""
         return node.role
 
     def name(self, node: Mark) -> str:
-        """Of the call that made it."""
+        """Return the name of the call that created it."""
         return node.name
 
     def parents(self, node: Mark) -> Sequence[Mark | None]:
-        """Of all nodes of a call."""
+        """Return the parents of all nodes of its call."""
         return node.parents
 
     def moves_only(self, node: Mark) -> bool:
-        """By their kinds."""
+        """True for view operations."""
         return node.moves
 
     def place(self, node: Mark) -> tuple[Any, int]:
-        """Where it was called."""
+        """Return the place of its call."""
         return node.place
 
     def saved(self, node: Mark) -> list[Saved]:
-        """As they were read when it was made."""
+        """Return the tensors that were read when the node was created."""
         return [
             Saved(position, entry.what, entry.kept, entry.layout, entry.version, False)
             for position, entry in enumerate(node.entries)
         ]
 
     def indices(self, node: Mark) -> list[Kept]:
-        """They are saved tensors like others."""
+        """Return an empty list: indices are saved tensors like others."""
         return []
 
     def fate(self, node: Mark, position: int) -> Fate:
-        """As backward would find it."""
+        """Return the state that backward would find."""
         return node.fate(position)
 
     def is_released(self, node: Mark) -> bool:
-        """After a backward that does not retain the graph."""
+        """True after a backward that does not retain the graph."""
         return node.released
 
     def copies(self, node: Mark, position: int, storage: Kept) -> list[Copied]:
-        """Torch preserves nothing."""
+        """Return an empty list: torch preserves nothing."""
         return []
 
     def is_checked(self, node: Mark, position: int) -> bool:
-        """Only versions are."""
+        """Return False: torch checks only versions."""
         return False
 
     def elements(self, gradient: np.ndarray) -> np.ndarray:
-        """It is one already."""
+        """Return the gradient, which is an array."""
         return gradient
 
-    # ----- of memory that is shared -----
+    # ----- shared memory -----
 
-    @_asked_quietly
+    @_muted
     def shared_storages(self) -> list[Memory]:
-        """With numpy, or by DLPack."""
+        """Return the storages shared with numpy or by DLPack."""
         return [memory for memory in list(self._registry.memories.values()) if memory.is_shared]
 
     def when_shared(self, notify: Callable[[Memory], None]) -> Callable[[], None]:
-        """When a call is about to give the address away."""
+        """Subscribe to calls that pass the address to another library."""
         registered = self._registry.when_shared
         registered.append(notify)
         return lambda: registered.remove(notify) if notify in registered else None
 
-    @_asked_quietly
+    @_muted
     def storage_behind(self, array: np.ndarray) -> Memory | None:
-        """By its addresses."""
+        """Find the storage by the addresses of the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
             return None
         first, end = np.lib.array_utils.byte_bounds(array)
@@ -377,13 +377,13 @@ class TorchEngine:
         return None
 
     def look_of_array(self, storage: Memory, array: np.ndarray) -> Look:
-        """From its strides and its address."""
+        """Read the strides and the address of the array."""
         begin, _ = storage.place()
         offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
         strides = [stride // array.itemsize for stride in array.strides]
         return Look(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
 
-    @_asked_quietly
+    @_muted
     def bits(self, storage: Kept) -> np.ndarray | None:
-        """Where they lie."""
+        """Read the cells without copying them."""
         return storage.memory.flat()

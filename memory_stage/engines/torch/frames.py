@@ -1,4 +1,4 @@
-"""Whose frame is whose: where in the program torch was called."""
+"""Distinguish frames of torch, of this package and of the program."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import torch.overrides
 
 from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE
 
-_calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # all of it on one line
+_calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # on one line
 _CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
 _HANDING = torch.overrides.handle_torch_function.__code__
 _OWN = "memory_stage."
 
-#: How many frames further out a warning of a function of torch's may name.
+#: The number of outer frames that a warning of a function of torch may name.
 _OUTWARDS = 4
 
 
 class Caller:
-    """Calls functions of torch as the line calls them that was heard: a warning names that line, as it does unheard.
+    """Calls functions of torch so that a warning names the same line as without a recorder.
 
-    Warnings name the frame that called, or one so many frames further out. So the call is made in frames that have the
-    files, the lines and the globals of the callers; no traceback keeps them.
+    A warning names the calling frame, or an outer one. Therefore the call is made in frames that have the files, lines
+    and globals of the callers; they are removed from tracebacks.
     """
 
     def __init__(self) -> None:
         self._codes: dict[tuple[CodeType, int], CodeType] = {}
 
     def call(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
-        """``func(*args, **kwargs)``, of which the frame ``heard`` told."""
+        """Call ``func(*args, **kwargs)`` for the frame ``heard``."""
         callers = [heard]
-        if heard.f_code is _HANDING:  # a function of torch's own that has handed itself on
+        if heard.f_code is _HANDING:  # a function of torch that has passed itself to the mode
             callers = self._around(heard)
         for caller in callers:
             func, args, kwargs = self._in_place_of(caller), (func, args, kwargs), {}
@@ -47,7 +47,7 @@ class Caller:
 
     @staticmethod
     def _around(heard: Any) -> list[Any]:
-        """The frames around the function that has handed itself on, the innermost first."""
+        """Return the frames around a function that has passed itself to the mode, the innermost first."""
         frame: Any = heard.f_back.f_back
         found: list[Any] = []
         while frame is not None and len(found) < _OUTWARDS:
@@ -56,7 +56,7 @@ class Caller:
         return found
 
     def _in_place_of(self, frame: Any) -> FunctionType:
-        """What calls a function as if the line did that runs in ``frame``."""
+        """Return a function that calls another one as if the line of ``frame`` called it."""
         key = frame.f_code, frame.f_lineno
         code = self._codes.get(key)
         if code is None:
@@ -70,9 +70,9 @@ def _is_calling(traceback: TracebackType | None) -> bool:
 
 
 def without_ours(error: BaseException, heard: Any) -> None:
-    """Take the frames of this package off the beginning of an error's traceback, in the handler that raises it again.
+    """Remove the frames of this package from the start of an error's traceback, in the handler that raises it again.
 
-    A function of torch's own that has handed itself on stands there twice; what belongs together is found by these.
+    A function of torch that has passed itself to the mode is in the traceback twice; its frames stay.
     """
     if heard.f_code is _HANDING:
         return
@@ -83,14 +83,14 @@ def without_ours(error: BaseException, heard: Any) -> None:
 
 
 def place_of(frame: Any) -> tuple[CodeType, int]:
-    """The innermost code around ``frame`` that is neither torch's nor this package's, and its line."""
+    """Return the innermost code of the program around ``frame``, and its line."""
     while frame is not None and is_inside(frame):
         frame = frame.f_back
     return UNKNOWN_PLACE if frame is None else (frame.f_code, frame.f_lineno)
 
 
 def is_inside(frame: Any) -> bool:
-    """Whether a frame is of torch, of numpy or of this package."""
+    """True for a frame of torch, of numpy or of this package."""
     return frame.f_code.co_name == _CALLING.co_name or str(frame.f_globals.get("__name__")).partition(".")[0] in (
         "torch",
         "memory_stage",

@@ -1,10 +1,10 @@
-"""Torch's storages: a handle for each, how it is noticed that one has gone, and its bytes where they lie.
+"""Handles of torch's storages: their end, and their bytes.
 
-* A handle is no tensor and keeps no memory alive. Torch's own object for a storage is referred to weakly: the reference
-  ends when the last holder in C++ lets go.
-* Bytes are read at their address. ``t.numpy()`` would make a storage that can never be resized again.
-* A gradient on its way must not get an object for its storage: torch then adds to it in other memory than it would.
-  What is met during a backward is known by its address until that is over (:attr:`Memory.tensors`).
+* A handle keeps no memory alive. It has a weak reference to torch's object of the storage, which ends with the last
+  reference in C++.
+* Bytes are read at their address, because ``t.numpy()`` would prevent the storage from being resized.
+* The storage of a gradient in flight must not get an object, because torch would then add to the gradient in other
+  memory. Storages registered during a backward are identified by their address until it ends (:attr:`Memory.tensors`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from memory_stage.engines.protocol import CellLayout, StorageInfo
 from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
 
-class unheard:  # noqa: N801  # a block to be inside of
-    """Inside, nobody hears of what is asked of a tensor: no mode, no subclass, and no trace that the program makes."""
+class muted:  # noqa: N801  # a context manager named like a function
+    """Inside, no mode, no subclass and no trace of the program observes the reads of tensors."""
 
     __slots__ = ("_asked", "_tracing")
 
@@ -42,26 +42,26 @@ class unheard:  # noqa: N801  # a block to be inside of
 
 address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
 
-#: By the size of an element, in bytes. Numpy has no integers of 16.
+#: Dtypes of bits, by the bytes of an element. Numpy has no integers of 16 bytes.
 _BITS: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
 
 
-#: By the address of a storage, where tensors whose elements have another size look at it, too: bytes of a cell.
+#: The bytes of a cell, by the address of a storage that also has tensors with another size of elements.
 cell_sizes: dict[int, int] = {}
 
 
 class Memory:
-    """A storage of torch, and the counter of versions that its first tensor has.
+    """A storage of torch, and the version counter of its first tensor.
 
     Attributes:
-        address: of torch's storage in C++: which storage it is while that lives.
-        itemsize, dtype: of the tensor that it was met with.
-        counted: bytes that the meter counts; none of memory that another owner has lent.
-        version: when it was last asked for.
-        ref: a weak reference to torch's own object.
-        tensors: weak references to those met on it, while ``ref`` is still to come.
-        savers: what nodes saved of it (:class:`~memory_stage.engines.torch.nodes.Entry`), by weak reference.
-        exported: whether another library was given its address.
+        address: the address of torch's storage in C++, its identity while it lives.
+        itemsize, dtype: of the first tensor on it.
+        counted: bytes that the meter counts; 0 for borrowed memory.
+        version: the version when it was last read.
+        ref: a weak reference to torch's object.
+        tensors: weak references to the tensors on it, while there is no ``ref`` yet.
+        savers: weak references to saved tensors on it (:class:`~memory_stage.engines.torch.saved.Entry`).
+        exported: True if another library got its address.
     """
 
     __slots__ = (
@@ -79,25 +79,25 @@ class Memory:
         self.tensors: list[weakref.ref[Any]] | None = None
         self.savers: list[weakref.ref[Any]] = []
         self.exported = self.freed = False
-        if self.address in cell_sizes:  # it has another size since
+        if self.address in cell_sizes:  # it has another size now
             cell_sizes[self.address] = self.itemsize
 
     def show(self, x: torch.Tensor) -> None:
-        """Note that a tensor looks at it: its elements may have another size than the cells."""
+        """Record that a tensor uses it, because its elements may have another size than the cells."""
         if self.itemsize != x.element_size():
             cell_sizes[self.address] = self.itemsize
 
     def show_no_more(self) -> None:
-        """It is gone, or the recording is over."""
+        """Forget its size of cells, at its end or that of the recording."""
         cell_sizes.pop(self.address, None)
 
     @property
     def memory(self) -> Memory:
-        """Itself; of a :class:`Counter`, what it counts over."""
+        """Return itself; a :class:`Counter` returns its storage."""
         return self
 
     def place(self) -> tuple[int, int]:
-        """Where its bytes begin now, and how many there are; ``(0, 0)`` when it is gone."""
+        """Return the address and the number of its bytes now; ``(0, 0)`` if it was freed."""
         if self.freed:
             return 0, 0
         storage = self.ref()
@@ -113,26 +113,26 @@ class Memory:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the outside can write it: torch makes what numpy knows of, or has lent, not resizable."""
+        """True if another library can write it: torch makes storages shared with numpy not resizable."""
         storage = self.ref()
         return self.exported or (storage is not None and not storage.resizable())
 
     def flat(self) -> np.ndarray | None:
-        """Its cells as unsigned integers, where they lie; None where there are none, or they lie on a GPU."""
+        """Return its cells as unsigned integers, without copying; None if it is empty or on a GPU."""
         begin, nbytes = self.place()
         if not begin or nbytes < self.itemsize or self.gpu is not None:
             return None
         return at_address(begin, nbytes // self.itemsize, self.itemsize)
 
     def block(self, version: int) -> StorageInfo:
-        """What there is to be told of it."""
+        """Return the properties of its memory."""
         _, nbytes = self.place()
         return StorageInfo(
             nbytes // self.itemsize, self.itemsize, nbytes, self.counted, name_of(self.dtype), version, self.gpu
         )
 
     def numbers(self, cells: Iterable[int]) -> list[Any]:
-        """The values of some cells."""
+        """Return the values of some cells."""
         begin, nbytes = self.place()
         wanted = np.fromiter(cells, np.int64)
         if not begin:
@@ -143,7 +143,7 @@ class Memory:
         return as_numbers(flat[wanted], self.dtype).tolist()
 
     def _numbers_there(self, wanted: np.ndarray) -> list[Any]:
-        """One by one: nothing is allocated on the GPU for it."""
+        """Read the cells one by one, so that nothing is allocated on the GPU."""
         storage = self.ref()
         if storage is None or is_capturing():
             return ["?"] * len(wanted)
@@ -153,9 +153,9 @@ class Memory:
 
 
 class Counter:
-    """Versions of its own over a storage: those of ``x.data``, of a tensor after ``set_``, of one by DLPack.
+    """A separate version counter on a storage: of ``x.data``, of a tensor after ``set_``, or of one from DLPack.
 
-    ``end``: what tells of the end of a further storage of torch's, where there is one.
+    ``end`` is a weak reference that observes the end of a second storage of torch, if there is one.
     """
 
     __slots__ = ("_memory", "version", "end", "__weakref__")
@@ -166,61 +166,61 @@ class Counter:
 
     @property
     def memory(self) -> Memory:
-        """What it counts over."""
+        """Return the storage below."""
         return self._memory
 
 
 Kept = Memory | Counter
-"""What has a version: a storage, or a further counter over one."""
+"""A version counter: a storage, or a separate counter on one."""
 
 
 def _nothing() -> None:
-    """In place of a weak reference."""
+    """Replace a weak reference."""
 
 
 def at_address(begin: int, length: int, itemsize: int) -> np.ndarray:
-    """Cells where they lie, which the array neither owns nor keeps alive, as unsigned integers."""
+    """Return cells as unsigned integers; the array neither owns them nor keeps them alive."""
     lent: Any = (ctypes.c_char * (length * itemsize)).from_address(begin)
     return np.frombuffer(lent, _BITS[itemsize])
 
 
 def name_of(dtype: torch.dtype) -> str:
-    """``float32``."""
+    """Return the name of a dtype: ``float32``."""
     return str(dtype).removeprefix("torch.")
 
 
 def as_numbers(bits: np.ndarray, dtype: torch.dtype) -> np.ndarray:
-    """Bits as what they stand for; of bfloat16, which numpy does not have, as float32."""
+    """Return the numbers of some bits; bfloat16, which numpy does not have, becomes float32."""
     if dtype is torch.bfloat16:
         return (bits.astype(np.uint32) << 16).view(np.float32)
     return bits.view(np.dtype(name_of(dtype)))
 
 
-#: Dtypes whose numbers can be read: numpy's, and bfloat16.
+#: Dtypes with numbers that can be read: those of numpy, and bfloat16.
 _DRAWN = frozenset((
     "bfloat16", "bool", "complex128", "complex64", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
     "uint16", "uint32", "uint64", "uint8",
 ))  # fmt: skip
 
-#: By the address of a storage that torch has made over the memory of another: at which cell of that it begins.
+#: The first cell of a second storage in the original one, by the address of the second storage.
 shifts: dict[int, int] = {}
 
 
 def layout_of(x: torch.Tensor) -> CellLayout:
-    """The cells of the storage that it shows; of elements that are parts of cells, the cells that they are parts of."""
+    """Return the cells of a tensor; if elements are parts of cells, the cells that contain them."""
     own = own_layout_of(x)
     size = cell_sizes.get(address_of(x), 0) if cell_sizes else 0
     return own if not size else in_cells(own, x.element_size(), size)
 
 
 def own_layout_of(x: torch.Tensor) -> CellLayout:
-    """Its shape, strides and offset in the storage that the stage shows, in elements."""
+    """Return shape, strides and offset in the registered storage, in elements."""
     shift = shifts.get(address_of(x), 0) if shifts else 0
     return CellLayout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
 
 
 def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
-    """A layout that counts elements of ``size`` bytes, in cells of ``cell`` bytes."""
+    """Convert a layout in elements of ``size`` bytes to cells of ``cell`` bytes."""
     shape, strides, offset = own
     if size == cell or 0 in shape:
         return own
@@ -237,7 +237,7 @@ def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
 
 
 def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
-    """Numbers of elements of ``size`` bytes, as the numbers of cells of ``cell`` bytes, rising, each once."""
+    """Convert numbers of elements of ``size`` bytes to sorted numbers of cells of ``cell`` bytes."""
     if size > cell:
         times = size // cell
         numbers = (numbers.reshape(-1, 1) * times + np.arange(times)).reshape(-1)
@@ -245,7 +245,7 @@ def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
 
 
 def elements_of(x: torch.Tensor) -> np.ndarray:
-    """The elements of a tensor, to be read at once: nothing keeps them where they are. Those of a GPU are copied."""
+    """Return the elements of a tensor. Read them at once: nothing keeps them alive. Those of a GPU are copied."""
     if x.device.type != "cpu":
         x = x.detach().cpu()
     shape, size = tuple(x.shape), x.element_size()
@@ -255,22 +255,22 @@ def elements_of(x: torch.Tensor) -> np.ndarray:
     flat = as_numbers(at_address(x.data_ptr(), reach, size), x.dtype)
     strides = [stride * flat.itemsize for stride in x.stride()]
     elements = np.lib.stride_tricks.as_strided(flat, shape, strides, writeable=False)
-    if x.is_neg():  # lazily, as the imaginary part of a conjugate is
+    if x.is_neg():  # lazily negated, as the imaginary part of a conjugate
         return -elements
     return elements.conj() if x.is_conj() else elements
 
 
 def is_drawable(x: Any) -> bool:
-    """Whether a tensor has memory of the kind that the stage shows."""
+    """True if the stage can show the memory of a tensor."""
     return why_not(x) == ""
 
 
 is_in_transform: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
-"""Whether a tensor is one of those inside ``vmap``, ``grad`` and the other transforms of ``torch.func``."""
+"""True for a tensor inside ``vmap``, ``grad`` or another transform of ``torch.func``."""
 
 
 def why_not(x: Any) -> str:
-    """Why the stage shows nothing of a tensor, in words; empty where it does."""
+    """Return the reason why the stage cannot show a tensor, in words; empty if it can."""
     if is_lazy(x):
         return "a parameter that has no shape yet"
     if x.layout is not torch.strided:

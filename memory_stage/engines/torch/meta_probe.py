@@ -1,9 +1,9 @@
-"""What a write through a view saves for its backward.
+"""Find the tensors that a write through a view saves for backward.
 
-Torch puts the node of such a write inside another one (``CopySlices``), which shows nothing of what it saved. So the
-same operation is asked of tensors without memory (the device ``meta``): nothing is computed or drawn at random, and the
-node of that shows which of its operands it saved. It is asked once of each kind, in a thread of its own: torch makes a
-small tensor of a number that it is given, and the program's allocator must not see that.
+Torch puts the node of such a write inside another one (``CopySlices``), which hides the saved tensors. Therefore the
+same operation is called on tensors without memory (the device ``meta``), which computes nothing and draws no random
+number, and the new node shows the operands that it saved. Each kind of call is made once, in a separate thread, because
+torch makes a small tensor of a number argument, which must not appear in the program's allocator.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import torch
 from memory_stage.engines.torch.calls import tensors_in
 from memory_stage.engines.torch.saved import saved_in
 
-OWN = -1  # the target itself, after the write
-BEFORE = -2  # and before it: the write itself overwrites what it saves, as in ``x.mul_(x)``
+OWN = -1  # the target after the write
+BEFORE = -2  # the target before it: the write overwrites the saved tensor, as in ``x.mul_(x)``
 
 
-class Kept(NamedTuple):
-    """That an operand is saved: its name in the rule, and its number among the tensors of the call.
+class ProbeResult(NamedTuple):
+    """A saved operand: its name in the rule, and its number among the tensors of the call.
 
     The number may be :data:`OWN` or :data:`BEFORE`.
     """
@@ -31,18 +31,18 @@ class Kept(NamedTuple):
     operand: int
 
 
-_found: dict[Hashable, list[Kept]] = {}
+_found: dict[Hashable, list[ProbeResult]] = {}
 
 
-def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Kept]:
-    """What ``function(*args, **kwargs)``, which writes through its first argument, would save of its operands.
+def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[ProbeResult]:
+    """Return the operands that ``function(*args, **kwargs)`` saves if it writes through its first argument.
 
-    Empty where torch cannot say without computing, as of an index that is a mask.
+    The list is empty if torch cannot find them without computing, for example if an index is a mask.
     """
     seen: dict[int, int] = {}
     kind = function, *(_kind(each, seen) for each in args), *((name, _kind(kwargs[name], seen)) for name in kwargs)
     if kind not in _found:
-        answer: list[Kept] = []
+        answer: list[ProbeResult] = []
         asking = threading.Thread(target=lambda: answer.extend(_asked(function, args, kwargs)))
         asking.start()
         asking.join()
@@ -51,7 +51,7 @@ def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list
 
 
 def _kind(value: Any, seen: dict[int, int]) -> Hashable:
-    """What of an argument decides what is saved."""
+    """Return the properties of an argument on which the saved tensors depend."""
     if isinstance(value, torch.Tensor):
         number = seen.setdefault(id(value), len(seen))
         return number, value.dtype, value.dim(), value.requires_grad
@@ -61,7 +61,7 @@ def _kind(value: Any, seen: dict[int, int]) -> Hashable:
     return type(value), known
 
 
-def _asked(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Kept]:
+def _asked(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[ProbeResult]:
     stand_ins: dict[int, torch.Tensor] = {}
     target = args[0]
     try:
@@ -80,16 +80,16 @@ def _asked(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[K
                     of[stand_ins[id(x)].untyped_storage()._cdata] = number
             kept = [(what, _number_of(saved.data, of)) for what, saved in saved_in(fn)]
             return [
-                Kept(what, BEFORE if number == OWN and what != "out" else number)
+                ProbeResult(what, BEFORE if number == OWN and what != "out" else number)
                 for what, number in kept
                 if number is not None
             ]
-    except Exception:  # whatever torch cannot do without memory
+    except Exception:  # torch cannot do this without memory
         return []
 
 
 def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int = 3) -> Any:
-    """An argument with tensors without memory in place of tensors: of one tensor, always the same."""
+    """Return an argument with tensors without memory, always the same one for a tensor."""
     if isinstance(value, torch.Tensor):
         if id(value) not in stand_ins:
             bare = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
@@ -103,7 +103,7 @@ def _without_memory(value: Any, stand_ins: dict[int, torch.Tensor], depth: int =
 
 
 def _number_of(data: Any, of: dict[int, int]) -> int | None:
-    """Which operand a saved tensor is."""
+    """Return the number of the operand that a saved tensor is."""
     if not isinstance(data, torch.Tensor) or data.device.type != "meta":
         return None
     return of.get(data.untyped_storage()._cdata)

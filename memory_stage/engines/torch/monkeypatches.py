@@ -1,14 +1,14 @@
-"""Functions of torch that are others while a recording goes on, so that the program does not notice it.
+"""Patch functions of torch during a recording, so that the program runs as if it were not recorded.
 
-* ``torch.compile``: what is compiled runs with the mode off the stack; with it on, torch would compile the mode, too.
-* ``torch.jit.trace``: so does what is traced, whose names torch takes from the frames around an operation.
-* Scripted functions: that one is called is told.
-* What threads begin with (``threads``).
-* ``torch.utils.swap_tensors``, which refuses tensors that somebody refers to weakly: the recording ends before it.
-* ``torch.from_numpy`` and others that no mode hears of: what they make is told.
-* ``torch.overrides.has_torch_function`` as layers ask it: with a mode on the stack they would take a slower way, whose
-  results differ in the last digit.
-* ``torch.utils.hooks.BackwardHook``: the hooks of layers tell when they have run.
+* ``torch.compile``: compiled code runs without the mode on the stack, because torch would compile the mode, too.
+* ``torch.jit.trace``: traced code does, too, because torch reads names from the frames around an operation.
+* Scripted functions: their calls are reported.
+* The functions with which threads begin (``threads``).
+* ``torch.utils.swap_tensors`` refuses tensors that have weak references, so the recording ends before it.
+* ``torch.from_numpy`` and other functions that no mode observes: their results are emitted.
+* ``torch.overrides.has_torch_function``: if a mode is on the stack, layers use slower code, and their results differ in
+  the last digit.
+* ``torch.utils.hooks.BackwardHook``: calls of the hooks of layers are reported.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from memory_stage.engines.torch.threads import Bystander, places_of_threads, tak
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
-#: Functions of torch that make tensors and that no mode hears of.
-_UNHEARD = ("from_numpy", "from_dlpack", "frombuffer")
+#: Functions of torch that create tensors and that no mode observes.
+_UNOBSERVED = ("from_numpy", "from_dlpack", "frombuffer")
 
-#: Functions that trace, in the module of their own name and where torch itself looks them up.
+#: Functions that trace, in the modules where torch looks them up.
 _TRACING = ("trace", "trace_module", "_get_trace_graph")
 
 COMPILED = "What `torch.compile` has compiled is not recorded: it runs on its own, and its results are shown."
@@ -45,15 +45,15 @@ SWAPPED = (
 )
 
 
-class StandIns:
-    """What stands in for functions of torch.
+class TorchPatches:
+    """The patches of torch's functions.
 
     Args:
-        modes: of the thread that is recorded, and of the others.
-        note: told, once of each text, of what is not recorded.
+        modes: the mode of the recorded thread, and that of other threads.
+        note: is called, once for each text, with the reason why a part is not recorded.
         emit: receives the end of the recording.
-        made: told of a tensor that a function has made, and of its name.
-        of_layer: makes what stands in for the making of torch's hooks of layers.
+        made: is called with the name of a function and the tensor that it created.
+        of_layer: returns the patch of torch's hooks of layers.
     """
 
     def __init__(
@@ -69,17 +69,17 @@ class StandIns:
         self._thread = threading.get_ident()
         self._caller = Caller()
         self._placed: list[tuple[Any, str, Any, Any]] = []
-        #: By thread: the mode that is off, and the id of the frame that runs compiled code and gives back.
+        #: By thread: the removed mode, and the id of the frame that runs compiled code.
         self._off_for: dict[int, tuple[TorchFunctionMode, int]] = {}
 
-    def stand_in(self) -> None:
-        """Put all in place."""
+    def patch(self) -> None:
+        """Apply all patches."""
         self._place(torch, "compile", self._compile)
         self._place(torch.utils, "swap_tensors", self._swap)
         self._place(torch.overrides, "has_torch_function", self._has)
         self._place(torch.utils.hooks.BackwardHook, "__init__", self._of_layer)
-        for name in _UNHEARD:
-            self._place(torch, name, functools.partial(self._telling, name))
+        for name in _UNOBSERVED:
+            self._place(torch, name, functools.partial(self._emitting, name))
         for name in _TRACING:
             self._place(torch.jit, name, self._trace)
         for scripted in (torch._C.ScriptFunction, torch._C.ScriptMethod):
@@ -88,8 +88,8 @@ class StandIns:
             self._place(owner, name, self._modes[1].about)
         self._know_compiled()
 
-    def stand_aside(self) -> None:
-        """Put torch's own back."""
+    def restore(self) -> None:
+        """Restore torch's functions."""
         while self._placed:
             owner, name, mine, real = self._placed.pop()
             if vars(owner).get(name) is mine:
@@ -102,11 +102,11 @@ class StandIns:
         setattr(owner, name, mine)
 
     def _take_off(self) -> TorchFunctionMode | None:
-        """Take this thread's mode off its stack; None where there is none."""
+        """Remove this thread's mode from its stack and return it; None if there is none."""
         return next((mode for mode in self._modes if taken_off(mode)), None)
 
     def _put_on(self, mode: TorchFunctionMode) -> None:
-        """Back on the stack, unless the hearing is over."""
+        """Put a mode back on the stack, unless the recording has ended."""
         if self._modes[0].is_open:
             mode.__enter__()
 
@@ -122,7 +122,7 @@ class StandIns:
         return compile
 
     def _know_compiled(self) -> None:
-        """From the moment that torch's compiler is loaded, hear when it takes over and gives back."""
+        """Patch torch's compiler once it is loaded, to observe the start and end of compiled code."""
         dynamo = sys.modules.get(_DYNAMO)
         if dynamo is not None and all(owner is not dynamo for owner, *_ in self._placed):
             self._place(dynamo, "_maybe_set_eval_frame", self._take_over)
@@ -160,14 +160,14 @@ class StandIns:
         return function
 
     def _scripted(self) -> None:
-        """A scripted function is about to run; not where a call that is recorded leads to it."""
+        """Report that a scripted function is about to run, unless a recorded call calls it."""
         mode = self._modes[0]
         if mode.is_open and not mode.is_inside and threading.get_ident() == self._thread:
             self._note(SCRIPTED)
 
     # ---------- others ----------
 
-    def _telling(self, name: str, real: Any) -> Any:
+    def _emitting(self, name: str, real: Any) -> Any:
         @functools.wraps(real)
         def function(*args: Any, **kwargs: Any) -> Any:
             given = real(*args, **kwargs)
@@ -196,7 +196,7 @@ class StandIns:
 
 
 class _Noting:
-    """A method that tells when it is asked for, and is the real one then: no frame of this package's is in the call."""
+    """A method that reports each access and returns the original, so that no frame of this package is in the call."""
 
     def __init__(self, note: Callable[[], None], real: Any) -> None:
         self._note, self._real = note, real

@@ -1,4 +1,4 @@
-"""What a backward of torch calls before and after each node: hooks that lead to the pass that they belong to."""
+"""Hooks that report each node of a backward of torch to its pass."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch.utils.hooks import RemovableHandle
 
-from memory_stage.engines.torch.memory import unheard
+from memory_stage.engines.torch.memory import muted
 from memory_stage.engines.torch.node_tags import Mark
 
 
 class _Hook:
-    """A hook at a node. What goes wrong in it ends the recording, never the backward."""
+    """A hook at a node. Its errors end the recording, never the backward."""
 
     def __init__(self, of: Any, mark: Mark) -> None:
         self._of, self._mark = of, mark
@@ -22,50 +22,47 @@ class _Hook:
         mode = self._of._of._mode
         if not mode.is_open:
             return
-        try:
-            with unheard():
-                function(self._mark, *arguments)
-        except Exception as failure:
-            mode._fail(failure)
+        with mode.guard, muted():
+            function(self._mark, *arguments)
 
 
 class Enters(_Hook):
-    """Before a node."""
+    """A hook before a node."""
 
     def __call__(self, grads: Sequence[torch.Tensor | None]) -> None:
-        """It is given these gradients of its results."""
+        """Report the gradients of the node's results."""
         self._do(self._of.entered, grads)
 
 
 class Leaves(_Hook):
-    """After a node."""
+    """A hook after a node."""
 
     def __init__(self, of: Any, mark: Mark, parents: Sequence[Mark | None]) -> None:
         super().__init__(of, mark)
         self._parents = parents
 
     def __call__(self, given: Sequence[torch.Tensor | None], came: Any) -> None:
-        """It has made these gradients for its parents."""
+        """Report the gradients for the node's parents."""
         self._do(self._of.passed, self._parents, given)
 
 
 class Arrived(_Hook):
-    """After the node of a leaf."""
+    """A hook after the node of a leaf."""
 
     def __init__(self, of: Any, mark: Mark, x: Any) -> None:
         super().__init__(of, mark)
         self._x = x
 
     def __call__(self, given: Any, came: Any = None) -> None:
-        """The leaf holds its gradient."""
+        """Report that the leaf has its gradient."""
         self._do(self._of.arrived, self._x())
 
 
 def when_arrived(fn: Any, hook: Arrived) -> Any:
-    """Have ``hook`` called when the leaf of a node holds its gradient; gives what takes it away again.
+    """Call ``hook`` when the leaf of a node has its gradient; return a handle that removes the hook.
 
-    A hook at a node has torch hold what the node was given until it is done: too long for a hook that the program has
-    there. Where there is one, this one is called after it.
+    A node hook makes torch keep the node's arguments until the node is done, which is too long for a hook of the
+    program there. If the program has one, ``hook`` is called after it.
     """
     hooks = getattr(fn.variable, "_post_accumulate_grad_hooks", None)
     if not hooks:

@@ -1,11 +1,11 @@
-"""The kinds of torch's nodes, by their names."""
+"""Classify nodes of torch by their names."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-#: Nodes that only show numbers in other places.
+#: Nodes of operations that only move values.
 VIEWS = frozenset(
     f"{name}Backward{number}"
     for name in (
@@ -18,12 +18,12 @@ VIEWS = frozenset(
 
 
 def is_leaf(fn: Any) -> bool:
-    """Whether a node of torch only leaves a gradient at a leaf."""
+    """True if a node of torch accumulates the gradient of a leaf."""
     return type(fn).__name__ == "AccumulateGrad"
 
 
 def short_name(name: str) -> str:
-    """``slice`` for ``SliceBackward0``; of a function written by hand, the name of its class."""
+    """Return ``slice`` for ``SliceBackward0``, and the name of the class for a custom function."""
     if re.search(r"[^:]Backward$", name):
         return name.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", name.rpartition("::")[2])

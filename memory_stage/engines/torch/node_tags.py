@@ -1,4 +1,4 @@
-"""What stands for nodes of torch: a mark, which lives and dies with them (``nodes`` says how)."""
+"""Tags of nodes of torch, which are freed together with the nodes (see ``nodes``)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from memory_stage.engines.torch.saved import Entry
 
 
 def _unknown() -> None:
-    """Stands for a place that is not known."""
+    """Replace an unknown place."""
 
 
 UNKNOWN_PLACE = _unknown.__code__, 0
 
 
 class Mark:
-    """What stands for the nodes of a call, or for a leaf.
+    """The tag of all nodes of a call, or of a leaf.
 
     Attributes:
-        owner: the engine that made it; a later recording makes its own.
-        outputs: of a call with several results, the marks of the further ones, by the number of the result; and those
-            of what its inner nodes stand for, by ``-1`` and below, where the history of a backward begins at these.
-        size: how many nodes it stands for.
-        is_by_hand: whether its rule is the program's own function, which is given the gradients as tensors.
-        unheard: whether no call told of it, as of what a backward makes that is recorded for another one.
+        owner: the engine that created it; a later recording creates its own.
+        outputs: the tags of further results, by the number of the result, and of inner nodes at which a backward
+            starts, by ``-1`` and below.
+        size: the number of its nodes.
+        is_by_hand: True if its rule is a function of the program, which gets the gradients as tensors.
+        unheard: True if no call reported it, for example for a node that a recorded backward creates.
     """
 
     __slots__ = (
@@ -43,15 +43,15 @@ class Mark:
         self.size = 1
 
     def release(self) -> None:
-        """Backward is done with what it saved."""
+        """Release the saved tensors after backward."""
         self.released = True
         self.entries = []
 
     def begin_reading(self) -> None:
-        """A backward has come to it."""
+        """Note which saved tensors backward reads now."""
         for entry in self.entries:
             entry.is_read = not entry.is_compared
 
     def fate(self, position: int) -> Fate:
-        """What became of what it saved there."""
+        """Return the state of the tensor saved at ``position``."""
         return Fate.RELEASED if self.released else self.entries[position].fate()

@@ -1,10 +1,10 @@
-"""Nodes of torch's autograd: a mark for each, which lives and dies with it, and what the node saved.
+"""Tag the nodes of torch's autograd, and read the tensors that they saved.
 
-* A node of torch cannot be referred to weakly, and whoever holds it keeps the graph alive. Its ``metadata`` is a dict
-  that lives as long as it does, in C++, too: the mark lies in there.
-* One call may make several nodes. They have one mark together, which stands for the call.
-* A saved tensor is read right after its operation, without torch's check of its version, and never kept: what is noted
-  is where it lies and at which version.
+* A node of torch has no weak references, and a strong one keeps the graph alive. Its dict ``metadata`` lives as long as
+  the node does in C++, so it contains the tag, a :class:`Mark`.
+* One call may create several nodes. They share one tag.
+* A saved tensor is read right after its operation, without torch's check of its version. Only its storage, its layout
+  and its version are stored.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.saved import Entry, attributes_of, is_by_hand, saved_in, touches
 
 KEY = "memory_stage"
-INNER = "memory_stage.inner"  # of a call with several nodes, which one this is: not there for that of the result
+INNER = "memory_stage.inner"  # the number of a node among several of a call; absent for the node of the result
 
-MOST_IN_A_CALL = 40  # nodes; a call that seems to have made more has met an older graph
-MOST_MARKED = 2_000  # nodes of a graph that was there before, marked at a time
+MOST_IN_A_CALL = 40  # nodes; if a call seems to have created more, they belong to an older graph
+MOST_MARKED = 2_000  # nodes of an existing graph that are tagged at a time
 
 _EXPECTED = re.compile(r"expected version (\d+) instead")
 
 
 class Nodes:
-    """The marks of one recording."""
+    """The tags of one recording."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -42,7 +42,7 @@ class Nodes:
     # ---------- finding ----------
 
     def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark | None:
-        """The mark of the value that a tensor shows; for a view that is out of date, its base's."""
+        """Return the tag of a tensor's value; for an outdated view that of its base."""
         if not x.requires_grad:
             return None
         fn = self.fn_of(x)
@@ -55,7 +55,7 @@ class Nodes:
         return self.leaf(x._base)
 
     def fn_of(self, x: torch.Tensor) -> Any:
-        """The node of the value that a tensor shows. Never asks a view that is out of date: that would make a node."""
+        """Return the node of a tensor's value. It is not read from an outdated view, which would create a node."""
         if not x._is_view():
             return x.grad_fn
         base = x._base
@@ -78,7 +78,7 @@ class Nodes:
         return not (x._is_view() and x._base.requires_grad)
 
     def leaf(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark:
-        """What stands for a leaf."""
+        """Return the tag of a leaf."""
         record = self._registry.record(x)
         if record.leaf is None:
             record.leaf = Mark(self._registry, "leaf", Role.LEAF, place)
@@ -86,12 +86,12 @@ class Nodes:
         return mark
 
     def known(self, fn: Any) -> Mark | None:
-        """The mark of a node, if it has one."""
+        """Return the tag of a node, or None."""
         mark: Mark | None = fn.metadata.get(KEY)
         return mark if mark is not None and mark.owner is self._registry else None
 
     def at(self, fn: Any, output: int = 0, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark:
-        """The mark of a node's result."""
+        """Return the tag of a node's result."""
         mark = self.known(fn)
         if mark is None:
             self._mark_all(fn, place)
@@ -105,13 +105,13 @@ class Nodes:
         return mark.outputs.get(output, mark)
 
     def _further(self, mark: Mark) -> Mark:
-        """What stands for a further result of a call."""
+        """Return the tag of a further result of a call."""
         other = Mark(self._registry, mark.name, Role.OPERATION, mark.place)
         other.parents, other.released = mark.parents, True
         return other
 
     def _mark_all(self, fn: Any, place: tuple[CodeType, int]) -> None:
-        """Nodes that no call told of: each gets a mark by itself, those that it comes from first."""
+        """Tag nodes whose calls were not observed, each separately, parents first."""
         order: list[Any] = []
         todo, seen = [fn], {fn}
         while todo and len(order) < MOST_MARKED:
@@ -125,7 +125,7 @@ class Nodes:
             self._mark([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
-        """The nodes from ``fn`` on that have no mark yet: those that a call has just made."""
+        """Return the nodes from ``fn`` on without a tag, which a call has just created."""
         fresh: list[Any] = []
         todo, seen = [fn], {fn}
         while todo:
@@ -144,7 +144,7 @@ class Nodes:
     # ---------- marking ----------
 
     def made(self, op: str, results: Sequence[torch.Tensor], place: tuple[CodeType, int], extra: list[Entry]) -> None:
-        """A call has given ``results``: its nodes get one mark, and each result of several one of its own."""
+        """Tag the nodes of a call; if it has several ``results``, each of them gets a tag."""
         fns: dict[Any, list[torch.Tensor]] = {}
         for x in results:
             fn = self.fn_of(x) if x.requires_grad else None
@@ -162,7 +162,7 @@ class Nodes:
                     mark.outputs[x.output_nr] = self._further(mark)
 
     def _mark(self, nodes: list[Any], op: str, place: tuple[CodeType, int]) -> Mark:
-        """A mark for ``nodes``, of which the first gives the result."""
+        """Create a tag for ``nodes``, the first of which is the node of the result."""
         mark = Mark(self._registry, op or short_name(nodes[0].name()), Role.OPERATION, place)
         mark.size, mark.unheard = len(nodes), not op
         mark.moves = all(node.name() in VIEWS for node in nodes)
@@ -187,26 +187,26 @@ class Nodes:
         return mark
 
     def parent(self, fn: Any, output: int) -> Mark:
-        """The mark of what a node reads."""
+        """Return the tag of a parent node."""
         if not is_leaf(fn):
             return self.at(fn, output)
         x = fn.variable
         return self.leaf(x) if self._registry.is_tensor(x) else Mark(self._registry, "leaf", Role.LEAF, UNKNOWN_PLACE)
 
     def _read(self, mark: Mark, what: str, saved: Any) -> None:
-        """Note a saved tensor."""
+        """Add a saved tensor to a tag."""
         try:
             data = saved.data
-        except RuntimeError:  # let go
+        except RuntimeError:  # released
             return
         if not isinstance(data, torch.Tensor) or not is_drawable(data):
             return
         registry = self._registry
         memory = registry.memory_at(data)
         if memory is None and data.dim() == 0 and data.dtype in (torch.float64, torch.int64, torch.bool):
-            return  # a number of Python's that torch has wrapped
+            return  # a Python number that torch has wrapped
         version: int = data._version
-        memory = registry.meet(data, told=True)
+        memory = registry.register(data, is_new=True)
         kept = self._kept_of(data, memory, version)
         try:
             saved.unpack()
@@ -216,17 +216,17 @@ class Nodes:
         self._keep(mark, Entry(what, kept, layout_of(data), version))
 
     def _read_attribute(self, mark: Mark, what: str, x: torch.Tensor) -> None:
-        """Note a tensor that a function written by hand keeps, in its own way, unless it has saved it, too."""
+        """Add an attribute of a custom function to a tag, unless the function has saved the tensor, too."""
         if not is_drawable(x):
             return
-        memory = self._registry.meet(x, told=True)
+        memory = self._registry.register(x, is_new=True)
         kept, layout, version = self._kept_of(x, memory, x._version), layout_of(x), x._version
         if all((each.kept, each.layout, each.version) != (kept, layout, version) for each in mark.entries):
             self._keep(mark, Entry(what, kept, layout, version, is_compared=False))
 
     def _kept_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
-        """What counts the versions of a saved tensor: a tensor of the program has the same storage and version."""
-        if self._registry.knows(data):
+        """Return the version counter of a saved tensor: that of a tensor with the same storage and version."""
+        if self._registry.is_registered(data):
             return self._registry.kept(data)
         if (alias := self._registry.counter_of(data)) is not None:
             return alias
@@ -246,7 +246,7 @@ class Nodes:
     # ---------- writes ----------
 
     def written(self, kept: Kept, cells: CellLayout | Any | None) -> None:
-        """A write made the present version of ``kept``: what it took is lost. ``cells``: None for all of them."""
+        """Mark the saved tensors that the last write of ``kept`` overwrote; ``cells`` is None if it wrote all."""
         for ref in kept.memory.savers:
             entry = ref()
             if entry is None or entry.lost or entry.is_read or entry.kept is not kept or entry.version >= kept.version:

@@ -1,4 +1,4 @@
-"""What is noted of each tensor of torch that was met."""
+"""Records of the registered tensors of torch."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from memory_stage.engines.torch.memory import Kept
 
 
 class Record:
-    """What is known of a tensor.
+    """The state of a registered tensor.
 
     Attributes:
         ref: a weak reference to it.
-        kept: its storage, or the counter of its own.
-        current: the version at which ``grad_fn`` was last known to be that of the numbers it shows. To ask a view for
-            it at any other version would make a node; None: not known.
-        is_apart: whether it is a view that was made under ``no_grad``, and has no part in its base's history.
-        leaf: what stands for it in the graph, when it is a leaf.
-        stamp: what it looked like after the last call that it was given to.
+        kept: its storage, or its own version counter.
+        current: the version at which ``grad_fn`` belonged to its present value, or None. At any other version, reading
+            ``grad_fn`` of a view would create a node.
+        is_apart: True for a view created under ``no_grad``, which does not share its base's history.
+        leaf: its tag in the graph if it is a leaf.
+        stamp: its address and layout after the last call that used it.
     """
 
     __slots__ = ("ref", "kept", "current", "is_apart", "leaf", "stamp")

@@ -1,7 +1,7 @@
-"""What an engine for torch knows of a program's tensors: their storages, and which of them count versions together.
+"""Register a program's tensors, their storages, and their version counters.
 
-Torch does not say which tensors share a counter of versions. Those on one storage do, but for ``x.data``, for a tensor
-that was given another storage (``set_``, ``x.data = y``), and for those whose numbers have come apart.
+Torch does not show which tensors share a version counter. Tensors on one storage do, except ``x.data``, a tensor that
+got another storage (``set_``, ``x.data = y``), and tensors whose versions differ.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from memory_stage.engines.torch.records import Record
 
 
 class Registry:
-    """The storages and tensors that were met in one recording.
+    """The storages and tensors registered in one recording.
 
     Attributes:
         emit: receives the creation and the end of storages; None without a subscription.
-        allocated: bytes of the computer's memory in storages that came to be, less those of storages that went.
-        backwards: how many backward passes are going on.
-        awaited: during a backward, by the ids of leaves that it has not told of yet: the ids of the gradients that they
-            held before.
-        when_shared: told of storages that numpy gets to know.
+        allocated: host bytes of storages created during the recording, less those of freed storages.
+        backwards: the number of running backward passes.
+        awaited: the ids of the gradients that leaves had before a backward, by the ids of leaves not yet reached.
+        when_shared: functions to call with a storage that becomes shared with another library.
     """
 
     def __init__(self) -> None:
@@ -40,17 +39,17 @@ class Registry:
         self.when_shared: list[Callable[[Memory], None]] = []
         self._bases: dict[int, weakref.ref[Any]] = {}
         self._loose: list[Memory] = []
-        self._aliases: dict[int, Counter] = {}  # by the address of a storage over the memory of another
+        self._aliases: dict[int, Counter] = {}  # by the address of a storage on borrowed memory
         self._lock = threading.RLock()
 
     # ---------- storages ----------
 
     def memory_at(self, x: torch.Tensor) -> Memory | None:
-        """The storage of a tensor, if it is known."""
+        """Return the storage of a tensor if it is registered."""
         return self.memories.get(address_of(x))
 
-    def meet(self, x: torch.Tensor, told: bool) -> Memory:
-        """The storage of a tensor. A new one is ``told`` to have come to be, or was there before."""
+    def register(self, x: torch.Tensor, is_new: bool) -> Memory:
+        """Return the storage of a tensor and register it; ``is_new`` is True to emit its creation."""
         memory = self.memory_at(x) or self._alias(x)
         if memory is not None:
             memory.show(x)
@@ -67,14 +66,14 @@ class Registry:
         if not memory.tensors and memory.is_shared:
             for notify in list(self.when_shared):
                 notify(memory)
-        if told and self.emit is not None:
+        if is_new and self.emit is not None:
             if memory.gpu is None:
                 self.allocated += memory.counted
             self.emit(events.Alloc(memory))
         return memory
 
     def _alias(self, x: torch.Tensor) -> Memory | None:
-        """The storage whose memory another library has given back to torch, which has made a second one over it."""
+        """Return the storage whose memory torch has imported back from another library as a second storage."""
         lent = [memory for memory in self.memories.values() if memory.exported and memory.counted and not memory.freed]
         if not lent or self.backwards or not x.numel():
             return None
@@ -94,25 +93,25 @@ class Registry:
         return None
 
     def alias_gone(self, address: int) -> None:
-        """A storage over the memory of another has gone."""
+        """Remove a freed second storage."""
         shifts.pop(address, None)
         if self._aliases.pop(address, None) is not None:
             self.memories.pop(address, None)
 
     def counter_of(self, x: torch.Tensor) -> Counter | None:
-        """What counts the versions of a storage over the memory of another; None of any other."""
+        """Return the version counter of a second storage; None for any other storage."""
         return self._aliases.get(address_of(x)) if self._aliases else None
 
     def _hold(self, memory: Memory, x: torch.Tensor) -> None:
-        """Have it told when torch's object for the storage goes."""
+        """Observe the end of torch's object of the storage."""
         storage = x.untyped_storage()
         me = weakref.ref(self)
         memory.ref = weakref.ref(storage, lambda _: _storage_gone(me, memory))
-        size = storage.nbytes() if storage.resizable() else 0  # else somebody else's memory
+        size = storage.nbytes() if storage.resizable() else 0  # otherwise borrowed memory
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
     def _hold_by(self, memory: Memory, x: torch.Tensor) -> None:
-        """During a backward: have it told when the tensors on it have gone."""
+        """Observe the end of the tensors on the storage, during a backward."""
         me = weakref.ref(self)
         if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
             memory.tensors.append(weakref.ref(x, lambda _: _last_gone(me, memory)))
@@ -120,7 +119,7 @@ class Registry:
                 memory.counted = memory.place()[1]
 
     def firm(self) -> None:
-        """No backward is going on any more: torch's objects for storages may be asked for."""
+        """Read torch's objects of storages, which is allowed when no backward is running."""
         loose, self._loose = self._loose, []
         for memory in loose:
             tensors, memory.tensors = memory.tensors or [], None
@@ -134,7 +133,7 @@ class Registry:
                 self.allocated += memory.counted - before
 
     def gone(self, memory: Memory) -> None:
-        """A storage has gone."""
+        """Remove a freed storage and emit its end."""
         with self._lock:
             if memory.freed:
                 return
@@ -148,7 +147,7 @@ class Registry:
             self.emit(events.Free(memory))
 
     def resized(self, x: torch.Tensor) -> bool:
-        """Whether the storage of a tensor has another size since; then it is told as another storage."""
+        """True if the storage of a tensor was resized; it is then registered as another storage."""
         memory = self.memory_at(x)
         if memory is None or memory.ref() is None:
             return False
@@ -156,7 +155,7 @@ class Registry:
         if memory.gpu is not None or memory.counted in (0, nbytes):
             return False
         del self.memories[memory.address]
-        new = self.meet(x, told=True)
+        new = self.register(x, is_new=True)
         for record in self.tensors.values():
             if record.kept is memory:
                 record.kept = new
@@ -165,22 +164,22 @@ class Registry:
 
     # ---------- tensors ----------
 
-    def knows(self, x: torch.Tensor) -> bool:
-        """Whether a tensor was met."""
+    def is_registered(self, x: torch.Tensor) -> bool:
+        """True if a tensor is registered."""
         record = self.tensors.get(id(x))
         return record is not None and record.ref() is x
 
     def record(self, x: torch.Tensor, like: Kept | None = None, own: bool = False) -> Record:
-        """What is known of a tensor.
+        """Return the record of a tensor.
 
         Args:
-            like: what it shares its versions with, if it is met now and on the same storage.
-            own: whether it has versions of its own.
+            like: its version counter, if it is registered now and has the same storage.
+            own: True if it has its own version counter.
         """
         record = self.tensors.get(id(x))
         if record is not None and record.ref() is x:
             return record
-        memory = self.meet(x, told=False)
+        memory = self.register(x, is_new=False)
         key, me = id(x), weakref.ref(self)
         ref = weakref.ref(x, lambda ref: _tensor_gone(me, key, ref))
         record = Record(ref, self._kept(x, memory, like, own))
@@ -214,34 +213,34 @@ class Registry:
         return Counter(memory, version)
 
     def kept(self, x: torch.Tensor) -> Kept:
-        """Where a tensor's bytes lie, and what counts their versions."""
+        """Return a tensor's storage or version counter, updated."""
         record = self.record(x)
         memory = record.kept.memory
         if memory.freed or self.memories.get(address_of(x)) is not memory:
-            memory = self.meet(x, told=False)
+            memory = self.register(x, is_new=False)
             record.kept = self.counter_of(x) or (
                 memory if memory.version == x._version else Counter(memory, x._version)
             )
             record.current = None
-        elif x._version < record.kept.version:  # it has not moved with the others
+        elif x._version < record.kept.version:  # its version is behind the others
             record.kept = Counter(memory, x._version)
         return record.kept
 
     def version(self, x: torch.Tensor) -> int:
-        """The version of a tensor, which is noted."""
+        """Return the version of a tensor and store it."""
         version: int = x._version
         self.kept(x).version = version
         return version
 
     def group(self, x: torch.Tensor) -> int | None:
-        """The identity of the tensor that it is a view of; its own while it has views."""
+        """Return the id of a view's base; for a base its own id."""
         if x._is_view():
             return id(x._base)
         ref = self._bases.get(id(x))
         return id(x) if ref is not None and ref() is x else None
 
     def forget(self) -> None:
-        """Refer to nothing any more."""
+        """Drop all references."""
         self.emit = None
         self.when_shared.clear()
         self.tensors.clear()
@@ -255,21 +254,21 @@ class Registry:
             self.alias_gone(address)
 
     def shared(self, x: torch.Tensor) -> None:
-        """Another library gets to know the memory of a tensor."""
-        memory = self.meet(x, told=False)
+        """Record that another library gets the address of a tensor's memory."""
+        memory = self.register(x, is_new=False)
         memory.exported = True
         for notify in list(self.when_shared):
             notify(memory)
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether a value is a tensor that the stage can show."""
+        """True if a value is a tensor that the stage can show."""
         if not isinstance(value, torch.Tensor):
             return False
-        return self.knows(value) or is_drawable(value)
+        return self.is_registered(value) or is_drawable(value)
 
 
 def _gone() -> None:
-    """In place of a weak reference that is not needed any more."""
+    """Replace a weak reference that is no longer needed."""
 
 
 def _storage_gone(registry: weakref.ref[Registry], memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""What a node of torch saved for backward: how it is read, and what writes make of it."""
+"""Read the tensors that a node of torch saved for backward, and track the writes to them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ class Entry:
     """A tensor that a node saved.
 
     Attributes:
-        what: the name that it has there; ``out`` for the result.
-        kept: where it lay, and what counts the versions.
-        version: when it was saved.
-        lost: whether a write has taken some of it.
-        moved: the version up to which no write has.
-        is_compared: whether backward compares the version. It does not of what a function written by hand keeps as an
-            attribute.
-        is_read: whether a backward has come to what is not compared: it is the function's own by then.
+        what: its name at the node; ``out`` for the result.
+        kept: its storage, or its version counter.
+        version: the version when it was saved.
+        lost: True if a write has overwritten a part of it.
+        moved: the version up to which no write has overwritten it.
+        is_compared: True if backward compares the version. It does not compare attributes of a custom function.
+        is_read: True if a backward has reached the node and reads it without comparing it.
     """
 
     __slots__ = ("what", "kept", "layout", "version", "lost", "moved", "is_compared", "is_read", "__weakref__")
@@ -35,7 +34,7 @@ class Entry:
         self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
     def fate(self) -> Fate:
-        """What became of it, but for its release."""
+        """Return its state, unless it has been released."""
         if not self.is_compared:
             return Fate.TAKEN if self.lost else Fate.RIGHT
         if self.lost:
@@ -46,7 +45,7 @@ class Entry:
 
 
 def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
-    """What a node saved, by name; not what hooks of the program pack in their own way."""
+    """Yield the tensors that a node saved, by name, except those that a hook of the program packs."""
     kind = type(fn)
     if kind not in _NAMES_SAVED:
         names = [name for name in dir(fn) if name.startswith("_raw_saved_")]
@@ -54,7 +53,7 @@ def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
     for name in _NAMES_SAVED[kind]:
         try:
             saved = getattr(fn, name)
-        except RuntimeError:  # an earlier backward has let it go
+        except RuntimeError:  # an earlier backward has released it
             continue
         what = name.removeprefix("_raw_saved_")
         what = "out" if what == "result" else what
@@ -65,12 +64,12 @@ def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_by_hand(fn: Any) -> bool:
-    """Whether a node is the ``ctx`` of a function of the program's own."""
+    """True if a node is the ``ctx`` of a custom function."""
     return isinstance(fn, torch.autograd.function.BackwardCFunction)
 
 
 def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors that a function written by hand keeps as attributes of its ``ctx``, by name."""
+    """Yield the tensors that a custom function stores as attributes of its ``ctx``, by name."""
     if not is_by_hand(fn):
         return
     for name, value in list(vars(fn).items()):
@@ -81,7 +80,7 @@ def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def touches(layout: CellLayout, cells: Any) -> bool:
-    """Whether two layouts have a cell in common; of layouts of many runs, whether their reaches meet."""
+    """True if two layouts have a common cell, or if their ranges overlap and one has many runs."""
     if cells is None:
         return True
     if not isinstance(cells, CellLayout):  # numbers, rising

@@ -1,8 +1,8 @@
-"""Other threads of the program: that they compute with tensors is noted, and nothing else of them.
+"""Report once that another thread of the program computes with tensors.
 
-A mode of torch's hears one thread. So each thread that begins, and each task of a pool that was there before, finds one
-on its stack that notes the first operation and then leaves: what comes after runs as if nobody listened. Threads of
-torch's own data loaders and of this package get none, and those that torch runs for a GPU's backward never begin here.
+A mode of torch observes one thread. Each new thread, and each task of an existing pool, gets a mode that reports the
+first operation and then leaves the stack. Threads of torch's data loaders and of this package get none, and neither do
+those that torch runs for backward on a GPU.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from memory_stage.engines.torch.frames import Caller, without_ours
 
 ELSEWHERE = "Another thread computes with tensors: its operations are not recorded, only what they leave in memory."
 
-#: Modules whose functions run in threads of their own, and whose operations are none of the program's.
+#: Modules with threads whose operations do not belong to the program.
 _NOT_THE_PROGRAMS = ("torch.utils.data", "memory_stage", "book_kit")
 
 
 class Bystander(TorchFunctionMode):
-    """Notes, once, that a thread computes with tensors."""
+    """Reports once that a thread computes with tensors."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         super().__init__()
         self.note: Callable[[str], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
-        self._met: set[int] = set()  # threads that have it, or had it: a task of a pool runs inside one that began
+        self._met: set[int] = set()  # threads that have or had it: a task of a pool runs inside a thread that began
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note
@@ -51,7 +51,7 @@ class Bystander(TorchFunctionMode):
             raise
 
     def about(self, real: Any) -> Callable[..., Any]:
-        """In place of what a thread runs from its beginning to its end, or a pool for a task."""
+        """Return a patch of the function that runs a thread, or a task of a pool."""
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()
@@ -75,7 +75,7 @@ def _is_another(this: Any) -> bool:
 
 
 def places_of_threads() -> list[tuple[Any, str]]:
-    """The classes, and their methods, that run what a program hands to another thread."""
+    """Return the classes and methods that run functions in another thread."""
     found: list[tuple[Any, str]] = [(threading.Thread, "_bootstrap_inner")]
     pools = sys.modules.get("concurrent.futures.thread")
     if pools is not None:
@@ -84,7 +84,7 @@ def places_of_threads() -> list[tuple[Any, str]]:
 
 
 def taken_off(mode: TorchFunctionMode) -> bool:
-    """Take a mode from this thread's stack, under those that the program has put on it. False where it is not there."""
+    """Remove a mode from this thread's stack, also from below others; return False if it is not there."""
     above = []
     found = False
     while not found and torch._C._len_torch_function_stack():
@@ -98,10 +98,10 @@ def taken_off(mode: TorchFunctionMode) -> bool:
 
 
 def leave_soon(mode: TorchFunctionMode) -> None:
-    """Have a mode leave this thread's stack that has just been called.
+    """Remove a mode, which has just been called, from this thread's stack.
 
-    Torch has taken it off for the time of the call and puts it back. So it goes when Python calls a function next, or
-    comes back from one; where somebody profiles this thread already, it stays.
+    Torch has removed it for the time of the call and puts it back. Therefore it is removed when Python next calls a
+    function or returns from one. If the thread is being profiled already, the mode stays.
     """
     if sys.getprofile() is not None:
         return

@@ -1,4 +1,4 @@
-"""What a call writes: which cells, whether a tensor looks another way afterwards, and why torch refuses one."""
+"""Find the cells that a call writes, changes of layout, and the reason of a refused write."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OVERLAPS = "more than one element of the written-to tensor refers to a single m
 _SEVERAL = "This view is the output of a function that returns multiple views"
 _DTYPE = "can't be cast to the desired output type"
 
-#: Of a write that raises the version and overwrites nothing.
+#: The cells of a write that increments the version and overwrites nothing.
 NOWHERE = np.empty(0, np.int64)
 
 
 def cells_written(x: torch.Tensor, name: str, args: Any) -> Any:
-    """The cells that an item assignment writes: a layout, or numbers; None for all of the tensor."""
+    """Return the cells that an item assignment writes, a layout or numbers; None for the whole tensor."""
     if name != "setitem" or not args or args[0] is not x:
         return None
     index = args[1] if isinstance(args[1], tuple) else (args[1],)
@@ -49,12 +49,12 @@ def cells_written(x: torch.Tensor, name: str, args: Any) -> Any:
 
 
 def stamp_of(x: torch.Tensor) -> tuple[Any, ...]:
-    """What a tensor looks like, and where its numbers lie."""
+    """Return the layout, dtype and address of a tensor."""
     return x.data_ptr() if x.numel() else 0, x.shape, x.stride(), x.storage_offset(), x.dtype
 
 
 def bits_of(x: torch.Tensor) -> np.ndarray | None:
-    """A copy of a tensor's elements; of a large one, of the first."""
+    """Return a copy of a tensor's elements, of a large tensor only the first."""
     if x.device.type != "cpu" or not x.numel():
         return None
     elements = elements_of(x.detach())
@@ -62,14 +62,14 @@ def bits_of(x: torch.Tensor) -> np.ndarray | None:
 
 
 def _slice_of(x: torch.Tensor, parts: tuple[Any, ...]) -> Any:
-    """The layout that an index of integers and slices picks; None for any other index."""
+    """Return the layout that an index of integers and slices selects; None for any other index."""
     if not all(each is None or each is Ellipsis or type(each) in (int, slice) for each in parts):
         return None
     return layout_of(x.detach()[parts])
 
 
 def reason_of(error: BaseException) -> str:
-    """Why torch refuses a write, as a word of the sentences on refusals."""
+    """Return the reason why torch refuses a write, a key of the sentences on refusals; empty for other errors."""
     text = str(error) if isinstance(error, RuntimeError) else ""
     if any(each in text for each in _NO_LEAF):
         return "leaf_written"
