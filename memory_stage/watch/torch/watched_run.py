@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.events import ignore
-from memory_stage.engines.torch.monkeypatches import StandIns
+from memory_stage.engines.torch.monkeypatches import TorchPatches
 from memory_stage.engines.torch.threads import Bystander, taken_off
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
@@ -63,7 +63,7 @@ class WatchedRun:
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
         self._bystander = Bystander(on_unseen)
         modes: Any = (self._calls, self._bystander)
-        self._patches = StandIns(modes, on_unseen, ignore, lambda name, x: None, lambda real: real)
+        self._patches = TorchPatches(modes, on_unseen, ignore, lambda name, x: None, lambda real: real)
         self._checked = -1
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
 
@@ -89,14 +89,14 @@ class WatchedRun:
 
     def __enter__(self) -> WatchedRun:
         self._backward.subscribe()
-        self._patches.stand_in()
+        self._patches.patch()
         self._calls.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._calls.is_open = False
         self._bystander.note = None
-        self._patches.stand_aside()
+        self._patches.restore()
         taken_off(self._calls)
         self._backward.unsubscribe()
 
