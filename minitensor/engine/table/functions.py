@@ -51,7 +51,7 @@ each("copysign", np.copysign, "x y", "The absolute value of x with the sign of y
 each("ldexp", functions.ldexp, "x y", "x * 2 ** y.", floats=True,
    x="ldexp(g, y)", y="g * out * 0.6931471805599453")  # fmt: skip
 each("xlogy", functions.xlogy, "x y", "x * log(y), and 0 where x is 0.", floats=True,
-   marks={"zero": "logical_and(x == 0, y <= 0)"}, x="where(zero, 0, g * log(y))", y="g * x / y",
+   marks={"zero": "logical_and(x == 0, y <= 0)"}, x="where(zero, 0, g) * log(where(zero, 1, y))", y="g * x / y",
    namespaces="")  # fmt: skip
 each("lerp", functions.lerp, "x y weight",
    "x + weight * (y - x): x for weight 0, y for weight 1.", floats=True,

@@ -20,7 +20,7 @@ from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, silence
 
 #: Rows whose arguments may hold a factor 0: the 0 in the gradient is a number, and inf times it is nan.
-FACTORS = {"scale", "lerp", "prod", "cumprod", "put_along_axis_multiply", "renorm", "softmax", "remainder"}
+FACTORS = {"scale", "lerp", "xlogy", "prod", "cumprod", "put_along_axis_multiply", "renorm", "softmax", "remainder"}
 
 
 #: The elements that a sample or a case reads, normal and in place, by its identity.
@@ -141,7 +141,7 @@ DECLARED = [
     ("fill", [[NAN, INF, 2.0]], {"value": 0.0}, [0, 0, 0]),
     ("zero", [[NAN, INF, 2.0]], {}, [0, 0, 0]),
     ("logit", [[0.0, 0.1, 0.5, 1.0, INF]], {"eps": 0.2}, [0, 0, 1, 0, 0]),
-    ("xlogy", [[0.0, 0.0, 2.0], [0.0, -1.0, 2.0]], {}, [0, 0, 1], [1, 1, 1]),
+    ("xlogy", [[0.0, 0.0, 2.0], np.array([0.0, -1.0, 2.0])], {}, [0, 0, 1]),
 ]
 FORMS = [
     pytest.param(*entry[:3], entry[3:], in_place, id=f"{entry[0]}{'_' * in_place}-{number}")
