@@ -1,0 +1,64 @@
+"""Compare random programs of views, operations, reshapes and writes with facts/layout-programs.json.gz.
+
+python facts/layout_programs.py minitensor      compares all of them
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from facts import layout_programs
+
+#: The programs that are compared here.
+NUMBERS = range(2_000)
+
+
+def is_paddles_contiguous(number: int) -> bool:
+    """True if a program calls `contiguous`, which in Paddle moves the tensor itself to new memory; here, a copy."""
+    return any(".contiguous()" in line for line in layout_programs.program(number))
+
+
+def test_programs_end_as_in_pytorch():
+    assert layout_programs.different("torch", NUMBERS) == []
+
+
+def test_programs_end_as_in_paddle():
+    found = layout_programs.different("paddle", NUMBERS)
+    assert [number for number in found if not is_paddles_contiguous(number)] == []
+    assert found, "contiguous moves the tensor here, too: remove this difference"
+
+
+@pytest.mark.parametrize("library", layout_programs.MODULES)
+def test_no_program_raises_an_error(library: str):
+    module = layout_programs.MODULES[library]
+    ends = [layout_programs.run(module, layout_programs.program(number)) for number in range(200)]
+    assert all(end.startswith("a [") for end in ends)
+
+
+def test_programs_reshape_results_of_transposed_operands_and_write_them():
+    """Count programs that transpose, compute with that, reshape the result, and write to one of the last two."""
+    counted = 0
+    for number in NUMBERS:
+        transposed: set[str] = set()
+        results: set[str] = set()
+        reshaped: set[str] = set()
+        for line in layout_programs.program(number):
+            name, _, text = line.partition(" = ")
+            used = set(re.findall(r"\b[a-j]\b", text))
+            if line[1] != " ":  # a write
+                counted += bool(reshaped) and line[0] in reshaped | results
+            elif "permuted" in text:
+                transposed.add(name)
+            elif used & transposed and "reshape" not in text and "flatten" not in text:
+                results.add(name)
+            elif used & results and ("reshape" in text or "flatten" in text):
+                reshaped.add(name)
+    assert counted >= 10
+
+
+def test_a_result_of_other_strides_or_numbers_has_another_hash():
+    result = layout_programs.run("minitensor", layout_programs.program(0))
+    assert layout_programs.digest(result) != layout_programs.digest(result.replace("7.0", "3.0"))
+    assert layout_programs.digest(result) != layout_programs.digest(result.replace("] [", "] [9, "))
