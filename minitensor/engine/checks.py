@@ -225,6 +225,6 @@ def sized(op: str, name: str, given: Any, called: str) -> Any:
     Raises:
         TypeError: if it has none.
     """
-    if isinstance(given, type) or not hasattr(type(given), "__len__"):
+    if isinstance(given, type) or not hasattr(type(given), "__len__") or getattr(given, "ndim", 1) == 0:
         raise refused(op, name, called, given)
     return given

@@ -7,6 +7,7 @@ a higher kind (an integer tensor meets a float).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,10 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
     dtype = x._array.dtype
     if isinstance(value, NUMBERS):
         value = value.item() if isinstance(value, np.generic) else value
+        if dtype in INTEGERS and not math.isfinite(value):
+            raise RuntimeError(
+                f"{op}(): value cannot be converted to type {SCALAR_NAMES[dtype]} without overflow: {value}"
+            )
         value = int(value) if dtype in INTEGERS else bool(value) if dtype.kind == "b" else value
         return x, constant(op, value, dtype, gpu_of(x._array))
     value = _tensor_or_number(op, 2, value)

@@ -145,7 +145,7 @@ def _over(name: str) -> Callable[[Node], str]:
     return over
 
 
-_SCALED = "if alpha != 1: y = scaled('{}{{_}}', redirect, x, y, alpha)"
+_SCALED = "if not (type(alpha) in (int, float) and alpha == 1): y = scaled('{}{{_}}', redirect, x, y, alpha)"
 _ROUNDED = "if rounding_mode is not None: return redirect(rounded('div{_}', rounding_mode), x, y)"
 
 spell("add", keywords="alpha=1", prologue=_SCALED.format("add"))

@@ -291,4 +291,5 @@ def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
     count = need_int("diff", "n", n, 2)
     if count < 0:
         raise RuntimeError(f"order must be non-negative but got {count}")
-    return as_kind(rearranging.diff("diff", input, count, as_dim(dim, input._array.ndim)))
+    dim = as_dim(dim, input._array.ndim)
+    return as_kind(rearranging.diff("diff", input, min(count, input._array.shape[dim]), dim))

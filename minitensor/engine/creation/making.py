@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.from_data import MOST_DIMENSIONS, array_of
 from minitensor.engine.device.arrays import gpu_of
@@ -158,6 +159,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
             raise TypeError(f"arange: a bound or step is a number, not {given}")
     if numbers[2] == 0:
         raise ValueError("arange: step must not be 0")
+    for name, number in zip(("start", "end", "step"), numbers, strict=True):
+        checks.real("arange", name, number)
     finite = all(math.isfinite(n) for n in numbers)
     if not finite or (numbers[1] - numbers[0]) / numbers[2] > MOST_ELEMENTS:
         raise ValueError(

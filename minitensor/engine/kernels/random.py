@@ -180,7 +180,7 @@ def _probability(op: str, name: str, given: Any, above: bool) -> Any:
     """Check a number, or an array of them, from 0 (excluded if ``above``) to 1."""
     try:
         p = np.array(given, np.float64) if getattr(given, "ndim", 0) else np.float64(number(op, name, given))
-    except ValueError:  # an array of text
+    except (TypeError, ValueError):  # an array of text, or no array at all
         raise TypeError(f"{op}: {name} must be a probability or a tensor of them, not {type(given).__name__}") from None
     if not np.all((p > 0 if above else p >= 0) & (p <= 1)):
         bounds = "above 0 and at most 1" if above else "from 0 to 1"

@@ -10,6 +10,7 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.layers.activations import norm_along
 from minitensor.engine.layers.convolution import pair
@@ -165,6 +166,8 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
     length = x._array.shape[axis]
     if counts.size not in (1, length):
         raise ValueError(f"{op}: {counts.size} numbers of repetitions were given for {length} positions")
+    total = sum(numbers) * (length if counts.size == 1 else 1)
+    as_shape(op, [*x._array.shape[:axis], total, *x._array.shape[axis + 1 :]])  # refused before anything is allocated
     positions = np.repeat(np.arange(length), counts.reshape(-1) if counts.size > 1 else int(counts.reshape(-1)[0]))
     return FUNCTIONS["index_select"](x, Tensor._made(positions), axis)
 

@@ -9,7 +9,10 @@ from minitensor.engine.kernels import elementwise as kernels
 from minitensor.engine.table.rows import each, op
 
 _ALPHA = "x, y, name=None, *, alpha=1"
-_SCALED = "if alpha is not ONE and alpha != 1: y = scaled('{}{{_}}', redirect, y, alpha)"
+_SCALED = (
+    "if alpha is not ONE and not (type(alpha) in (int, float) and alpha == 1): "
+    "y = scaled('{}{{_}}', redirect, y, alpha)"
+)
 
 each("add", np.add, "x y", "Elementwise sum, of x and alpha * y.", x="g", y="g",
    signature=_ALPHA, prologue=_SCALED.format("add"))  # fmt: skip

@@ -7,11 +7,12 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.device.arrays import host_array
+from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.kernels.random import truncated_normal
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.autograd import no_grad
 from minitensor.torch.errors import missing_in, warn
-from minitensor.torch.tensor import Tensor
+from minitensor.torch.tensor import Tensor, as_kind
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
@@ -104,14 +105,20 @@ def trunc_normal_(
         checks.real("trunc_normal_()", name, given)
         for name, given in (("mean", mean), ("std", std), ("a", a), ("b", b))
     )
+    if tensor._array.dtype not in FLOATS:
+        raise TypeError(f"trunc_normal_(): tensor must hold floats, not {tensor.dtype}")
+    if not std > 0:
+        raise ValueError(f"trunc_normal_(): std must be above 0, not {std}")
     if mean < a - 2 * std or mean > b + 2 * std:
         warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
     with no_grad():
-        chances = host_array(tensor.new_empty(tensor._array.shape).uniform_(0.0, 1.0, generator=generator)._array)
+        chances = host_array(
+            as_kind(tensor).new_empty(tensor._array.shape).uniform_(0.0, 1.0, generator=generator)._array
+        )
         drawn = truncated_normal(chances, mean, std, a, b)
-        return tensor.copy_(tensor.new_tensor(drawn))
+        return Tensor.copy_(tensor, as_kind(tensor).new_tensor(drawn))
 
 
 def eye_(tensor: Tensor) -> Tensor:

@@ -101,6 +101,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     """
     _warn_of_sizes(input, target)
     distance = _sub(input, target)
+    beta = checks.real("smooth_l1_loss()", "beta", beta, least=0)
     if not beta:
         return _reduced(FUNCTIONS["abs"](distance), reduction, "SmoothL1Loss")
     near = FUNCTIONS["clamp"](distance, -beta, beta)

@@ -11,13 +11,13 @@ from tests.support.vocabulary.wrong_arguments.values import RefusedByCallback
 
 #: The kinds of errors that the package documents. MemoryError is raised for sizes that do not fit.
 KINDS = (TypeError, ValueError, RuntimeError, IndexError, KeyError, AttributeError, NotImplementedError, MemoryError)
-KINDS += (OSError, OverflowError, AssertionError, ImportError, EOFError, BufferError)
+KINDS += (OSError, OverflowError, AssertionError, ImportError, EOFError, BufferError, ZeroDivisionError)
 #: Texts of numpy and Python that say nothing about the argument of the public function.
 INSIDE = re.compile(
     r"'_(?!mean'|variance')\w+'|\b_array\b|\b_storage\b|not iterable|int\(\) argument|\bufunc|can't multiply|"
     r"has no attribute '(?!\w+' of)|cannot be interpreted|unhashable|invalid literal|could not convert|has no len|"
     r"object is not (callable|iterable|subscriptable|an iterator|reversible)|setting an array|too large to convert|"
-    r"only length-1|must be real|expected at most|not supported between|truth value|NaN to integer|"
+    r"only length-1|must be real|expected at most|not supported between|truth value of an|NaN to integer|"
     r"infinity to integer|descriptor '|slice indices|bad operand|to unpack|could not broadcast|inhomogeneous|"
     r"core dimension|SeedSequence|DTypes|numpy\.dtypes|neither true nor false|list index out of range|"
     r"tuple index out of range|maximum recursion|local variable|division by zero|\bNoneType object\b|"
