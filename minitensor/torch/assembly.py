@@ -86,7 +86,7 @@ def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def called(*given: Any, **named: Any) -> Any:
-        if given or first in named:
+        if not (given and isinstance(given[0], BaseTensor)) and (given or first in named):
             need_tensor(name, given[0] if given else named[first], name=first)
         return function(*given, **named)
 
