@@ -60,7 +60,7 @@ def erfinv(a: Array, out: Array | None = None) -> Array:
     """The number whose error function is ``a``; nan outside -1 and 1 (DLMF 7.17)."""
     sign = np.signbit(a) & (a == 0)  # scipy's erfinv(-0.0) is 0.0
     found = as_array(_scipy("erfinv", "erfinv")(a, out=out))
-    if sign.any():
+    if type(found) is not np.ndarray or sign.any():  # to ask a device would wait for it
         np.copyto(found, -found, where=sign)
     return found
 
@@ -72,7 +72,7 @@ def lgamma(a: Array, out: Array | None = None) -> Array:
     """The logarithm of the absolute value of the gamma function (DLMF 5.2)."""
     lowest = as_array(a == -math.inf)
     found = as_array(_scipy("lgamma", "gammaln")(a, out=out))
-    if lowest.any():
+    if type(found) is not np.ndarray or lowest.any():  # to ask a device would wait for it
         np.copyto(found, math.inf, where=lowest)  # as in C; scipy's is -inf
     return found
 
