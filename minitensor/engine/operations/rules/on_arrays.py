@@ -107,7 +107,8 @@ def to_extremes(g: Array, x: Array, out: Array, axis: Any, keepdim: bool) -> Arr
     shares = at.view(np.int8).sum(axis=axes(x.shape, axis), dtype=np.int64 if x.size >> 31 else np.int32, keepdims=True)
     with np.errstate(all="ignore"):
         gradient = where(at, np.broadcast_to(g / shares.astype(g.dtype), x.shape), 0)
-        return gradient if shares.all() else np.where(shares == 0, out * g, gradient)
+        is_known = isinstance(x, np.ndarray) and shares.all()  # to ask a device would wait for it
+        return gradient if is_known else np.where(shares == 0, out * g, gradient)
 
 
 def product_of_others(x: Array, axis: Any) -> Array:
