@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "_build/bench/benchmarks.json"
 RECORD = ROOT / "facts/benchmarks.json"
 
-#: The subjects, in the order in which they are measured and printed: files of ``benchmarks/rows``.
+#: Modules in ``benchmarks/rows``, in the order in which they are measured and printed.
 SUBJECTS = (
     "article",
     "dispatch",
@@ -50,7 +50,9 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--over", metavar="LIBRARY", action="append", choices=PEERS, help="compare only with this peer")
     parser.add_argument("--rounds", type=int, default=5, help="measurements of each library (5)")
     parser.add_argument(
-        "--quick", action="store_true", help="only test that everything runs: small tensors, once, no targets"
+        "--quick",
+        action="store_true",
+        help="only check that everything runs: use small tensors, measure once, ignore the targets",
     )
     parser.add_argument("--record", action="store_true", help=f"also write {RECORD.relative_to(ROOT)}")
     given = parser.parse_args(arguments)
@@ -62,7 +64,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure, print, write and draw the figures."""
+    """Measure the chosen subjects, print and save the results; after a full run, also plot them and measure pages."""
     given = options(arguments)
     if given.quick:
         os.environ["MINITENSOR_BENCH_QUICK"] = "1"
@@ -76,7 +78,7 @@ def main(arguments: list[str]) -> None:
         module = importlib.import_module(f"benchmarks.rows.{name}")
         measured = measure(name, libraries.values(), given.rounds)
         found = (row.line(measured.figures) for row in module.ROWS)
-        lines: list[Line | Fit] = [_unjudged(line) if given.quick else line for line in found if line is not None]
+        lines: list[Line | Fit] = [_without_target(line) if given.quick else line for line in found if line is not None]
         print(report.text(module.TITLE, lines, measured.failures), end="\n\n", flush=True)
         subjects[name] = report.subject(module.TITLE, lines, measured.failures)
         lines_of[module.TITLE] = lines
@@ -111,7 +113,7 @@ def _draw(record: dict[str, Any]) -> None:
     print(f"drawn in {path.relative_to(ROOT)}")
 
 
-def _unjudged(line: Line | Fit) -> Line | Fit:
+def _without_target(line: Line | Fit) -> Line | Fit:
     return dataclasses.replace(line, most=None) if isinstance(line, Line) else line
 
 

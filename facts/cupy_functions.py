@@ -1,4 +1,4 @@
-"""Record in cupy-functions.json CuPy's versions of NumPy's functions, with parameters and dtypes.
+"""Write the parameters and dtypes of CuPy's NumPy-compatible functions to cupy-functions.json.
 
 python facts/cupy_functions.py      in an environment that has cupy, scipy and numpy; no GPU is needed
 """
@@ -31,21 +31,21 @@ def _parameters(function: Any) -> list[str] | None:
 
 
 def _loops(ufunc: Any) -> list[str]:
-    """Return the dtypes of a ufunc, in the order in which it tries them."""
+    """Return the ufunc's type signatures that use only ``KINDS`` and ``q``, in the order CuPy tries them."""
     return [loop for loop in ufunc.types if set(loop.replace("->", "")) <= set(KINDS + "q")]
 
 
 def main() -> None:
-    """Record every function that NumPy also has."""
+    """Record the functions CuPy shares with NumPy, the ufuncs of cupyx.scipy.special, and the array methods."""
     ufuncs, functions = {}, {}
     for name in sorted(dir(np)):
-        ours = getattr(cupy, name, None)
-        if name.startswith("_") or ours is None:
+        cupy_function = getattr(cupy, name, None)
+        if name.startswith("_") or cupy_function is None:
             continue
         if isinstance(getattr(np, name), np.ufunc):
-            ufuncs[name] = _loops(ours) if hasattr(ours, "types") else []
+            ufuncs[name] = _loops(cupy_function) if hasattr(cupy_function, "types") else []
         elif inspect.isroutine(getattr(np, name)) and not isinstance(getattr(np, name), type):
-            functions[name] = _parameters(ours)
+            functions[name] = _parameters(cupy_function)
     of_scipy = {
         name: _loops(getattr(special, name))
         for name in sorted(dir(special))

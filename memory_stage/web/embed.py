@@ -1,8 +1,9 @@
 """Build the HTML of a cell's output.
 
-* The text of a chapter or a program is escaped; only a pair of backticks has a meaning (code).
-* A script or style sheet is written into an output once per kernel session, or not at all if the page links it. Every
-  asset checks whether it is already defined, so a second copy does no harm.
+* The text of a chapter or a program is escaped; text in backticks becomes code.
+* A script or style sheet is written into an output normally once per kernel session (see `page_assets`), or not at all
+  if the page links it. Every script checks whether its element is already defined, and a repeated style sheet is
+  harmless.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 
 _CODE_SPAN = re.compile(r"`([^`]+)`")
 
-# Asset name -> the cell id and the execution count of the run whose output has it.
-_carriers: dict[str, tuple[str | None, int | None]] = {}
+# Asset name -> the cell id and the execution count of the run whose output includes it.
+_included_by: dict[str, tuple[str | None, int | None]] = {}
 
 
 def prose(text: str) -> str:
@@ -45,7 +46,7 @@ def page_assets(*names: str, package: str) -> str:
     Args:
         names: files of the folders `css` and `built` of `package`, ending in `.css` or `.js`.
     """
-    return "".join(_element(name, package) for name in names if _must_carry(name))
+    return "".join(_element(name, package) for name in names if _must_include(name))
 
 
 def asset(name: str, package: str = "memory_stage.web") -> str:
@@ -59,18 +60,18 @@ def source_module(name: str) -> str:
     return (files("memory_stage.web") / "js" / name).read_text(encoding="utf-8")
 
 
-def _must_carry(name: str) -> bool:
+def _must_include(name: str) -> bool:
     if os.environ.get("MINITENSOR_BOOK") == "1":
         return False
     if "google.colab" in sys.modules:
         return True
     cell, count = _current_run()
-    if name in _carriers:
-        carrier_cell, carrier_count = _carriers[name]
-        run_again = cell is not None and cell == carrier_cell and count != carrier_count
+    if name in _included_by:
+        previous_cell, previous_count = _included_by[name]
+        run_again = cell is not None and cell == previous_cell and count != previous_count
         if not run_again:
             return False
-    _carriers[name] = cell, count
+    _included_by[name] = cell, count
     return True
 
 
@@ -108,7 +109,7 @@ _FONT = (
 )
 
 
-#: Focus the slider when the page loads, so that the arrow keys step: nothing else on the page uses them.
+#: Focus the slider when the page loads, so that the arrow keys move it without a click.
 _KEYS = """\
 addEventListener("load", () => {
   const slider = document.querySelector("memory-stage")?.shadowRoot?.querySelector("input[type=range]");

@@ -1,8 +1,8 @@
-"""Check arguments that are no tensors: numbers, integers, switches, names, paths, functions and sequences of them.
+"""Check arguments that are not tensors: numbers, integers, switches, names, paths, functions and sequences of them.
 
 Every check returns the argument in the form that the caller computes with, or raises an error that names the function,
-the argument, what was given, and what is allowed. A check changes nothing, and it takes no truth value of the argument:
-an array has none.
+the argument, what was given, and what is allowed. Checks have no side effects, except that ``elements`` consumes an
+iterator. They never call bool() on an array, because that raises an error for most arrays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST = 2**63  # exclusive bound of integers that numpy accepts
 
 
 def shown(given: Any) -> str:
-    """Return an argument as errors show it: a short number or text itself, anything else by its type."""
+    """Return an argument as errors show it: short values as themselves, long text cut off, others by type name."""
     if given is None or isinstance(given, (str, bytes, int, float, complex, np.generic)):
         text = repr(given) if not isinstance(given, int) or abs(given) < 10**30 else f"{type(given).__name__} of 1e30"
         return text if len(text) <= 60 else f"{text[:57]}..."
@@ -48,7 +48,7 @@ def real(op: str, name: str, given: Any, least: float | None = None, above: floa
         above: the largest number that is not allowed.
 
     Raises:
-        TypeError: if it is no number.
+        TypeError: if it is not a number.
         ValueError: if it is too small, or nan where there is a bound.
     """
     value = given.item() if isinstance(given, np.generic) else given
@@ -67,7 +67,7 @@ def integer(op: str, name: str, given: Any, least: int | None = None) -> int:
     """Return an integer as ``int``; a fraction is never cut off.
 
     Raises:
-        TypeError: if it is no integer.
+        TypeError: if it is not an integer.
         ValueError: if it is below ``least``, or does not fit into 64 bits.
     """
     try:
@@ -85,7 +85,7 @@ def integers(op: str, name: str, given: Any, least: int | None = None) -> list[i
     """Return a list, tuple or other sequence of integers as a list.
 
     Raises:
-        TypeError: if it is no sequence of integers.
+        TypeError: if it is not a sequence of integers.
         ValueError: if one is below ``least``, or does not fit into 64 bits.
     """
     found = elements(op, name, given, "integers")
@@ -126,7 +126,7 @@ def text(op: str, name: str, given: Any) -> str:
     """Return a text.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not a str.
     """
     if not isinstance(given, str):
         raise refused(op, name, "a str", given)
@@ -137,7 +137,7 @@ def choice(op: str, name: str, given: Any, allowed: Sequence[Any]) -> Any:
     """Return one of the values that are allowed.
 
     Raises:
-        ValueError: if it is none of them.
+        ValueError: if it is not one of them.
     """
     for each in allowed:
         if given is each or (type(given) is type(each) and given == each):
@@ -149,7 +149,7 @@ def function(op: str, name: str, given: Any) -> Any:
     """Return a callable object.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not callable.
     """
     if not callable(given):
         raise refused(op, name, "a function", given)
@@ -160,7 +160,7 @@ def instance(op: str, name: str, given: Any, kind: type | tuple[type, ...], call
     """Return an instance of ``kind``.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not an instance of ``kind``.
     """
     if not isinstance(given, kind) or isinstance(given, type):
         raise refused(op, name, called, given)
@@ -183,7 +183,9 @@ def path(op: str, name: str, given: Any) -> str | bytes:
 
 
 def with_own_methods(cls: Kind) -> Kind:
-    """Give a class its inherited constructor and ``forward`` as functions of its own name, which Python's errors show.
+    """Give a class its inherited constructor and ``forward`` as copies named after this class.
+
+    Python's error messages then show the right class.
 
     >>> MaxPool2D()
     TypeError: MaxPool2D.__init__() missing 1 required positional argument: 'kernel_size'
@@ -203,10 +205,10 @@ def with_own_methods(cls: Kind) -> Kind:
 
 
 def numpy_dtype(op: str, given: Any) -> np.dtype:
-    """Return numpy's dtype for a dtype of either vocabulary, of numpy, a type or a name.
+    """Return numpy's dtype for a dtype of minitensor or numpy, a type or a name.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not a dtype.
     """
     own = getattr(type(given), "__slots__", ()) and getattr(given, "numpy", None)
     if isinstance(own, np.dtype):

@@ -1,4 +1,4 @@
-"""Test the controls of a measurement: in a kernel they run it again; a page shows the recorded result."""
+"""Test the controls of a measurement: in a notebook, a new choice reruns it; a page shows only the first result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHOICES = {"numbers": [1024, 2048], "operation": ["add", "add_", "matmul"]}
 
 
 def measured(numbers, operation):
-    """A timeline of one addition."""
+    """Return a timeline of one operation."""
     with memory.record() as recording:
         x = mt.ones([numbers])
         getattr(x, operation)(mt.ones([3]) if operation == "matmul" else x)
@@ -38,7 +38,7 @@ def test_another_choice_runs_the_measurement_again():
     assert peak(shown.choose(numbers=2048)) == "8.0 KiB"
 
 
-def test_an_error_of_the_measurement_is_shown_in_its_place_and_the_next_choice_works():
+def test_an_error_is_shown_instead_of_the_figure_and_the_next_choice_works():
     shown = controls.show(measured, CHOICES)
     assert shown.choose(operation="matmul") is None
     assert "ValueError" in shown._repr_mimebundle_()[0]["text/plain"]
@@ -46,7 +46,7 @@ def test_an_error_of_the_measurement_is_shown_in_its_place_and_the_next_choice_w
 
 
 @pytest.mark.parametrize("wrong", [{"colour": "red"}, {"numbers": 7}])
-def test_a_value_that_is_not_offered_is_refused_by_name(wrong):
+def test_an_unknown_argument_or_value_raises_an_error_that_names_the_argument(wrong):
     shown = controls.show(measured, CHOICES)
     with pytest.raises(ValueError, match=next(iter(wrong))):
         shown.choose(**wrong)
@@ -68,14 +68,14 @@ def test_a_page_has_the_figure_and_the_choice_but_no_control(monkeypatch):
     assert not any(tag in bundle["text/html"] for tag in ("<select", "<input", "<button"))
 
 
-def test_without_ipywidgets_a_notebook_shows_the_same_as_a_page(monkeypatch):
+def test_without_ipywidgets_a_notebook_has_html_but_no_widget(monkeypatch):
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     bundle = controls.show(measured, CHOICES)._repr_mimebundle_()
     assert set(bundle) == {"text/plain", "text/html"}
 
 
-def test_in_a_kernel_a_changed_list_measures_again(tmp_path, monkeypatch):
+def test_choosing_from_a_dropdown_in_a_kernel_reruns_the_measurement(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     cells = [
@@ -93,8 +93,8 @@ def test_in_a_kernel_a_changed_list_measures_again(tmp_path, monkeypatch):
     NotebookClient(notebook, km=manager, timeout=120, store_widget_state=True).execute()
     view = notebook.cells[1].outputs[0].data[WIDGET]
     models = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
-    lists = [model["state"] for model in models.values() if model["model_name"] == "DropdownModel"]
+    dropdowns = [model["state"] for model in models.values() if model["model_name"] == "DropdownModel"]
     assert view["model_id"] in models
-    assert [list_["description"] for list_ in lists] == ["numbers", "operation"]
-    assert [list_["index"] for list_ in lists] == [0, 1]
+    assert [dropdown["description"] for dropdown in dropdowns] == ["numbers", "operation"]
+    assert [dropdown["index"] for dropdown in dropdowns] == [0, 1]
     assert notebook.cells[3].outputs[0].text == "add_ of 1024 numbers | add_ of 1024 numbers\n"

@@ -144,7 +144,7 @@ def test_a_notebook_gets_a_table_and_a_terminal_text(monkeypatch):
 
 def test_a_page_gets_its_style_once(monkeypatch):
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
-    monkeypatch.setattr("memory_stage.web.embed._carriers", {})
+    monkeypatch.setattr("memory_stage.web.embed._included_by", {})
     report = mt.explain(program, catch=True)
     assert ".mt-report" in report._repr_mimebundle_()["text/html"]
     assert "<style>" not in report._repr_mimebundle_()["text/html"]

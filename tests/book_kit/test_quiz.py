@@ -31,7 +31,7 @@ PAIR = {"a": "it is", "b": "it is not"}
 @pytest.fixture(autouse=True)
 def new_session(monkeypatch):
     """Start a separate kernel session outside the book."""
-    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
 
 

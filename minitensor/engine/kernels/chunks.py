@@ -1,16 +1,17 @@
-"""Elementwise operations on big arrays: in chunks that fit the cache, over threads, into a reused buffer.
+"""Elementwise operations on big arrays: in chunks that fit the cache, on several threads, into a reused buffer.
 
 If an operation computes each element of its result from the elements at the same position, it can be computed in
-chunks. That pays for big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of the
-last step in the cache, not in memory; numpy lets another thread compute at the same time; and a new result is written
-into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
+chunks. This speeds up big arrays: an operation of several steps (sigmoid, elu, a gradient rule) finds the result of
+the last step in the cache, not in memory; numpy lets another thread compute at the same time; and a new result is
+written into a buffer that was used before (:mod:`minitensor.engine.device.host_buffer_cache`).
 
 * The result is bitwise the same: numpy's functions compute an element independently of its position in an array.
-* Other cases are left to numpy: layouts other than C order, GPU arrays, integers, and an operand that overlaps the
-  written array other than element by element.
-* An operation in place fails before anything is written, or not at all. Errors of shapes, dtypes and arguments are
-  raised by the first chunk, which is computed alone. After that, memory may run out for a temporary of one chunk; then
-  the only guarantee is that all threads have stopped writing. An interruption is delayed until all is written.
+* Other inputs are computed in one call, without chunks: layouts other than C order, GPU arrays, integers, and an
+  operand that overlaps the written array other than element by element.
+* An in-place operation fails before it writes anything, unless memory runs out later. Errors of shapes, dtypes and
+  arguments are raised by the first chunk, which is computed alone. After that, memory may run out for a temporary of
+  one chunk; then the only guarantee is that all threads have stopped writing. An interruption is delayed until all is
+  written.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ Array = np.ndarray
 
 
 class Large:
-    """The sizes from which chunks pay.
+    """The smallest size to split, and the chunk sizes.
 
     Attributes:
-        nbytes: the size of the smallest result that is computed here. For smaller ones, starting a thread costs more
-            than it saves.
-        chunk: the bytes of the result in one chunk of an operation of several steps: with two operands and a temporary
-            they make 1 MiB. In smaller chunks, the calls of numpy cost more.
+        nbytes: the size of the smallest result that is split. For smaller ones, starting a thread costs more than it
+            saves.
+        chunk: the bytes of the result in one chunk of an operation of several steps: with two operands and a temporary,
+            the working set is 1 MiB. In smaller chunks, the calls of numpy cost more.
         long: the same for an operation that numpy computes in one step.
     """
 
@@ -54,7 +55,8 @@ class Large:
 
 large = Large()
 
-#: Functions that take no ``out``, write only a part of it, or write it differently if it is not their operand.
+#: Functions that cannot write to a separate ``out``: they take none, write only some elements, or compute differently
+#: with it.
 _NEED_THEIR_OPERAND = frozenset({activations.thresholded_relu, elementwise.negative, elementwise.copy})
 
 _ONE_STEP = frozenset({elementwise.relu, elementwise.square, elementwise.clip, elementwise.reciprocal})
@@ -105,7 +107,7 @@ class Parts:
 
 
 def _parts(forward: Callable[..., Array], arrays: tuple[Array, ...], out: Array | None) -> Parts | None:
-    """Return the parts in which to compute; None if numpy should compute the operation at once."""
+    """Return the parts in which to compute; None to compute the operation in one call."""
     for array in arrays:
         if type(array) is not np.ndarray or (array.dtype not in FLOATS and array.dtype != np.bool_):
             return None
@@ -177,7 +179,8 @@ def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...
     out = host_buffer_cache.empty(parts.shape, first.dtype)
     parts.write_into(out)
     np.copyto(parts.at(0)[1], first)
-    with uninterrupted():  # the memory may belong to another tensor afterwards
+    # If interrupted, threads could keep writing after the buffer is reused for another tensor.
+    with uninterrupted():
         _shared_out(forward, parts, arguments, copied)
     return out
 

@@ -1,4 +1,4 @@
-"""Module: parameters, buffers and other modules, found by the names of its attributes."""
+"""Module: registers parameters, buffers and submodules by attribute name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from minitensor.torch.tensor import Tensor
 
 
 class Module(Hooked):
-    """The base of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``.
+    """Base class of all networks. A subclass calls ``super().__init__()`` first and defines ``forward``.
 
     Raises:
         NotImplementedError: on a call, if there is no ``forward``.
@@ -92,7 +92,10 @@ class Module(Hooked):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register a tensor under ``name`` that is saved and moved with the parameters but not trained."""
+        """Register under ``name`` a tensor that is moved with the parameters but not trained.
+
+        It is saved if ``persistent``.
+        """
         _need_name("buffer", name)
         persistent = checks.flag("register_buffer()", "persistent", persistent)
         if tensor is not None and not isinstance(tensor, BaseTensor):
@@ -121,11 +124,11 @@ class Module(Hooked):
     # ---------- modules and tensors inside ----------
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """Yield this module and all inside it, each once, with their names."""
+        """Yield this module and all its submodules, each once, with their names."""
         return walk(self, checks.text("named_modules()", "prefix", prefix))
 
     def modules(self) -> Iterator[Module]:
-        """Yield this module and all inside it, each once."""
+        """Yield this module and all its submodules, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -185,9 +188,10 @@ class Module(Hooked):
             drop_gradient(parameter, set_to_none)
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Any]:
-        """Return parameters and buffers by name, as aliases without history; with ``keep_vars`` the tensors themselves.
+        """Return parameters and buffers by name, detached, sharing memory with the module.
 
-        A tensor with two names is listed twice. A buffer that is not persistent is omitted.
+        With ``keep_vars``, return the tensors themselves. A tensor with two names is listed twice. A buffer
+        that is not persistent is omitted.
         """
         keep_vars = checks.flag("state_dict()", "keep_vars", keep_vars)
         return state_of(self, checks.text("state_dict()", "prefix", prefix), keep_vars)
@@ -195,20 +199,20 @@ class Module(Hooked):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
-        """Copy numbers into parameters and buffers; with ``assign`` replace them by the given tensors.
+        """Copy values into parameters and buffers; with ``assign``, replace them with the given tensors.
 
         Raises:
-            RuntimeError: if names are missing or unexpected (``strict``), or a value has another shape or is no tensor.
-                The error lists them all; nothing is copied then.
+            RuntimeError: if names are missing or unexpected (``strict``), or a value has another shape or is not a
+                tensor. The error lists them all; nothing is copied then.
 
         Returns:
-            The names that were missing, and those that were too many.
+            The missing names and the unexpected names.
         """
         strict = checks.flag("load_state_dict()", "strict", strict)
         return load_into(self, state_dict, strict, checks.flag("load_state_dict()", "assign", assign))
 
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call ``fn`` with every module inside, in their order, and then with this one."""
+        """Call ``fn`` on every submodule, children before parents, and last on this module."""
         checks.function("apply()", "fn", fn)
         for child in self.children():
             child.apply(fn)

@@ -249,11 +249,11 @@ def test_a_running_tracer_keeps_running():
 
 def test_the_script_is_sent_once_per_kernel_and_never_in_the_book(monkeypatch):
     shown = stage.record("x = mt.ones([2])")
-    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     first, second = (shown._repr_mimebundle_()["text/html"] for _ in range(2))
     assert first.startswith("<script>") and second.startswith("<memory-stage")
-    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     assert shown._repr_mimebundle_()["text/html"].startswith("<memory-stage")
 

@@ -151,11 +151,11 @@ def test_the_output_can_be_read_without_a_script_and_contains_no_markup_of_the_p
 
 def test_a_cell_carries_the_script_once_and_in_the_book_not_at_all(monkeypatch):
     figure = family.figures()["timeline"]
-    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     first, second = (figure._repr_mimebundle_()["text/html"] for _ in range(2))
     assert first.startswith("<script>") and second.startswith("<memory-figure")
-    monkeypatch.setattr(embed, "_carriers", {})
+    monkeypatch.setattr(embed, "_included_by", {})
     monkeypatch.setenv("MINITENSOR_BOOK", "1")
     assert figure._repr_mimebundle_()["text/html"].startswith("<memory-figure")
 

@@ -43,7 +43,7 @@ def outputs(monkeypatch):
     """outputs() returns the HTML of two cells of one kernel session."""
 
     def made() -> list[str]:
-        monkeypatch.setattr(embed, "_carriers", {})
+        monkeypatch.setattr(embed, "_included_by", {})
         monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
         stages = [stage.record("x = mt.ones([2])\nx.add_(1)", title=title) for title in ("first", "second")]
         return [shown._repr_mimebundle_()["text/html"] for shown in stages]

@@ -1,6 +1,6 @@
-"""Test random fills: seeds, distributions, one version for each fill, and gradient 0 for overwritten values.
+"""Test random fills: seeds, distributions, one version increment per fill, and zero gradients for overwritten values.
 
-Means and spreads of 200,000 numbers from fixed seeds are compared with the formulas of the distributions.
+The mean and standard deviation of 200,000 seeded samples are compared with the formulas of the distributions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def filled(name: str, shape=(N,), dtype: str = "float64", **arguments: object) -
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", MOMENTS)
-def test_mean_and_spread_are_those_of_the_distribution(name: str, dtype: str):
+def test_mean_and_standard_deviation_match_the_distribution(name: str, dtype: str):
     mt.seed(11)
     numbers = filled(name, dtype=dtype).astype(np.float64)
     mean, deviation = MOMENTS[name]
@@ -58,7 +58,7 @@ def test_mean_and_spread_are_those_of_the_distribution(name: str, dtype: str):
     assert abs(numbers.std() / deviation - 1) < 0.03
 
 
-def test_a_quarter_of_cauchy_numbers_lies_in_each_of_its_quarters():
+def test_cauchy_samples_match_the_quartiles():
     mt.seed(12)
     numbers = filled("cauchy_")
     quarters = np.histogram(numbers, [-np.inf, -1.0, 1.0, 3.0, np.inf])[0] / N
@@ -77,7 +77,7 @@ def test_values_stay_in_their_range():
 
 
 @fill
-def test_a_seed_restarts_the_numbers_and_without_one_they_continue(name: str):
+def test_seeding_restarts_the_sequence_and_otherwise_it_continues(name: str):
     runs = []
     for _ in range(2):
         mt.seed(7)
@@ -95,7 +95,7 @@ def test_uniform_with_a_seed_does_not_advance_the_global_sequence():
     np.testing.assert_array_equal(filled("uniform_", (9,), seed=5), first)
     assert not np.array_equal(filled("uniform_", (9,), seed=6), first)
     mt.seed(1)
-    assert mt.rand([3]).tolist() == after, "it does not advance the program's sequence"
+    assert mt.rand([3]).tolist() == after, "uniform_(seed=5) advanced the global sequence"
 
 
 @fill
@@ -107,13 +107,13 @@ def test_a_random_fill_returns_the_same_tensor_at_its_next_version(name: str):
 
 
 @fill
-def test_the_memory_order_of_a_tensor_changes_no_number(name: str):
+def test_memory_layout_does_not_affect_the_samples(name: str):
     arguments = FILLS[name]
     mt.seed(3)
     want = getattr(mt.zeros([3, 4], "float64"), name)(**arguments).numpy()
-    for look in (lambda: mt.zeros([4, 3], "float64").T, lambda: mt.zeros([6, 8], "float64")[::-2, ::2]):
+    for make_view in (lambda: mt.zeros([4, 3], "float64").T, lambda: mt.zeros([6, 8], "float64")[::-2, ::2]):
         mt.seed(3)
-        x = look()
+        x = make_view()
         np.testing.assert_array_equal(getattr(x, name)(**arguments).numpy(), want)
     whole = mt.zeros([6, 8], "float64")
     getattr(whole[::2, ::2], name)(**arguments)
@@ -135,7 +135,7 @@ def test_overwritten_elements_have_gradient_0_even_for_infinite_gradients(name: 
 
 @pytest.mark.usefixtures("no_collector")
 @fill
-def test_a_leaf_is_protected_and_a_saved_value_noticed(name: str):
+def test_filling_a_leaf_raises_and_overwriting_a_saved_value_fails_backward(name: str):
     w = leaf([1.0, 2.0])
     moment = Moment(w=w)
     mt.seed(4)
@@ -151,7 +151,7 @@ def test_a_leaf_is_protected_and_a_saved_value_noticed(name: str):
         assert getattr(w, name)(**FILLS[name]).is_leaf and w.inplace_version == 1
 
 
-def test_a_refused_fill_draws_nothing():
+def test_a_fill_that_raises_consumes_no_random_numbers():
     mt.seed(6)
     want = mt.rand([2]).tolist()
     wide = mt.zeros([1]).as_strided([3], [0])
@@ -173,7 +173,7 @@ def test_probabilities_may_be_a_tensor():
     expect_named(lambda: mt.zeros([3]).bernoulli_(p + 0.5), "probability", error=ValueError)
 
 
-def test_whole_numbers_fill_integers_and_bools_and_the_others_refuse_them():
+def test_only_discrete_fills_accept_integer_and_bool_tensors():
     assert set(filled("random_", dtype="int32").tolist()) == set(range(-5, 5))
     assert set(filled("bernoulli_", dtype="bool").tolist()) == {True, False}
     assert filled("geometric_", dtype="int64").min() == 1
@@ -184,7 +184,7 @@ def test_whole_numbers_fill_integers_and_bools_and_the_others_refuse_them():
         assert x.inplace_version == 0 and x.tolist() == [0, 0]
 
 
-def test_random_takes_one_bound_two_or_none():
+def test_random_accepts_zero_one_or_two_bounds():
     assert set(mt.zeros([300]).random_(3).tolist()) == {0, 1, 2}
     assert set(mt.zeros([300], "int64").random_(-2, 1).tolist()) == {-2, -1, 0}
     numbers = mt.zeros([1000]).random_().numpy()
@@ -222,7 +222,7 @@ def test_a_wrong_parameter_is_named_and_nothing_is_written(what: str):
     moment.expect_unchanged()
 
 
-def test_the_normal_functions_draw_what_the_fills_draw():
+def test_creation_functions_and_fills_draw_the_same_numbers():
     for make, name, arguments in (
         (lambda: mt.uniform([5], min=-1.0, max=2.0), "uniform_", {"min": -1.0, "max": 2.0}),
         (lambda: mt.normal(1.0, 2.0, [5]), "normal_", {"mean": 1.0, "std": 2.0}),

@@ -1,4 +1,4 @@
-"""Test that listening changes nothing: values, versions, lifetimes, bytes and peak equal those of the other run."""
+"""Test that values, versions, lifetimes, bytes and peak are the same with and without a listener."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def ignore(event: Event) -> None:
 
 
 def read(event: Event) -> None:
-    """Read all fields of an event, as a recorder does, and keep numbers only."""
+    """Read all fields of an event, as a recorder does, and keep none of them."""
     for argument in event:
         if isinstance(argument, mt.Tensor):
             argument.numpy(), argument.shape, argument.strides, argument.offset, argument.inplace_version
@@ -197,7 +197,7 @@ def test_events_of_backward_are_in_order_and_have_the_gradients():
     assert leaves == [[3, 3]]
 
 
-def test_an_error_closes_the_listener():
+def test_an_error_removes_the_listener():
     with pytest.raises(KeyError), listening(ignore):
         raise KeyError
     assert watch.listener is None
@@ -224,12 +224,12 @@ def test_listening_keeps_nothing_alive(no_collector):
         x = mt.to_tensor([1.0], stop_gradient=False)
         y = x * 2
         y.backward()
-        there = weakref.ref(y)
+        reference = weakref.ref(y)
         del x, y
-        assert there() is None and allocated() == base
+        assert reference() is None and allocated() == base
 
 
-def test_a_number_that_becomes_a_float_is_no_tensor():
+def test_a_scalar_operand_emits_no_tensor_created_event():
     x = mt.arange(3)
     received = []
     with listening(received.append):

@@ -1,6 +1,7 @@
-"""Step between forward and backward: backward refuses, with every optimizer, because the weights have changed.
+"""Test that backward raises an error if any optimizer has changed the weights since forward.
 
-PyTorch refuses too. Paddle computes the gradients of the new weights (`optimizer_step_between` in facts/programs.json).
+PyTorch raises an error, too. Paddle silently uses the new weights to compute the gradients (`optimizer_step_between` in
+facts/programs.json).
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ import numpy as np
 import pytest
 
 import minitensor as paddle
-from minitensor import nn, optimizer, torch
+from minitensor import nn, torch
 
 PADDLE = {
-    "SGD": lambda w: optimizer.SGD(0.001, parameters=w),
-    "Momentum": lambda w: optimizer.Momentum(0.001, parameters=w),
-    "Momentum, Nesterov": lambda w: optimizer.Momentum(0.001, parameters=w, use_nesterov=True),
-    "Adam": lambda w: optimizer.Adam(0.001, parameters=w),
-    "AdamW": lambda w: optimizer.AdamW(0.001, parameters=w),
-    "RMSProp": lambda w: optimizer.RMSProp(0.001, parameters=w),
-    "SGD, clipped": lambda w: optimizer.SGD(0.001, parameters=w, grad_clip=nn.ClipGradByNorm(0.1)),
-    "SGD, decayed": lambda w: optimizer.SGD(0.001, parameters=w, weight_decay=0.1),
+    "SGD": lambda w: paddle.optimizer.SGD(0.001, parameters=w),
+    "Momentum": lambda w: paddle.optimizer.Momentum(0.001, parameters=w),
+    "Momentum, Nesterov": lambda w: paddle.optimizer.Momentum(0.001, parameters=w, use_nesterov=True),
+    "Adam": lambda w: paddle.optimizer.Adam(0.001, parameters=w),
+    "AdamW": lambda w: paddle.optimizer.AdamW(0.001, parameters=w),
+    "RMSProp": lambda w: paddle.optimizer.RMSProp(0.001, parameters=w),
+    "SGD, clipped": lambda w: paddle.optimizer.SGD(0.001, parameters=w, grad_clip=nn.ClipGradByNorm(0.1)),
+    "SGD, decayed": lambda w: paddle.optimizer.SGD(0.001, parameters=w, weight_decay=0.1),
 }
 TORCH = {
     "SGD": lambda w: torch.optim.SGD(w, 0.001),
@@ -29,13 +30,13 @@ TORCH = {
     "AdamW": lambda w: torch.optim.AdamW(w, 0.001),
     "RMSprop": lambda w: torch.optim.RMSprop(w, 0.001, momentum=0.9, centered=True),
 }
-#: The library, and a function that returns an optimizer of the weights.
+#: The library, and a function that creates an optimizer for the weights.
 CASES = [(paddle, make) for make in PADDLE.values()] + [(torch, make) for make in TORCH.values()]
 IDS = [f"paddle-{name}" for name in PADDLE] + [f"torch-{name}" for name in TORCH]
 
 
 def network(library):
-    """Return two layers, the loss of some rows, and numpy's gradients at the first weights."""
+    """Return two weight matrices, a function that computes the loss, and gradients expected at the initial weights."""
     rng = np.random.default_rng(0)
     first, second, x = (rng.normal(size=shape) for shape in ((3, 4), (4, 1), (5, 3)))
     if library is torch:
@@ -45,25 +46,25 @@ def network(library):
         weights = [paddle.to_tensor(each, stop_gradient=False) for each in (first, second)]
         given = paddle.to_tensor(x)
     hidden = x @ first
-    slopes = [x.T @ (2 * hidden @ second @ second.T), hidden.T @ (2 * hidden @ second)]
+    expected_gradients = [x.T @ (2 * hidden @ second @ second.T), hidden.T @ (2 * hidden @ second)]
 
     def loss():
         out = (given @ weights[0]) @ weights[1]
         return (out * out).sum()
 
-    return weights, loss, slopes
+    return weights, loss, expected_gradients
 
 
 @pytest.mark.parametrize(("library", "make"), CASES, ids=IDS)
-def test_a_step_between_forward_and_backward_is_refused_at_backward(library, make, device):
-    weights, loss, slopes = network(library)
-    steps = make(weights)
+def test_backward_raises_after_a_step_since_forward(library, make, device):
+    weights, loss, expected_gradients = network(library)
+    optimizer = make(weights)
     before = loss()
     loss().backward()
-    for weight, slope in zip(weights, slopes, strict=True):
-        np.testing.assert_allclose(weight.grad.tolist(), slope, rtol=1e-9)
+    for weight, expected in zip(weights, expected_gradients, strict=True):
+        np.testing.assert_allclose(weight.grad.tolist(), expected, rtol=1e-9)
     gradients = [weight.grad.tolist() for weight in weights]
-    steps.step()
+    optimizer.step()
     with pytest.raises(RuntimeError, match=r"received tensor_version:1 != wrapper_version_snapshot:0") as caught:
         before.backward()
     assert "overwritten: by " in str(caught.value)
@@ -72,12 +73,12 @@ def test_a_step_between_forward_and_backward_is_refused_at_backward(library, mak
 
 
 @pytest.mark.parametrize(("library", "make"), CASES, ids=IDS)
-def test_a_step_after_backward_is_not_refused_and_the_next_forward_sees_it(library, make):
+def test_a_step_after_backward_is_allowed_and_lowers_the_next_loss(library, make):
     weights, loss, _ = network(library)
-    steps = make(weights)
+    optimizer = make(weights)
     first = loss()
     first.backward()
-    steps.step()
+    optimizer.step()
     second = loss()
     second.backward()
     assert second.item() < first.item()
@@ -85,14 +86,14 @@ def test_a_step_after_backward_is_not_refused_and_the_next_forward_sees_it(libra
 
 @pytest.mark.parametrize(("library", "make"), CASES, ids=IDS)
 def test_under_copy_on_write_the_step_is_allowed_and_the_gradients_are_those_of_the_old_weights(library, make):
-    weights, loss, slopes = network(library)
-    steps = make(weights)
+    weights, loss, expected_gradients = network(library)
+    optimizer = make(weights)
     with paddle.set_inplace_policy("copy_on_write"):
         before = loss()
         loss().backward()
-        steps.step()
+        optimizer.step()
         for weight in weights:
             weight.grad = None if library is torch else weight.clear_gradient(False)
         before.backward()
-    for weight, slope in zip(weights, slopes, strict=True):
-        np.testing.assert_allclose(weight.grad.tolist(), slope, rtol=1e-9)
+    for weight, expected in zip(weights, expected_gradients, strict=True):
+        np.testing.assert_allclose(weight.grad.tolist(), expected, rtol=1e-9)
