@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import sys
 import types
@@ -25,9 +26,9 @@ def read_script(name: str) -> tuple[Path, str]:
     """
     program = Path(os.path.abspath(name))
     try:
-        source = program.read_bytes().decode("utf-8")
+        source = importlib.util.decode_source(program.read_bytes())
         compile(source, str(program), "exec", dont_inherit=True)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, LookupError) as error:
         raise ScriptError(f"{name} cannot be read: {error}") from None
     except (SyntaxError, ValueError) as error:
         raise ScriptError(f"{name} is no program: {error}") from None

@@ -6,6 +6,7 @@ A log holds a line as an index, because a training runs the same few lines milli
 from __future__ import annotations
 
 import linecache
+import os
 import sysconfig
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -14,6 +15,8 @@ from types import CodeType, FrameType
 _INSTALLED = tuple(
     sorted({path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_path(name))})
 )
+
+_PACKAGES = {"site-packages", "dist-packages"}
 
 
 @dataclass(frozen=True)
@@ -48,35 +51,38 @@ class Lines:
 
     def __init__(self, own_packages: tuple[str, ...] = ("memory_stage",)) -> None:
         self._own = own_packages
-        self._numbers: dict[tuple[CodeType | None, int], int] = {(None, 0): 0}
-        self._is_program: dict[CodeType, bool] = {}
+        self._lines = [UNKNOWN_LINE]
+        # Code objects are known by their ids, because a hash takes time in proportion to their length. They are kept.
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._codes: dict[int, tuple[CodeType, bool]] = {}
 
     def number_of(self, frame: FrameType | None) -> int:
         """Return the index of the innermost line of the program at or around ``frame``; 0 if there is none."""
-        known = self._is_program
+        codes, numbers = self._codes, self._numbers
         while frame is not None:
             code = frame.f_code
-            is_program = known.get(code)
-            if is_program or (is_program is None and self.is_program(frame)):
-                key = (code, frame.f_lineno or 0)
-                numbers = self._numbers
-                try:
-                    return numbers[key]
-                except KeyError:
-                    return numbers.setdefault(key, len(numbers))
+            known = codes.get(id(code))
+            if known[1] if known is not None else self.is_program(frame):
+                key = (id(code), frame.f_lineno or 0)
+                number = numbers.get(key)
+                if number is None:
+                    number = numbers[key] = len(self._lines)
+                    self._lines.append(ProgramLine(code.co_filename, frame.f_lineno or 0, code.co_name))
+                return number
             frame = frame.f_back
         return 0
 
     def __getitem__(self, number: int) -> ProgramLine:
         """Return the line with an index."""
-        code, line = list(self._numbers)[number]
-        return UNKNOWN_LINE if code is None else ProgramLine(code.co_filename, line, code.co_name)
+        return self._lines[number]
 
     def is_program(self, frame: FrameType) -> bool:
         """Return True if a frame belongs to the program and not to a library or to this package."""
         code = frame.f_code
-        if code not in self._is_program:
-            is_library = code.co_filename.startswith(("<frozen ", *_INSTALLED))
+        known = self._codes.get(id(code))
+        if known is None:
+            file = code.co_filename
+            is_library = file.startswith(("<frozen ", *_INSTALLED)) or bool(_PACKAGES & set(file.split(os.sep)))
             package = str(frame.f_globals.get("__name__")).partition(".")[0]
-            self._is_program[code] = not is_library and package not in self._own
-        return self._is_program[code]
+            known = self._codes[id(code)] = code, not is_library and package not in self._own
+        return known[1]

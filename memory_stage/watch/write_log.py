@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST_STORAGES = 20_000  # storages remembered; the one written longest ago is forgotten first
+ANYWHERE = (0, 2**64)
 MOST_LINES = 64  # lines remembered for one storage
 
 
@@ -21,6 +22,7 @@ class LineWrites:
         first, last: the times of the first and the last of these writes.
         version: the version that the last of them left.
         is_counted: False if the framework did not raise the version of the tensors that share the storage.
+        begin, end: addresses of the first byte written and of the byte after the last one.
     """
 
     line: int
@@ -30,12 +32,14 @@ class LineWrites:
     last: int
     version: int
     is_counted: bool
+    begin: int
+    end: int
 
 
 class WriteLog:
     """Which lines wrote which storages.
 
-    A storage is known by a number, its address. Once a storage is freed, another one may have the same address. The
+    A storage is known by its address. Once a storage is freed, another one may have the same address. The
     times of the writes keep them apart: a tensor that a node saved is alive from the time of the node on.
     """
 
@@ -44,7 +48,16 @@ class WriteLog:
         #: The time of the last write that raised no version.
         self.last_uncounted = -1
 
-    def add(self, storage: int, line: int, operation: str, time: int, version: int, is_counted: bool = True) -> None:
+    def add(
+        self,
+        storage: int,
+        line: int,
+        operation: str,
+        time: int,
+        version: int,
+        is_counted: bool = True,
+        extent: tuple[int, int] = ANYWHERE,
+    ) -> None:
         """Record a write.
 
         Args:
@@ -54,6 +67,7 @@ class WriteLog:
             time: a number that rises with each write and each new node.
             version: the version of the written tensor after the write.
             is_counted: False if the write raised no version.
+            extent: addresses of the first byte written and of the byte after the last one.
         """
         lines = self._storages.get(storage)
         if lines is None:
@@ -69,10 +83,11 @@ class WriteLog:
         if writes is None:
             if len(lines) >= MOST_LINES:
                 del lines[min(lines, key=lambda each: lines[each].last)]
-            lines[key] = LineWrites(line, operation, 1, time, time, version, is_counted)
+            lines[key] = LineWrites(line, operation, 1, time, time, version, is_counted, *extent)
         else:
             writes.count += 1
             writes.last, writes.version = time, version
+            writes.begin, writes.end = min(writes.begin, extent[0]), max(writes.end, extent[1])
 
     def since(self, storage: int, time: int) -> list[LineWrites]:
         """Return the writes of a storage that may have happened after ``time``, the earliest first."""

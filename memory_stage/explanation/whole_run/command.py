@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     except ImportError:
         return _refuse("PyTorch is not installed in this environment; only its programs can be explained")
     failure: BaseException | None = None
+    process = os.getpid()
     with as_main(program, [options.program, *options.arguments]) as names:
         explanation.variables = names
         try:
@@ -49,10 +51,12 @@ def main(arguments: Sequence[str]) -> int:
         except BaseException as error:
             failure = error.with_traceback(_of_program(error.__traceback__))
         status = exit_status(failure)
+    if os.getpid() != process:  # a process that the program has forked
+        return status
     print(f"\n{explanation}", file=sys.stderr)
     if options.json:
         _write(explanation, Path(options.json))
-    return SILENTLY_WRONG if failure is None and explanation.is_silently_wrong else status
+    return SILENTLY_WRONG if status == 0 and explanation.is_silently_wrong else status
 
 
 def _options() -> argparse.ArgumentParser:

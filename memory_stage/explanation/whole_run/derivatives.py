@@ -59,12 +59,12 @@ def reason(operation: str, attribute: str) -> str:
     known = _REASONS.get((name, attribute))
     if known is not None:
         return known
-    of = "its result" if attribute == "out" else f"its `{attribute}`"
+    of = "its result" if attribute == "out" else "a tensor that it saved"
     return f"The derivative of `{operation}` is computed from {of}."
 
 
 def is_read(operation: str, attribute: str, node: object) -> bool:
-    """Return False for a saved tensor that backward does not read: the running statistics of a layer in training."""
+    """Return False for a saved tensor that backward does not read: running statistics in training, and biases."""
     if operation in ("native_batch_norm", "cudnn_batch_norm", "batch_norm") and attribute.startswith("running_"):
         return not getattr(node, "_saved_training", True)
-    return True
+    return not (attribute == "bias" and operation.endswith("_norm"))

@@ -24,6 +24,7 @@ class Diagnosis:
         self._add, self._note = add, note
         self._run = WatchedRun(self._failed, self._suspected, note)
         self._state_dicts = StateDicts(self._run, add)
+        self._known: set[Any] = set()  # silent faults that were found
         self._explained = 0  # the id of the last error of a backward pass that was diagnosed
 
     def begin(self) -> None:
@@ -46,7 +47,8 @@ class Diagnosis:
         self._state_dicts.unsubscribe()
         if self._run.failure is not None:
             self._note(f"Watching ended early, because of a fault of this tool: {self._run.failure!r}.")
-        self._guard("the graphs that are left", lambda: leaks.diagnose_end(self._run, variables, file))
+        if error is None or type(error).__name__ == "OutOfMemoryError":
+            self._guard("the graphs that are left", lambda: leaks.diagnose_end(self._run, variables, file))
         if error is not None and id(error) != self._explained:
             self._guard(
                 "the error that ended the program", lambda: [refusals.diagnose_error(self._run, error, traceback)]
@@ -61,7 +63,7 @@ class Diagnosis:
             self._explained = id(error)
 
     def _suspected(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
-        self._guard("a backward pass", lambda: overwritten.diagnose_silence(run, roots, frame))
+        self._guard("a backward pass", lambda: overwritten.diagnose_silence(run, roots, frame, self._known))
 
     def _guard(self, what: str, diagnose: Callable[[], list[Any]]) -> bool:
         """Add the faults of a diagnosis, and return True if there are any. Its own failure is noted, not raised."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.one_screen import as_text
+from memory_stage.recorder.reachable_tensors import local_variables
 
 #: Different faults that are kept; a program that has more is explained by the first ones.
 MOST_FAULTS = 20
@@ -47,8 +48,9 @@ class Explanation:
     ) -> None:
         diagnosis, self._diagnosis = self._diagnosis, None
         frame = sys._getframe(1)
-        variables = frame.f_locals if self.variables is None else self.variables
-        diagnosis.end(error, traceback, variables, str(variables.get("__file__", frame.f_code.co_filename)))
+        found = frame.f_globals if frame.f_code.co_name == "<module>" else local_variables(frame)
+        variables = found if self.variables is None else self.variables
+        diagnosis.end(error, traceback, variables, str(variables.get("__file__") or frame.f_code.co_filename))
 
     @property
     def is_silently_wrong(self) -> bool:

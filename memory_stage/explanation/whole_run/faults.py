@@ -42,7 +42,7 @@ class Fix:
 
     def apply(self, source: str) -> str:
         """Return the source with the edits applied."""
-        lines = source.splitlines()
+        lines = source.removesuffix("\n").split("\n")
         for edit in sorted(self.edits, key=lambda each: each.first, reverse=True):
             lines[edit.first - 1 : edit.first - 1 + edit.count] = edit.lines
         return "\n".join(lines) + "\n"
@@ -52,7 +52,7 @@ class Fix:
         if not self.edits:
             return []
         before = [line.rstrip("\n") for line in linecache.getlines(self.file)]
-        after = self.apply("\n".join(before)).splitlines()
+        after = self.apply("\n".join(before)).removesuffix("\n").split("\n")
         shown = []
         for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
             if tag != "equal":
@@ -74,7 +74,8 @@ class Fault:
     """A fault of a program.
 
     Attributes:
-        kind: a word for tools: "overwritten", "overwritten silently", "graph freed" or "refused".
+        kind: a word for tools: "overwritten", "overwritten silently", "graph freed", "leak",
+            "reference" or "refused".
         verdict: the fault in one sentence.
         evidence: the lines that lead to it, in the order of the program's run.
         reason: why the fault matters, such as the derivative that needs a tensor; "" if the verdict says it.

@@ -10,8 +10,8 @@ from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back
-from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.backward_graph import nodes_behind
+from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
+from memory_stage.watch.torch.backward_graph import is_freed, nodes_behind
 from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
 
 MESSAGE = "Trying to backward through the graph a second time"
@@ -28,9 +28,10 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     frames = watch.program_frames(frame)
     names = ProgramNames(frames)
     nodes = list(nodes_behind(roots))
-    for passed in reversed(watch.passes):
-        old = [node for node in nodes if node._sequence_nr() < passed.next_node]
-        if not old:
+    gone = [node for node in nodes if is_freed(node)] or nodes
+    for passed in watch.passes:
+        old = [node for node in gone if node._sequence_nr() < passed.next_node]
+        if passed.keeps_graph or not old:
             continue
         freed = watch.lines[passed.line]
         new = [node for node in nodes if node._sequence_nr() >= passed.next_node]
@@ -38,16 +39,17 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         if border is not None and is_fed_back(ProgramText(asking.file), names.with_node(border[1])):
             return _carried(watch, names, border, freed, asking)
         first = max(old, key=lambda node: node._sequence_nr())
-        made = watch.nodes.find(first._sequence_nr())
-        evidence = [] if made is None else [Evidence(watch.lines[made[0]], "made the graph")]
+        made = watch.lines[watch.nodes.find(first._sequence_nr())[0]]
+        lines = {watch.nodes.find(node._sequence_nr())[0] for node in old}
+        evidence = [Evidence(made, "made the graph")] if made.number else []
         evidence += [Evidence(freed, "ran backward through it and freed it"), Evidence(asking, "needs it again")]
         return Fault(
             "graph freed",
             f"Line {asking.number} runs backward through a graph that the backward pass in line {freed.number} has "
             f"freed.",
             tuple(evidence),
-            "A backward pass frees what the operations saved, unless it is told to keep it.",
-            _fixes_of_second_pass(evidence, freed, asking),
+            "A backward pass frees what the operations saved, unless retain_graph=True keeps it.",
+            _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking),
         )
     return None
 
@@ -63,8 +65,7 @@ def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
     return min(pairs, key=lambda pair: pair[0]._sequence_nr(), default=None)
 
 
-def _fixes_of_second_pass(evidence: list[Evidence], freed: ProgramLine, asking: ProgramLine) -> tuple[Fix, ...]:
-    made = evidence[0].line
+def _fixes_of_second_pass(made: ProgramLine, freed: ProgramLine, asking: ProgramLine) -> tuple[Fix, ...]:
     text = ProgramText(asking.file)
     statement, repeated = text.statement_at(asking.number), text.statement_at(made.number)
     sentence = (
@@ -88,14 +89,14 @@ def _carried(
     """Return the fault of a value that carries the graph of an earlier iteration into this one."""
     node, parent = border
     name = names.with_node(parent)
-    reads, made = watch.nodes.find(node._sequence_nr()), watch.nodes.find(parent._sequence_nr())
+    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in (node, parent))
     value = f"`{name}`" if name else f"the result of `{short_name(parent.name())}`"
     evidence = []
-    if made is not None:
-        evidence.append(Evidence(watch.lines[made[0]], f"made {value}, with its graph"))
+    if made.number:
+        evidence.append(Evidence(made, f"made {value}, with its graph"))
     evidence.append(Evidence(freed, "ran backward through that graph and freed it"))
-    if reads is not None:
-        evidence.append(Evidence(watch.lines[reads[0]], f"reads {value} and attaches the freed graph to the new one"))
+    if reads.number:
+        evidence.append(Evidence(reads, f"reads {value} and attaches the freed graph to the new one"))
     evidence.append(Evidence(asking, "runs into the freed part"))
     fixes = [
         Fix(f"Detach {value} before the next iteration reads it: `.detach()` keeps its numbers and drops its graph.")
@@ -103,8 +104,8 @@ def _carried(
     if name.isidentifier():
         text = ProgramText(asking.file)
         statement = text.statement_at(asking.number)
-        function, own = text.function_at(asking.number), None if made is None else watch.lines[made[0]]
-        same = own is not None and own.file == asking.file and text.function_at(own.number) is function
+        function = text.function_at(asking.number)
+        same = made.file == asking.file and text.function_at(made.number) is function
         if statement is not None and same and text.is_alone(statement):
             edit = text.insert_after(statement, f"{name} = {name}.detach()")
             fixes = [Fix(fixes[0].sentence, text.file, (edit,))]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from memory_stage.explanation.whole_run.faults import Fault
 
 WIDTH = 100
-NOTHING = "memory-stage: nothing wrong was found."
+NOTHING = "memory-stage: no fault of an in-place operation was found."
 
 
 def as_text(faults: Sequence[Fault], unseen: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from memory_stage.explanation.whole_run.faults import Evidence, Fault, listed
 from memory_stage.explanation.whole_run.overwritten_fixes import OverwrittenValue, fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.backward_graph import SavedValue, nodes_behind, saved_by
+from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 from memory_stage.watch.write_log import LineWrites
 
@@ -60,11 +60,19 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
     return _fault(watch, saved, frame, is_silent=False, others=others)
 
 
-def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType) -> list[Fault]:
-    """Return a fault for each saved tensor that a write without a version has changed before this backward pass."""
+def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -> list[Fault]:
+    """Return a fault for each saved tensor that a write without a version has changed before this backward pass.
+
+    Args:
+        watch, roots, frame: as for :func:`diagnose_error`.
+        known: lines of faults that were returned before; those of this call are added.
+    """
     found = []
     for saved in _all_saved(watch, roots):
-        if not saved.tensor.is_stale and _writers(watch, saved, is_silent=True):
+        writers = [] if saved.tensor.is_stale else _writers(watch, saved, is_silent=True)
+        key = (saved.line, saved.tensor.attribute, tuple(each.line for each in writers))
+        if writers and key not in known:
+            known.add(key)
             found.append(_fault(watch, saved, frame, is_silent=True))
     return found
 
@@ -78,15 +86,16 @@ def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -
         writers = watch.writes.since(torch._C._storage_address(x), -1)
         if not writers:
             continue
-        lines = [watch.lines[each.line] for each in writers[-MOST_WRITERS:]]
+        lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[-MOST_WRITERS:]
         evidence = [Evidence(line, f"overwrites `{name}`") for line in lines]
         evidence.append(Evidence(watch.line_of(frame), "backward needs it as it was"))
+        verb = "overwrite" if len(lines) > 1 else "overwrites"
         where = listed([f"line {line.number}" for line in lines])
-        overwrite = OverwrittenValue(name, False, lines[-1], lines, watch.line_of(frame), -1, writers, False)
+        overwrite = OverwrittenValue(name, False, lines[-1], lines, watch.line_of(frame), -1, writers, False, False)
         return Fault(
             "overwritten",
-            f"{where[0].upper()}{where[1:]} overwrites `{name}`, which a checkpoint or a hook keeps for the backward "
-            f"pass in line {watch.line_of(frame).number}.",
+            f"{where[0].upper()}{where[1:]} {verb} `{name}`, which a checkpoint or a hook keeps for the "
+            f"backward pass in line {watch.line_of(frame).number}.",
             tuple(evidence),
             "A checkpoint runs its block again during backward, and needs the block's inputs as they were.",
             tuple(fixes(watch, overwrite, [])),
@@ -98,10 +107,7 @@ def _all_saved(watch: WatchedRun, roots: Any) -> list[_Saved]:
     found = []
     for node in nodes_behind(roots):
         sequence = node._sequence_nr()
-        where = watch.nodes.find(sequence)
-        if where is None:
-            continue
-        line, time = where
+        line, time = watch.nodes.find(sequence)
         for each in saved_by(node):
             if derivatives.is_read(short_name(node.name()), each.attribute, node):
                 found.append(_Saved(each, watch.lines[line], time, sequence))
@@ -122,9 +128,10 @@ def _writers(watch: WatchedRun, saved: _Saved, is_silent: bool) -> list[LineWrit
     except RuntimeError:
         return []
     since = watch.writes.since(storage, saved.time)
-    if is_silent:
-        return [each for each in since if not each.is_counted]
-    return [each for each in since if each.is_counted and each.version > saved.tensor.version]
+    if not is_silent:
+        return [each for each in since if not each.is_counted or each.version > saved.tensor.version]
+    begin, end = extent_of(saved.tensor.data)
+    return [each for each in since if not each.is_counted and each.begin < end and begin < each.end]
 
 
 def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, others: Sequence[_Saved] = ()) -> Fault:
@@ -136,22 +143,24 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
     name = names.of(saved.tensor.data)
     tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{operation}`"
     asking = watch.line_of(frame)
-    lines = [watch.lines[each.line] for each in writers[:MOST_WRITERS]]
+    lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[:MOST_WRITERS]
     savers = {(each.line, short_name(each.tensor.node.name())): None for each in sorted([saved, *others], key=_age)}
-    evidence = [Evidence(line, f"`{each}` saves {tensor}") for line, each in list(savers)[:MOST_SAVERS]]
+    known = [(line, each) for line, each in savers if line.number]
+    evidence = [Evidence(line, f"`{each}` saves {tensor}") for line, each in known[:MOST_SAVERS]]
     evidence += [
-        Evidence(line, f"`{each.operation}` overwrites it{_times(each.count)}")
-        for line, each in zip(lines, writers, strict=False)
+        Evidence(line, f"`{next(each.operation for each in writers if watch.lines[each.line] == line)}` overwrites it")
+        for line in lines
     ]
     evidence.append(Evidence(asking, "backward needs it as it was when it was saved"))
     culprits = listed([f"line {line.number}" for line in lines]) if lines else "a write that no call of torch made"
+    verb = "overwrite" if len(lines) > 1 else "overwrites"
     if is_silent:
         verdict = (
-            f"Wrong gradients: {culprits} overwrites {tensor} without raising its version, and the backward pass in "
+            f"Wrong gradients: {culprits} {verb} {tensor} without raising its version, and the backward pass in "
             f"line {asking.number} uses the new numbers."
         )
     else:
-        verdict = f"{culprits[0].upper()}{culprits[1:]} overwrites {tensor}, which the backward pass in line "
+        verdict = f"{culprits[0].upper()}{culprits[1:]} {verb} {tensor}, which the backward pass in line "
         verdict += f"{asking.number} still needs."
     overwrite = OverwrittenValue(
         name, attribute == "out", saved.line, lines, asking, saved.time, writers, is_silent, len(savers) == 1
@@ -168,7 +177,3 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
 
 def _age(saved: _Saved) -> int:
     return saved.sequence
-
-
-def _times(count: int) -> str:
-    return f" ({count:,} times in all)" if count > 1 else ""

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
+import torch
+
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back, names_in, target_of
@@ -55,7 +57,7 @@ def fixes(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> I
     if of.is_optimizer_step:
         yield from _around_a_step(watch, of, frames)
         return
-    yield from _at_the_write(of)
+    yield from _at_the_write(of, frames)
     yield from _at_the_reading(of)
 
 
@@ -142,7 +144,7 @@ def _without_retain_graph(text: ProgramText, line: int) -> list[Edit]:
 # ---------- any other write ----------
 
 
-def _at_the_write(of: OverwrittenValue) -> Iterator[Fix]:
+def _at_the_write(of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix]:
     line = of.written_in[0]
     text = ProgramText(line.file)
     statement = text.statement_at(line.number)
@@ -157,13 +159,16 @@ def _at_the_write(of: OverwrittenValue) -> Iterator[Fix]:
     target = target_of(statement)
     function = text.function_at(line.number)
     returned = _must_be_returned(function, target) if function is not None and target else None
+    if not target or not _is_rebindable(text, statement, target, frames):
+        yield Fix("Write into new memory there, and let the program use the new tensor; or clone the tensor before.")
+        return
     rewritten = out_of_place(source)
     if rewritten and ".data" not in source:
         edits = [text.replace(statement, rewritten)]
         if returned is not None:
             edits.append(text.insert_after(returned, f"return {target}"))
         yield Fix("Write the result into new memory, and keep the old numbers for backward.", text.file, tuple(edits))
-    elif target:
+    else:
         edits = [text.insert_before(statement, f"{target} = {target}.clone()")]
         if returned is not None:
             edits.append(text.insert_after(returned, f"return {target}"))
@@ -181,21 +186,47 @@ def _at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
     value = getattr(statement, "value", None)
     if not isinstance(value, ast.expr):
         return
+    if any(isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) for each in ast.walk(value)):
+        return  # a comprehension gives the name another value
     before = ast.unparse(value)
     after = re.sub(rf"(?<![\w.]){re.escape(of.name)}\b(?!\s*\()", f"{of.name}.clone()", before)
     if after == before:
         return
     source = text.source_of(statement)
     yield Fix(
-        f"Or let line {of.saved_in.number} read a copy, and write into `{of.name}` as before.",
+        f"Let line {of.saved_in.number} read a copy, and write into `{of.name}` as before.",
         text.file,
         (text.replace(statement, source.replace(before, after)),),
     )
 
 
+def _is_rebindable(text: ProgramText, statement: ast.stmt, target: str, frames: list[FrameType]) -> bool:
+    """Return True if giving the name to a new tensor keeps the program's meaning: nothing else needs the write."""
+    for frame in frames:
+        value = frame.f_locals.get(target)
+        is_tensor = frame.f_code.co_filename == text.file and isinstance(value, torch.Tensor)
+        if is_tensor and (value._is_view() or (value.is_leaf and value.requires_grad)):
+            return False
+    if any(target in names_in(loop.target) for loop in text.loops_around(statement.lineno)):
+        return False
+    if text.has(rf"^\s*{target}\s*=\s*[\w.]+(\[|\.(data|T|mT|view|detach|squeeze|unsqueeze|narrow|select)\b)"):
+        return False
+    function = text.function_at(statement.lineno)
+    if function is None or target not in _arguments(function):
+        return True
+    calls = [
+        line for line in text.lines if re.search(rf"\b{function.name}\b", line) and f"def {function.name}" not in line
+    ]
+    used = rf"register_\w*hook\w*\(\s*{function.name}\b|(\breturn\b|=).*\b{function.name}\b"
+    return bool(calls) and all(re.search(used, line) for line in calls)
+
+
+def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    return {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+
+
 def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
     """Return the last statement of a function that writes its argument and returns nothing; otherwise None."""
-    arguments = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
-    if name not in arguments or any(isinstance(each, ast.Return) for each in ast.walk(function)):
+    if name not in _arguments(function) or any(isinstance(each, ast.Return) for each in ast.walk(function)):
         return None
     return function.body[-1]

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from memory_stage.recorder.reachable_tensors import local_variables, reached
+from memory_stage.watch.torch.backward_graph import node_of
 
 MOST_FRAMES = 12  # of the program, counted from the innermost
 
@@ -61,7 +62,7 @@ class ProgramNames:
 
     def with_node(self, node: Any) -> str:
         """Return the name of a tensor that a node made, or ""."""
-        return min((name for name, x in self._found if _node_of(x) is node), key=len, default="")
+        return min((name for name, x in self._found if node_of(x) is node), key=len, default="")
 
 
 def _below(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
@@ -70,10 +71,3 @@ def _below(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
         yield from ((path, x) for path, x in found if isinstance(x, torch.Tensor))
     except Exception:  # an attribute of the program's own class raised
         return
-
-
-def _node_of(x: torch.Tensor) -> Any:
-    try:
-        return x.grad_fn
-    except RuntimeError:  # one of several views whose base was written
-        return None

@@ -78,6 +78,10 @@ class ProgramText:
         """Return all statements of the file."""
         return [each for each in self._nodes() if isinstance(each, ast.stmt)]
 
+    def has(self, pattern: str) -> bool:
+        """Return True if a line of the file matches a regular expression."""
+        return any(re.search(pattern, line) for line in self.lines)
+
     def calls(self, *names: str) -> list[ast.Call]:
         """Return the calls of functions or methods with one of these names."""
         calls = [each for each in self._nodes() if isinstance(each, ast.Call)]
@@ -99,7 +103,7 @@ class ProgramText:
             name = getattr(call.func, "attr", getattr(call.func, "id", ""))
             for given in call.keywords:
                 is_set = given.arg == keyword and getattr(given.value, "value", None) is True
-                if is_set and (not functions or name.lower() in functions):
+                if is_set and (not functions or name.lower() in {each.replace("_", "") for each in functions}):
                     line = edits.get(given.value.lineno, self.lines[given.value.lineno - 1])
                     edits[given.value.lineno] = re.sub(
                         rf"(\b{re.escape(name)}\([^()]*{keyword}\s*=\s*)True", r"\1False", line
@@ -126,6 +130,8 @@ def target_of(statement: ast.stmt) -> str:
         owner = function.value if isinstance(function, ast.Attribute) else None
         while isinstance(owner, (ast.Call, ast.Subscript)):
             owner = owner.value if isinstance(owner, ast.Subscript) else getattr(owner.func, "value", None)
+    elif isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Subscript):
+        return ""  # it gives a name to a value, and writes nothing
     elif isinstance(statement, (ast.Assign, ast.AugAssign)):
         owner = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
         while isinstance(owner, ast.Subscript):

@@ -1,9 +1,11 @@
-"""Diagnose a copy that is none: a state dict that refers to the parameters that it should restore."""
+"""Diagnose a state dict that refers to the parameters that it should restore."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
@@ -12,12 +14,12 @@ import torch
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText
-from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.watched_run import WatchedRun
 
 
 class StateDicts:
-    """Watch ``Module.load_state_dict`` for a state that is the module's own memory.
+    """Patches of ``Module.state_dict`` and ``load_state_dict`` that find a state which is the module's own memory.
 
     Args:
         watch: the logs of the run.
@@ -26,44 +28,55 @@ class StateDicts:
 
     def __init__(self, watch: WatchedRun, found: Callable[[Fault], None]) -> None:
         self._watch, self._found = watch, found
-        self._real: Any = None
+        self._real: dict[str, Any] = {}
+        self._mine: dict[str, Any] = {}
+        #: By module: how many backward passes had run when its state was last taken, and the line.
+        self._taken: weakref.WeakKeyDictionary[torch.nn.Module, tuple[int, ProgramLine]] = weakref.WeakKeyDictionary()
 
     def subscribe(self) -> None:
-        """Look at each state before the module loads it."""
-        real = self._real = torch.nn.Module.load_state_dict
-
-        @functools.wraps(real)
-        def load_state_dict(module: torch.nn.Module, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
-            with torch._C.DisableTorchFunction():
-                self._look(module, state_dict, sys._getframe(1))
-            return real(module, state_dict, *args, **kwargs)
-
-        torch.nn.Module.load_state_dict = load_state_dict
+        """Patch the two methods."""
+        self._patch("state_dict", self._on_taken)
+        self._patch("load_state_dict", self._on_loaded)
 
     def unsubscribe(self) -> None:
-        """Restore torch's method."""
-        torch.nn.Module.load_state_dict = self._real
+        """Restore torch's methods, unless the program has patched them since."""
+        for name, real in self._real.items():
+            if getattr(torch.nn.Module, name) is self._mine[name]:
+                setattr(torch.nn.Module, name, real)
 
-    def _look(self, module: torch.nn.Module, state: Any, frame: FrameType) -> None:
-        if not isinstance(state, Mapping):
+    def _patch(self, name: str, before: Callable[..., None]) -> None:
+        real = self._real[name] = getattr(torch.nn.Module, name)
+
+        @functools.wraps(real)
+        def method(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+            with contextlib.suppress(Exception), torch._C.DisableTorchFunction():
+                before(module, sys._getframe(1), *args)
+            return real(module, *args, **kwargs)
+
+        self._mine[name] = method
+        setattr(torch.nn.Module, name, method)
+
+    def _on_taken(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
+        if frame.f_code.co_name != "state_dict":  # a module asks its submodules
+            self._taken[module] = len(self._watch.passes), self._watch.line_of(frame)
+
+    def _on_loaded(self, module: torch.nn.Module, frame: FrameType, *args: Any) -> None:
+        passes, taken = self._taken.get(module, (len(self._watch.passes), UNKNOWN_LINE))
+        if not args or not isinstance(args[0], Mapping) or passes == len(self._watch.passes):
             return
-        own = [(name, x) for name, x in module.named_parameters() if isinstance(state.get(name), torch.Tensor)]
-        shared = [name for name, x in own if torch._C._storage_address(x) == torch._C._storage_address(state[name])]
-        if not shared or len(shared) < len(own):
+        own = [(name, x) for name, x in module.named_parameters() if isinstance(args[0].get(name), torch.Tensor)]
+        address = torch._C._storage_address
+        if not own or any(address(x) != address(args[0][name]) for name, x in own):
             return
-        line = self._watch.line_of(frame)
-        text = ProgramText(line.file)
-        calls = [each for each in text.calls("state_dict") if each.lineno <= line.number]
-        taken = [ProgramLine(text.file, call.lineno, "") for call in calls[-1:]]
-        evidence = [Evidence(each, "refers to the parameters") for each in taken]
-        evidence.append(Evidence(line, "copies the parameters onto themselves"))
-        edits = text.wrapped(calls[-1], "{{k: v.clone() for k, v in {}.items()}}") if calls else ()
+        line, text = self._watch.line_of(frame), ProgramText(taken.file)
+        calls = [each for each in text.calls("state_dict") if each.lineno == taken.number]
+        edits = text.wrapped(calls[0], "{{k: v.clone() for k, v in {}.items()}}") if len(calls) == 1 else ()
         self._found(
             Fault(
                 "reference",
-                f"Line {line.number} restores nothing: the state dict refers to the module's own parameters, which "
-                "have been trained further.",
-                tuple(evidence),
+                f"Line {line.number} restores nothing: the state dict of line {taken.number} refers to the module's "
+                "own parameters, which have been trained further.",
+                (Evidence(taken, "refers to the parameters"), Evidence(line, "copies the parameters onto themselves")),
                 "`state_dict()` copies no tensor.",
                 (Fix("Copy the tensors when you take the state.", text.file if edits else "", edits),),
                 is_silent=True,

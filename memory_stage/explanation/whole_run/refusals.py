@@ -170,8 +170,8 @@ def _of_optimized(of: RefusedStatement) -> list[Fix]:
     for name in names:
         value = of.variable(name)
         if isinstance(value, torch.Tensor) and value.grad_fn is not None and of.statement is not None:
-            made = of.watch.nodes.find(value.grad_fn._sequence_nr())
-            where = f"line {of.watch.lines[made[0]].number}" if made is not None else "an operation"
+            made = of.watch.lines[of.watch.nodes.find(value.grad_fn._sequence_nr())[0]]
+            where = f"line {made.number}" if made.number else "code that is not watched"
             edit = of.text.insert_before(of.statement, f"{name} = {name}.detach().requires_grad_()")
             sentence = (
                 f"`{name}` is the result of an operation ({where}), and backward leaves gradients at leaves only. Make "
@@ -185,28 +185,17 @@ def _of_inference(of: RefusedStatement) -> list[Fix]:
     edits = tuple(
         Edit(number, 1, (line.replace("inference_mode", "no_grad"),))
         for number, line in enumerate(of.text.lines, 1)
-        if "inference_mode(" in line or line.strip().endswith("inference_mode")
+        if "inference_mode()" in line or line.strip().endswith("inference_mode")
     )
     return [of.fix("Make the tensor under torch.no_grad(), which leaves it usable in a later graph.", edits)]
 
 
-def _of_argument(method: str, sentence: str) -> Callable[[RefusedStatement], list[Fix]]:
-    def fixes(of: RefusedStatement) -> list[Fix]:
-        calls = (
-            [each for each in ast.walk(of.statement) if isinstance(each, ast.Call) and each.args]
-            if of.statement
-            else []
-        )
-        if not calls or of.statement is None:
-            return [Fix(sentence)]
-        call = calls[-1]
-        given = ast.unparse(call.args[0])
-        source = of.text.source_of(of.statement).replace(
-            ast.unparse(call), ast.unparse(call).replace(given, given + method, 1), 1
-        )
-        return [of.fix(sentence, of.replaced(source))]
-
-    return fixes
+def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
+    names = ("from_numpy", "tensor", "as_tensor", "asarray")
+    nodes = [] if of.statement is None else list(ast.walk(of.statement))
+    calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in names]
+    edits = of.text.wrapped(calls[0].args[0], "{}.copy()") if len(calls) == 1 and calls[0].args else ()
+    return [of.fix("Copy the array, which lays out its numbers forwards.", edits)]
 
 
 def _of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
@@ -300,7 +289,7 @@ _RULES = (
         "At least one stride in the given numpy array is negative",
         "shares a NumPy array that runs backwards.",
         "A tensor has no negative strides.",
-        _of_argument(".copy()", "Copy the array, which lays out its numbers forwards."),
+        _of_reversed_array,
     ),
     _Rule(
         "created in no_grad mode and is being modified inplace with grad mode enabled",

@@ -42,7 +42,7 @@ class SavedValue:
 def nodes_behind(roots: Any) -> Iterator[Any]:
     """Yield the nodes that a backward pass from ``roots`` may run, those made last first as far as the graph allows."""
     roots = (roots,) if isinstance(roots, torch.Tensor) else roots
-    todo = [node for root in roots if isinstance(root, torch.Tensor) and (node := root.grad_fn) is not None]
+    todo = [node for root in roots if isinstance(root, torch.Tensor) and (node := node_of(root)) is not None]
     seen = set(todo)
     while todo and len(seen) < MOST_NODES:
         node = todo.pop()
@@ -66,15 +66,31 @@ def saved_by(node: Any) -> Iterator[SavedValue]:
             continue
         version, is_stale = data._version, False
         try:
-            if attribute == "out":  # only the node itself can check the version of its result
-                node._saved_result  # noqa: B018  # reading the attribute checks it
-            else:
+            if "[" in attribute:
                 saved.unpack()
+            else:  # a result can only be checked through the node
+                getattr(node, f"_saved_{'result' if attribute == 'out' else attribute}")
         except RuntimeError as error:
             found = _VERSIONS.search(str(error))
             if found is not None:
                 version, is_stale = int(found[2]), True
         yield SavedValue(node, attribute, data, version, is_stale)
+
+
+def node_of(x: torch.Tensor) -> Any:
+    """Return the node that made a tensor; None for a leaf, and for a view that a write to its base has cut off."""
+    try:
+        return x.grad_fn
+    except RuntimeError:
+        return None
+
+
+def extent_of(x: torch.Tensor) -> tuple[int, int]:
+    """Return the addresses of a tensor's first byte and of the byte after its last one."""
+    begin, size = x.data_ptr(), x.element_size()
+    if not x.numel():
+        return begin, begin
+    return begin, begin + size * (1 + sum((n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True)))
 
 
 def is_freed(node: Any) -> bool:

@@ -22,7 +22,7 @@ class BackwardPasses:
         before: called with the tensors that a pass starts from.
         failed: called with them, the error, and the frame that asked for the pass. It runs while the program's frames
             still exist, so that their variables can be searched.
-        after: called when a pass has succeeded, with the frame.
+        after: called when a pass has succeeded, with the frame and True if it keeps the graph.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class BackwardPasses:
         watcher: CallWatcher,
         before: Callable[[Any, FrameType], None],
         failed: Callable[[Any, BaseException, FrameType], None],
-        after: Callable[[FrameType], None],
+        after: Callable[[FrameType, bool], None],
     ) -> None:
         self._watcher, self._before, self._failed, self._after = watcher, before, failed, after
         self._thread = threading.get_ident()
@@ -55,6 +55,7 @@ class BackwardPasses:
             return self._real(t_outputs, *args, **kwargs)
         frame = sys._getframe(1)
         is_inside = watcher.is_inside
+        keeps_graph = any(each is True for each in args[1:3])  # retain_graph, create_graph
         with torch._C.DisableTorchFunction():
             self._before(t_outputs, frame)
         if is_inside:  # torch has taken the mode off its stack, but hooks of the program are to be logged
@@ -73,5 +74,5 @@ class BackwardPasses:
                 watcher.is_inside = True
             del frame
         with torch._C.DisableTorchFunction():
-            self._after(sys._getframe(1))
+            self._after(sys._getframe(1), keeps_graph)
         return result

@@ -6,7 +6,6 @@ compares the versions of the tensors that the call is given. It reads no tensor,
 
 from __future__ import annotations
 
-import os
 import sys
 import weakref
 from types import FunctionType
@@ -19,7 +18,8 @@ from memory_stage.engines.torch.calls import call_of, written_name
 from memory_stage.engines.torch.frames import Caller, without_ours
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
-from memory_stage.watch.write_log import WriteLog
+from memory_stage.watch.torch.backward_graph import extent_of
+from memory_stage.watch.write_log import ANYWHERE, WriteLog
 
 _next_node = torch._C._autograd._get_sequence_nr
 _no_function = torch._C.DisableTorchFunction
@@ -31,8 +31,8 @@ _NORMS = frozenset(("batch_norm", "instance_norm", "native_batch_norm"))
 
 
 #: A frame with the program's line takes as long as everything else that is done for a call. Python prints a warning
-#: once for each line, so the first calls of a function are enough.
-NAMED_CALLS = 100
+#: once for each line, so the first call in each place is enough. So many places are remembered.
+MOST_PLACES = 100_000
 
 
 class _CallKind:
@@ -47,11 +47,11 @@ class _CallKind:
         is_uncounted: True if it writes its first argument and does not raise the version.
         is_data: True for ``x.data``, whose result has its own version.
         written: the name of the operation as a write.
-        named_calls: calls that are still to run in a frame with the program's line, so that a warning names that line.
+        warns_often: True if each of its calls runs in a frame with the program's line, which a warning then names.
     """
 
     __slots__ = (
-        "is_silent", "runs_backward", "may_write", "is_norm", "is_uncounted", "is_data", "written", "named_calls",
+        "is_silent", "runs_backward", "may_write", "is_norm", "is_uncounted", "is_data", "written", "warns_often",
     )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
@@ -66,8 +66,7 @@ class _CallKind:
         self.is_uncounted = call.is_uncounted and not self.is_norm
         self.is_data = call.is_data
         self.written = written_name(call.name)
-        warns_often = call.is_gradient or isinstance(function, FunctionType)
-        self.named_calls = sys.maxsize if warns_often else NAMED_CALLS
+        self.warns_often = call.is_gradient or isinstance(function, FunctionType)
 
 
 _kinds: dict[Any, _CallKind] = {}
@@ -101,7 +100,7 @@ class CallWatcher(TorchFunctionMode):
         self.failure: Exception | None = None
         self.is_inside = False
         self._caller = Caller()
-        self._process = os.getpid()
+        self._places: set[tuple[Any, int, int]] = set()
         self._has_read_statistics = False  # a normalization in evaluation has saved its running statistics
         #: Results of ``x.data``, by id: they share the storage of ``x`` and count their own versions.
         self._with_own_versions: dict[int, weakref.ref[torch.Tensor]] = {}
@@ -114,13 +113,15 @@ class CallWatcher(TorchFunctionMode):
         given: list[tuple[torch.Tensor, int]] = []
         is_logged = not kind.is_silent and self.is_open
         if is_logged:
-            if kind.may_write or kwargs:
-                given = _versions(types, args, kwargs)
-            first = _next_node()
+            try:
+                if kind.may_write or kwargs:
+                    given = _versions(types, args, kwargs)
+                first = _next_node()
+            except Exception as failure:
+                self.is_open, self.failure, is_logged = False, failure.with_traceback(None), False
         was, self.is_inside = self.is_inside, kind.runs_backward or self.is_inside
         try:
-            if is_logged and kind.named_calls:
-                kind.named_calls -= 1
+            if is_logged and (kind.warns_often or self._is_new_place(func, sys._getframe(1))):
                 result = self._caller.call(sys._getframe(1), func, args, kwargs or {})
             else:
                 result = func(*args, **(kwargs or {}))
@@ -137,7 +138,7 @@ class CallWatcher(TorchFunctionMode):
                 if made or given or kind.is_data or kind.is_norm or kind.is_uncounted:
                     self._log(kind, types, given, first if made else -1, args, kwargs, result)
             except Exception as failure:  # a fault of this package ends the watching and not the program
-                self.is_open, self.failure = False, failure
+                self.is_open, self.failure = False, failure.with_traceback(None)
         return result
 
     def _log(
@@ -165,21 +166,31 @@ class CallWatcher(TorchFunctionMode):
         if written or uncounted or first >= 0:
             line = self.lines.number_of(sys._getframe(2))
             if first >= 0:
-                self.nodes.add(first, line, self.time)
+                self.nodes.add(first, _next_node(), line, self.time)
             for x in written:
-                self._add(x, line, kind, not (self._with_own_versions and self._has_own_versions(x)))
+                is_counted = not (self._with_own_versions and self._has_own_versions(x))
+                self._add(x, line, kind, is_counted, x if is_counted else _part(x, kind, args))
             for x in uncounted:
-                self._add(x, line, kind, False)
+                self._add(x, line, kind, False, x)
         if kind.is_data and isinstance(result, _Tensor):
             self._remember(result)
 
-    def _add(self, x: torch.Tensor, line: int, kind: _CallKind, is_counted: bool) -> None:
+    def _add(self, x: torch.Tensor, line: int, kind: _CallKind, is_counted: bool, part: torch.Tensor) -> None:
         try:
-            storage = _address(x)
-        except RuntimeError:  # a tensor without a storage
+            storage, version = _address(x), x._version
+            extent = ANYWHERE if is_counted else extent_of(part)
+        except RuntimeError:  # a tensor without a storage, or without versions
             return
         self.time += 1
-        self.writes.add(storage, line, kind.written, self.time, x._version, is_counted)
+        self.writes.add(storage, line, kind.written, self.time, version, is_counted, extent)
+
+    def _is_new_place(self, func: Any, frame: Any) -> bool:
+        """Return True for the first call of a function in a place of the code."""
+        key = (func, id(frame.f_code), frame.f_lasti)
+        if key in self._places or len(self._places) >= MOST_PLACES:
+            return False
+        self._places.add(key)
+        return True
 
     def _statistics(self, made_node: bool, args: Any, kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """Return the running statistics that a normalization writes, once one in evaluation has saved some."""
@@ -201,6 +212,14 @@ class CallWatcher(TorchFunctionMode):
         base = x._base if x._is_view() else x
         known = self._with_own_versions
         return any(each is not None and (found := known.get(id(each))) and found() is each for each in (x, base))
+
+
+def _part(x: torch.Tensor, kind: _CallKind, args: Any) -> torch.Tensor:
+    """Return the part of ``x`` that a call writes, if it assigns to an index of numbers and slices; otherwise ``x``."""
+    if kind.written != "setitem" or len(args) < 2 or args[0] is not x:
+        return x
+    index = args[1] if isinstance(args[1], tuple) else (args[1],)
+    return x[args[1]] if all(type(each) in (int, slice, type(Ellipsis)) for each in index) else x
 
 
 def _versions(types: Any, args: Any, kwargs: Any) -> list[tuple[torch.Tensor, int]]:

@@ -21,6 +21,9 @@ from memory_stage.watch.write_log import WriteLog
 
 MOST_PASSES = 1_000
 
+#: Passes that are checked after a write without a version: other losses may be differentiated first.
+CHECKED_PASSES = 4
+
 
 @dataclass(frozen=True)
 class BackwardPass:
@@ -30,11 +33,13 @@ class BackwardPass:
         line: the index of the line that asked for it.
         time: the number of writes before it ended.
         next_node: the sequence number of the next node that the program makes.
+        keeps_graph: True if the pass did not free the graph.
     """
 
     line: int
     time: int
     next_node: int
+    keeps_graph: bool
 
 
 class WatchedRun:
@@ -65,6 +70,7 @@ class WatchedRun:
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, on_unseen, ignore, lambda name, x: None, lambda real: real)
         self._checked = -1
+        self._suspicious_passes = 0  # passes that are still to be checked because of a write without a version
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
 
     @property
@@ -115,12 +121,14 @@ class WatchedRun:
 
     def _before(self, roots: Any, frame: FrameType) -> None:
         if self.writes.last_uncounted > self._checked:
-            self._checked = self._calls.time
+            self._checked, self._suspicious_passes = self._calls.time, CHECKED_PASSES
+        if self._suspicious_passes:
+            self._suspicious_passes -= 1
             self._on_suspicion(self, roots, frame)
 
     def _failed(self, roots: Any, error: BaseException, frame: FrameType) -> None:
         self._on_failure(self, roots, error, frame)
 
-    def _after(self, frame: FrameType) -> None:
+    def _after(self, frame: FrameType, keeps_graph: bool) -> None:
         next_node = torch._C._autograd._get_sequence_nr()
-        self.passes.append(BackwardPass(self.lines.number_of(frame), self._calls.time, next_node))
+        self.passes.append(BackwardPass(self.lines.number_of(frame), self._calls.time, next_node, keeps_graph))

@@ -182,6 +182,65 @@ for _ in range(3):
     (-dis(fake).mean()).backward()
     og.step()
 """,
+    "a function written by hand and weights clipped through .data": """
+import torch
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(4):
+    opt.zero_grad()
+    Square.apply(w).sum().backward()
+    opt.step()
+    w.data.clamp_(-1, 1)
+""",
+    "a state dict that is filled and loaded again": """
+import torch
+net = torch.nn.Linear(2, 2)
+net(torch.ones(1, 2)).sum().backward()
+own = net.state_dict()
+for key in own:
+    own[key].copy_(torch.zeros_like(own[key]))
+net.load_state_dict(own)
+""",
+    "a kept graph, and outputs that a loss reads": """
+import torch
+net, h, outs, loss = torch.nn.Linear(2, 2), torch.ones(1, 2), [], 0
+for _ in range(4):
+    h = torch.tanh(net(h))
+    outs.append(h)
+    loss += h.sum()
+loss.backward(retain_graph=True)
+torch.stack(outs).sum().backward(retain_graph=True)
+""",
+    "a write through .data beside the cells that were saved": """
+import torch
+pool = torch.ones(2, 3, requires_grad=True)
+y = (pool[0] * pool[0]).sum()
+pool.data[1] = 5
+y.backward()
+""",
+    "layers with a residual sum": """
+import torch
+net, x = torch.nn.Linear(3, 3), torch.ones(1, 3)
+for _ in range(4):
+    x += torch.tanh(net(x.clone()))
+""",
+    "a sparse parameter that is loaded": """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.eye(2).to_sparse())
+net = Net()
+net.load_state_dict(net.state_dict())
+""",
     "second derivatives": """
 import torch
 x = torch.ones(3, requires_grad=True)
@@ -249,6 +308,57 @@ print(x.grad)
 """
 
 
+UNSAFE = {
+    "a parameter written in a loop": """
+import torch
+ps = [torch.ones(2, requires_grad=True) for _ in range(2)]
+loss = sum((p * p).sum() for p in ps)
+with torch.no_grad():
+    for p in ps:
+        p -= 0.1
+loss.backward()
+""",
+    "a row of a tensor": """
+import torch
+x = torch.ones(2, 2, requires_grad=True)
+y = torch.exp(x)
+row = y[0]
+row.mul_(2)
+y.sum().backward()
+""",
+    "an argument whose function is called for its effect": """
+import torch
+x = torch.ones(2, requires_grad=True)
+def scale(t):
+    t.mul_(2)
+y = torch.exp(x)
+scale(y)
+y.sum().backward()
+""",
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_no_edit_is_offered_where_a_new_tensor_would_change_the_meaning(name, tmp_path):
+    explanation, _, error = explained(written(tmp_path, UNSAFE[name]))
+    assert "modified by an inplace operation" in str(error)
+    (fault,) = explanation.faults
+    assert fault.fixes and all(fix.edits == () for fix in fault.fixes), str(explanation)
+
+
+def test_the_second_of_two_losses_is_checked_too(tmp_path):
+    source = SILENT.replace("y.backward()", "torch.ones(1, requires_grad=True).sum().backward()\ny.backward()")
+    explanation, _, _ = explained(written(tmp_path, source))
+    assert [each.kind for each in explanation.faults] == ["overwritten silently"]
+
+
+def test_a_silent_fault_of_a_loop_is_one_fault(tmp_path):
+    source = SILENT.replace("y = (w", "for _ in range(30):\n  y = (w").replace("w.data", "  w.data")
+    source = source.replace("y.backward()", "  y.backward()")
+    explanation, _, _ = explained(written(tmp_path, source))
+    assert len(explanation.faults) == 1
+
+
 def test_a_write_without_a_version_is_found_although_nothing_raises(tmp_path):
     explanation, output, error = explained(written(tmp_path, SILENT))
     assert error is None and output == "tensor([1.0000, 1.5000])\n"  # 2 would be right
@@ -300,7 +410,10 @@ def test_what_is_watched_is_not_disturbed(tmp_path):
     watched = command(tmp_path, "-m", "memory_stage", "explain", str(path))
     assert watched.returncode == plain.returncode == 1 and watched.stdout == plain.stdout
     assert watched.stderr.startswith(plain.stderr)
-    assert watched.stderr.removeprefix(plain.stderr).strip() == "memory-stage: nothing wrong was found."
+    assert (
+        watched.stderr.removeprefix(plain.stderr).strip()
+        == "memory-stage: no fault of an in-place operation was found."
+    )
 
 
 UNWATCHED = """

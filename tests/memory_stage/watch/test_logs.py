@@ -35,19 +35,26 @@ def test_installed_code_and_this_package_are_not_the_program():
 
 def test_a_node_belongs_to_the_line_that_made_the_last_node_up_to_it():
     log = NodeLog()
-    assert log.find(3) is None
-    log.add(0, 5, 0)
-    log.add(3, 7, 2)
+    assert log.find(3) == (0, node_log.NO_TIME)
+    log.add(0, 3, 5, 0)
+    log.add(3, 4, 7, 2)
     assert log.find(0) == log.find(2) == (5, 0)
-    assert log.find(3) == log.find(100) == (7, 2)
+    assert log.find(3) == (7, 2) and log.find(4) == (0, node_log.NO_TIME)
+
+
+def test_nodes_of_code_that_is_not_watched_have_no_line_and_count_as_late():
+    log = NodeLog()
+    log.add(0, 3, 5, 0)
+    log.add(6, 7, 8, 4)
+    assert log.find(2) == (5, 0) and log.find(3) == log.find(5) == (0, 4) and log.find(6) == (8, 4)
 
 
 def test_a_loop_of_one_line_takes_one_entry_until_something_is_written():
     log = NodeLog()
     for sequence in range(100):
-        log.add(sequence, 5, 0)
+        log.add(sequence, sequence + 1, 5, 0)
     assert len(log) == 1
-    log.add(100, 5, 1)
+    log.add(100, 101, 5, 1)
     assert len(log) == 2 and log.find(99) == (5, 0) and log.find(100) == (5, 1)
 
 
@@ -55,8 +62,8 @@ def test_the_node_log_forgets_its_older_half(monkeypatch):
     monkeypatch.setattr(node_log, "MOST_ENTRIES", 10)
     log = NodeLog()
     for sequence in range(11):
-        log.add(sequence, sequence, sequence)
-    assert len(log) == 6 and log.find(4) is None and log.find(5) == (5, 5) and log.find(10) == (10, 10)
+        log.add(sequence, sequence + 1, sequence, sequence)
+    assert len(log) == 6 and log.find(4) == (0, node_log.NO_TIME) and log.find(5) == (5, 5) and log.find(10) == (10, 10)
 
 
 def test_writes_are_kept_by_line_with_their_first_and_last_time():
