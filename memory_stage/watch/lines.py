@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import linecache
 import os
-import sysconfig
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
-#: Folders of installed code: a frame in one of them belongs to a library and not to the program.
-_INSTALLED = tuple(
-    sorted({path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_path(name))})
-)
-
+#: The standard library, and folders of installed packages: a frame of their files is no line of the program.
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _PACKAGES = {"site-packages", "dist-packages"}
 
 
@@ -82,7 +78,7 @@ class Lines:
         known = self._codes.get(id(code))
         if known is None:
             file = code.co_filename
-            is_library = file.startswith(("<frozen ", *_INSTALLED)) or bool(_PACKAGES & set(file.split(os.sep)))
+            is_library = file.startswith(("<frozen ", _STANDARD_LIBRARY)) or bool(_PACKAGES & set(file.split(os.sep)))
             package = str(frame.f_globals.get("__name__")).partition(".")[0]
             known = self._codes[id(code)] = code, not is_library and package not in self._own
         return known[1]

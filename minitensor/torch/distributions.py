@@ -44,7 +44,7 @@ def _together(*parameters: Any) -> list[Tensor]:
     except ValueError:
         shapes = ", ".join(str(list(each._array.shape)) for each in given)
         raise RuntimeError(f"the shapes {shapes} of the parameters cannot be broadcast together") from None
-    return [each.expand(*shape) if each._array.shape != shape else each for each in given]
+    return [each.expand(shape) if each._array.shape != shape else each for each in given]
 
 
 def _kept(log_ratio: Tensor, nothing: Tensor) -> Tensor:
@@ -193,7 +193,7 @@ class Normal(Distribution):
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
             shape = self._extended(sample_shape)
-            return normal(self.loc.detach().expand(*shape), self.scale.detach().expand(*shape))
+            return normal(self.loc.detach().expand(shape), self.scale.detach().expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes through which the parameters get gradients."""
@@ -304,7 +304,7 @@ class Bernoulli(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
-            return bernoulli(self.probs.detach().expand(*self._extended(sample_shape)))
+            return bernoulli(self.probs.detach().expand(self._extended(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
@@ -378,7 +378,7 @@ class Categorical(Distribution):
             lambda a: (a >= 0) & (a < count) & (a == np.floor(a)),
         )
         shape = np.broadcast_shapes(value._array.shape, self.probs._array.shape[:-1])
-        chosen = value.long().expand(*shape).unsqueeze(-1)
+        chosen = value.long().expand(shape).unsqueeze(-1)
         return TABLE["gather"](self.logits.expand(*shape, count), -1, chosen).squeeze(-1)
 
     def entropy(self) -> Tensor:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 import torch
 
@@ -203,7 +204,7 @@ def _at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
 def _is_rebindable(text: ProgramText, statement: ast.stmt, target: str, frames: list[FrameType]) -> bool:
     """Return True if giving the name to a new tensor keeps the program's meaning: nothing else needs the write."""
     for frame in frames:
-        value = frame.f_locals.get(target)
+        value: Any = frame.f_locals.get(target)
         is_tensor = frame.f_code.co_filename == text.file and isinstance(value, torch.Tensor)
         if is_tensor and (value._is_view() or (value.is_leaf and value.requires_grad)):
             return False

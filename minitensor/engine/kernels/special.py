@@ -61,7 +61,7 @@ def erfinv(a: Array, out: Array | None = None) -> Array:
     sign = np.signbit(a) & (a == 0)  # scipy's erfinv(-0.0) is 0.0
     found = as_array(_scipy("erfinv", "erfinv")(a, out=out))
     if type(found) is not np.ndarray or sign.any():  # to ask a device would wait for it
-        np.copyto(found, -found, where=sign)
+        np.copyto(found, -0.0, where=sign)
     return found
 
 

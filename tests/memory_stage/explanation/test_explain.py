@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import minitensor as mt
-from memory_stage.explanation.minitensor import Report, Row, Verdict
+from memory_stage.explanation.minitensor import Report, ReportRow, Verdict
 from memory_stage.explanation.minitensor.listener import Listener
 from minitensor import torch
 from minitensor.engine import events
@@ -24,7 +24,7 @@ from tests.support.engine.samples import IN_PLACE_ONCE
 POLICIES = ("2.5", "2.6", "copy_on_write")
 
 
-def rows_of(program: Callable[[], Any]) -> list[Row]:
+def rows_of(program: Callable[[], Any]) -> list[ReportRow]:
     """Return the rows of a program that may end with an error."""
     report = mt.explain(program, catch=True)
     assert report.cut_short == ""

@@ -68,6 +68,8 @@ def rows_of(subject: str) -> list:
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_every_row_names_a_figure_that_is_measured(quick, subject):
     for row in rows_of(subject):
+        if isinstance(row, Ratio) and row.of in PEERS:
+            continue  # only a peer measures it, which need not be installed
         if isinstance(row, Ratio) and row.over in PEERS:
             # A substitute for the peer, which need not be installed.
             assert (row.ours or row.name) in quick[subject]["minitensor"], row
@@ -262,7 +264,7 @@ def test_wrong_options_are_refused_with_a_reason(capsys, arguments, message):
 def test_a_record_is_written_as_its_schema_says(quick):
     subjects = {}
     for name in SUBJECTS:
-        lines = [line for row in rows_of(name) if (line := row.line(quick[name])) is not None]
+        lines = [line for row in rows_of(name) if (line := row.line(quick.get(name, {}))) is not None]
         subjects[name] = report.subject(name, lines, {"torch": "killed by SIGSEGV"})
     record = report.record("python -m benchmarks", 1, {library.name: library for library in HERE}, subjects)
     jsonschema.validate(json.loads(json.dumps(record)), SCHEMA)
@@ -273,7 +275,9 @@ def test_a_record_is_written_as_its_schema_says(quick):
 def test_the_recorded_benchmarks_fit_their_schema_and_the_rows_of_today():
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     jsonschema.validate(record, SCHEMA)
-    assert list(record["subjects"]) in (list(SUBJECTS), [name for name in SUBJECTS if name != "recording"])
+    left_out = set(SUBJECTS) - set(record["subjects"])
+    assert left_out <= {"recording", "watching"}  # they need a peer, or a longer time
+    assert list(record["subjects"]) == [name for name in SUBJECTS if name not in left_out]
     for name, subject in record["subjects"].items():
         today = {(row.name, getattr(row, "over", None)): getattr(row, "most", None) for row in rows_of(name)}
         for row in subject["rows"]:

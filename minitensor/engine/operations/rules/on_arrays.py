@@ -43,7 +43,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
         np.multiply(array.view(bits), condition, out=chosen)
     elif type(a) is int and a == 0:
         np.multiply(array.view(bits), np.logical_not(condition), out=chosen)
-    elif type(b) is ndarray and b.shape == array.shape and b.dtype is array.dtype:
+    elif array is a and type(b) is ndarray and b.shape == array.shape and b.dtype is array.dtype:
         np.bitwise_xor(array.view(bits), b.view(bits), out=chosen)
         np.multiply(chosen, condition, out=chosen)
         np.bitwise_xor(chosen, b.view(bits), out=chosen)
