@@ -34,6 +34,7 @@ class SavedInPyTorch:
         asked: the function's name in facts/learners.json.
         name: the function's name in PyTorch.
         inner: True if minitensor builds other functions on this one: then only the program's own call counts.
+        argument: an argument that PyTorch's function saves and no operation of minitensor's function reads unchanged.
     """
 
     call: str
@@ -41,10 +42,14 @@ class SavedInPyTorch:
     asked: str
     name: str
     inner: bool = False
+    argument: str = ""
 
+
+_LOGITS = "binary_cross_entropy_with_logits"
 
 #: By the name of the function in minitensor.
 SAVES = {
+    _LOGITS: SavedInPyTorch(f"F.{_LOGITS}(x, target)", ("input",), _LOGITS, _LOGITS, argument="label"),
     "cumprod": SavedInPyTorch("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
     "take_along_axis": SavedInPyTorch("x.gather(0, index)", ("input",), "gather", "gather", inner=True),
     "gelu": SavedInPyTorch("F.gelu(x)", ("input",), "gelu", "gelu"),
@@ -96,12 +101,14 @@ class PytorchRefusals:
         node = x._node
         if node is None:
             return
-        name = ""
+        name, argument = "", None
         within: FrameType | None = frame
         while within is not None and is_engines(within):
+            owner = within
             code, within = within.f_code.co_name, within.f_back
             if code in SAVES and not (SAVES[code].inner and within is not None and is_engines(within)):
                 name = code
+                argument = owner.f_locals.get(SAVES[code].argument, argument)
         if not name:
             return
         site = Site.of(frame)
@@ -112,7 +119,7 @@ class PytorchRefusals:
                 entry.needed_by = self._last[name]
         link = self._last.get(name, weakref.ref(node))
         for what in SAVES[name].kept:
-            for given in (x,) if what == "result" else inputs:
+            for given in (x,) if what == "result" else (*inputs, argument):
                 if isinstance(given, Tensor):
                     entry = _Entry(link, name, what, SourceLine.of(site.place))
                     self._saved.setdefault(id(memory_of(given)), []).append(entry)
