@@ -12,27 +12,33 @@ import pytest
 
 from tests.mutations.mutation import ROOT
 
-#: Run in the copy. The numbers follow from the definition: 3 / (1 + 3), and a slope of 1 / (1 + 3) ** 2.
+#: Run in the copy. The numbers follow from the definition: (0 + 2) / 2 and (1.5 + 2.5) / 2, and the slope, which is
+#: half of 1 + x / sqrt(x * x + 4).
 PROGRAM = """
+import numpy as np
+
 import minitensor as mt, minitensor.torch as torch
 from book_kit.tables import reference_tables as appendix
 
-x = mt.to_tensor([-1.0, 3.0], stop_gradient=False)
-for y in (x.softsign(), mt.softsign(x), mt.nn.functional.softsign(x)):
-    assert y.tolist() == [-0.5, 0.75], y
+def near(x, values):
+    return np.allclose(x.numpy(), values, rtol=1e-6, atol=0)
+
+x = mt.to_tensor([-1.5, 0.0, 1.5], stop_gradient=False)
+for y in (x.squareplus(), mt.squareplus(x), mt.nn.functional.squareplus(x)):
+    assert near(y, [0.5, 1.0, 2.0]), y
 y.sum().backward()
-assert x.grad.tolist() == [0.25, 0.0625], x.grad
+assert near(x.grad, [0.2, 0.5, 0.8]), x.grad
 h = x * 1.0
-assert h.softsign_() is h and h.tolist() == [-0.5, 0.75] and h.inplace_version == 1
+assert h.squareplus_() is h and near(h, [0.5, 1.0, 2.0]) and h.inplace_version == 1
 
-t = torch.tensor([3.0], requires_grad=True)
-for z in (t.softsign(), torch.softsign(t), torch.nn.functional.softsign(t), (t * 1).softsign_()):
-    assert z.tolist() == [0.75] and type(z.grad_fn).__name__ == "SoftsignBackward0", z
-assert torch.nn.functional.softsign(t.detach(), inplace=True) is not None and t.tolist() == [0.75]
+t = torch.tensor([1.5], requires_grad=True)
+for z in (t.squareplus(), torch.squareplus(t), torch.nn.functional.squareplus(t), (t * 1).squareplus_()):
+    assert near(z.detach(), [2.0]) and type(z.grad_fn).__name__ == "SquareplusBackward0", z
+assert torch.nn.functional.squareplus(t.detach(), inplace=True) is not None and near(t.detach(), [2.0])
 
-assert "abs(x)" in mt.softsign.__doc__ and "softsign" in dir(mt) and "softsign_" in dir(torch.Tensor)
-assert appendix.gradient("softsign_") == "`x: g * square(1 - abs(out))`"
-assert appendix.keeps("softsign_") == ("its output",)
+assert "sqrt(x * x + 4)" in mt.squareplus.__doc__ and "squareplus" in dir(mt) and "squareplus_" in dir(torch.Tensor)
+assert appendix.gradient("squareplus_") == "`x: g / (1 + square(1 / out))`"
+assert appendix.keeps("squareplus_") == ("its output",)
 print("in", mt.__file__)
 """
 
@@ -49,7 +55,7 @@ ASKED = ("operations", "in_place", "gradients_of_every_op")
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("with_softsign").resolve()
+    folder = tmp_path_factory.mktemp("with_squareplus").resolve()
     for part in PARTS:
         (folder / part).parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / part).is_dir():
@@ -82,6 +88,6 @@ def test_the_operation_is_a_function_and_a_method_everywhere(copy: Path):
 
 def test_the_tests_of_every_operation_include_it(copy: Path):
     files = [f"tests/minitensor/engine/test_{name}.py" for name in ASKED]
-    told = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "softsign and not sim", *files)
+    told = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "squareplus and not sim", *files)
     passed = re.search(r"(\d+) passed", told)
     assert passed and int(passed[1]) > 30, told
