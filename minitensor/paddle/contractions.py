@@ -217,7 +217,7 @@ def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str 
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("count_nonzero", x)
-    return TABLE["sum"](TABLE["not_equal"](x, 0), axis, keepdim)
+    return rearranging.reduced("count_nonzero", "sum", TABLE["not_equal"](x, 0), axis, keepdim)
 
 
 def isclose(
@@ -266,7 +266,7 @@ def amax(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = 
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("amax", x)
-    return TABLE["max"](x, axis, keepdim)
+    return rearranging.reduced("amax", "max", x, axis, keepdim)
 
 
 def amin(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
@@ -281,7 +281,7 @@ def amin(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = 
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("amin", x)
-    return TABLE["min"](x, axis, keepdim)
+    return rearranging.reduced("amin", "min", x, axis, keepdim)
 
 
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:

@@ -263,6 +263,11 @@ def named(op: str, error: Exception) -> Exception:
     return error if text.startswith(op.rstrip("_")) else type(error)(f"{op}: {text}")
 
 
+def named_instead(op: str, called: str, error: Exception) -> Exception:
+    """Return an error of the operation ``called``, which ``op`` calls, with ``op`` in place of its name."""
+    return type(error)(f"{op}: {str(error).removeprefix(f'{called}: ')}")
+
+
 def explain_other(op: str, error: Exception, arrays: tuple[np.ndarray, ...]) -> Exception:
     """Return the error to raise for a normal operation whose operands are not broadcast against each other."""
     if on_several_devices(arrays):

@@ -114,6 +114,7 @@ def hardswish(x: Tensor, name: str | None = None) -> Tensor:
 
 def swish(x: Tensor, name: str | None = None) -> Tensor:
     """Return ``x * sigmoid(x)``: another name of :func:`silu`."""
+    (x,) = floats_of("swish", x=x)  # type: ignore[assignment]  # one result per argument
     return silu(x)
 
 

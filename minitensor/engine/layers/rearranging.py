@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.core.errors import named_instead
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
 from minitensor.engine.device.arrays import host_array, like
@@ -247,10 +248,19 @@ def kth(op: str, x: Tensor, k: int, axis: Any, keepdim: bool) -> tuple[Tensor, T
     return values, index
 
 
+def reduced(op: str, reduction: str, x: Tensor, axis: Any, keepdim: Any) -> Tensor:
+    """Return the result of the table's ``reduction`` over ``axis``; an error about an argument names ``op``."""
+    try:
+        return FUNCTIONS[reduction](x, axis, keepdim)
+    except (ValueError, TypeError, OverflowError, IndexError) as error:
+        raise named_instead(op, reduction, error) from None
+
+
 def logsumexp(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
     """Return the logarithm of the sum of exponentials over ``axis`` (None: all), without overflow in between."""
     (x,) = floats_of("logsumexp", x=x)  # type: ignore[assignment]  # one result per argument
-    highest = FUNCTIONS["max" if x._array.size else "sum"](x.detach(), axis, True)
+    keepdim = checks.flag("logsumexp", "keepdim", keepdim)
+    highest = reduced("logsumexp", "max" if x._array.size else "sum", x.detach(), axis, True)
     # An infinite one would make nan of inf - inf, and exp(inf) is inf already.
     highest = FUNCTIONS["where"](FUNCTIONS["isinf"](highest), 0.0, highest)
     total = FUNCTIONS["sum"](FUNCTIONS["exp"](FUNCTIONS["subtract"](x, highest)), axis, keepdim)
