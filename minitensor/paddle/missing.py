@@ -11,7 +11,9 @@ from collections.abc import Iterable
 NOT_HERE: dict[str, str] = {
     "fluid": "it was Paddle's first interface, and was removed from Paddle, too",
     "jit": "nothing is compiled: every operation runs when it is called",
-    **dict.fromkeys(("Model", "callbacks", "summary", "flops"), "write the loop over epochs and batches yourself"),
+    **dict.fromkeys(("Model", "callbacks"), "write the loop over epochs and batches yourself"),
+    "summary": "print(layer) shows its layers, and layer.named_parameters() has the parameters",
+    "flops": "no function counts arithmetic operations",
     "metric": "compute it from tensors: (scores.argmax(1) == labels).astype('float32').mean()",
     **dict.fromkeys(("fft", "signal", "sparse", "complex", "real", "imag"), "tensors are dense and hold real numbers"),
     **dict.fromkeys(("hub", "onnx", "text", "incubate"), "it is not a part of Paddle that this book needs"),
