@@ -269,7 +269,7 @@ class Optimizer:
             wrong.append("'LR_Scheduler' is missing, and a scheduler determines the rate")
         if wrong:
             raise ValueError(f"{self._name}.set_state_dict: {'; '.join(wrong)}. Nothing was loaded.")
-        if strangers := [name for name in state_dict if name not in known]:
+        if strangers := [str(name) for name in state_dict if name not in known]:
             warnings.warn(
                 f"{self._name}.set_state_dict: no parameter of this optimizer is meant by {', '.join(strangers)}: they "
                 "were not loaded",

@@ -171,6 +171,7 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("median", x)
+    keepdim = checks.flag("median", "keepdim", keepdim)
     if x._array.size == 0:
         raise ValueError("In median, the size of input x should not be 0.")
     values = x if x._array.dtype in FLOATS else x.astype("float32")

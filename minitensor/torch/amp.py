@@ -10,6 +10,7 @@ from minitensor.engine.autocasting import TORCH_CPU, TORCH_CUDA, Casts, Context
 from minitensor.engine.autograd.loss_scaling import LossScale, unscale
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import HALVES
+from minitensor.engine.kernels.numbers import number
 from minitensor.engine.modes import modes
 from minitensor.torch.dtypes import BY_NUMPY, bfloat16, device, dtype_of, float16
 from minitensor.torch.dtypes import dtype as DType  # the name of a parameter here
@@ -128,6 +129,11 @@ class GradScaler:
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
+        enabled = checks.flag("GradScaler()", "enabled", enabled)
+        init_scale = checks.real("GradScaler()", "init_scale", init_scale)
+        growth_factor = checks.real("GradScaler()", "growth_factor", growth_factor)
+        backoff_factor = checks.real("GradScaler()", "backoff_factor", backoff_factor)
+        growth_interval = checks.integer("GradScaler()", "growth_interval", growth_interval)
         if enabled and not growth_factor > 1.0:
             raise AssertionError("The growth factor must be > 1.0.")
         if enabled and not backoff_factor < 1.0:
@@ -196,7 +202,7 @@ class GradScaler:
         if not self._enabled:
             return
         if new_scale is not None:
-            self._rule.scale = float(new_scale)
+            self._rule.scale = float(number("GradScaler.update()", "new_scale", new_scale))
         elif not self._found:
             raise AssertionError("No inf checks were recorded prior to update.")
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS
@@ -33,6 +34,7 @@ def to(input: Tensor, *where: Any, device: Any = None, dtype: Any = None, copy: 
         RuntimeError: if there is no such device.
         TypeError: if an argument is neither a device nor a dtype nor a tensor.
     """
+    copy = checks.flag("to()", "copy", copy)
     device, dtype = where_to(*where, device=device, dtype=dtype)
     out: Any = input
     if device is not None:

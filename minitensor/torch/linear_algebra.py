@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.layers.einsum import einsum as contraction
 from minitensor.engine.layers.einsum import equation_of
@@ -255,6 +256,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {x1._array.shape[-1]} X2: {x2._array.shape[-1]}"
         )
+    p = checks.real("cdist()", "p", p)
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     return with_grad_fn(as_kind(row_norms(x1.unsqueeze(-2) - x2.unsqueeze(-3), float(p))), "CdistBackward0")

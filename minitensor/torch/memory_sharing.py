@@ -153,6 +153,7 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
 
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     dtype = None if dtype is None else checks.numpy_dtype("__array__()", dtype)
+    copy = None if copy is None else checks.flag("__array__()", "copy", copy)
     array = numpy(self)
     if dtype is not None and dtype != array.dtype:
         if copy is False:

@@ -249,7 +249,7 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``, recorded if ``y`` is a tensor.
+    """Return ``alpha * y``, recorded if ``y`` is a tensor. The operation refuses other operands.
 
     Raises:
         RuntimeError: if ``alpha`` is no integer and both operands hold integers.
@@ -259,7 +259,7 @@ def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(y, BaseTensor):
         return redirect("mul", y, factor)
-    return factor * y
+    return factor * y if isinstance(y, (int, float, complex, np.number)) else y
 
 
 def _is_floating(operand: Any) -> bool:

@@ -292,4 +292,4 @@ def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
     if count < 0:
         raise RuntimeError(f"order must be non-negative but got {count}")
     dim = as_dim(dim, input._array.ndim)
-    return as_kind(rearranging.diff("diff", input, min(count, input._array.shape[dim]), dim))
+    return as_kind(rearranging.diff("diff", input, count, dim))

@@ -166,9 +166,11 @@ def color_jitter(
         ValueError: if ``img`` has another shape, or if a setting is not a number from 0 on.
         TypeError: if ``img`` is not a tensor.
     """
-    out = _target("color_jitter", img, inplace)
-    for change, most in ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation)):
+    changes = ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation))
+    for change, most in changes:  # before the first draw, so that a wrong setting leaves the generator unchanged
         _factor("color_jitter", change.__name__.removeprefix("adjust_"), most)
+    out = _target("color_jitter", img, inplace)
+    for change, most in changes:
         if most:
             change(out, source.generator.uniform(max(0.0, 1 - most), 1 + most), inplace=True)
     return out

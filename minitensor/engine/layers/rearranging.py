@@ -275,7 +275,7 @@ def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
     """
     if n < 0:
         raise ValueError(f"{op}: n is at least 0, not {n}")
-    for _ in range(n):
+    for _ in range(min(n, x._array.shape[axis])):  # the rest would subtract empty tensors
         length = x._array.shape[axis]
         later = slice_(x, [axis], [min(1, length)], [length])
         x = FUNCTIONS["subtract"](later, slice_(x, [axis], [0], [max(length - 1, 0)]))

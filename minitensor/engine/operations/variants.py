@@ -21,15 +21,23 @@ ROUNDED = {"floor": "floor_divide", "trunc": "trunc_divide"}
 
 
 def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``, recorded if ``y`` is a tensor. A number, or a list of them, is promoted as usual."""
+    """Return ``alpha * y``, recorded if ``y`` is a tensor. A number, or a list of them, is promoted as usual.
+
+    Other operands are returned unchanged, because the operation refuses them.
+    """
     factor = number(op, "alpha", alpha)
     if isinstance(y, (list, tuple)):
-        return (factor * np.asarray(y)).tolist()
+        try:
+            listed = np.asarray(y)
+        except ValueError:  # lists of unequal lengths
+            return y
+        return (factor * listed).tolist() if listed.dtype.kind in "biuf" else y
     if isinstance(y, np.ndarray):
         y = to_tensor(y)
     if isinstance(y, Tensor) and y.dtype != "bool":
         return redirect("scale", y, factor)
-    return factor * (y.item() if isinstance(y, np.generic) else y)
+    y = y.item() if isinstance(y, np.generic) else y
+    return factor * y if isinstance(y, (int, float, complex)) else y
 
 
 def rounded(op: str, mode: Any) -> str:

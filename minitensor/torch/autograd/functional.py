@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitensor.engine import checks
-from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.torch.autograd.gradients import grad
 from minitensor.torch.autograd.modes import enable_grad
 from minitensor.torch.creation import ones_like, zeros_like
@@ -27,7 +26,7 @@ def _tuple(given: Any, what: str) -> tuple[Tensors, bool]:
     """
     many = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for i, x in enumerate(many):
-        if not isinstance(x, BaseTensor):
+        if not isinstance(x, Tensor):
             place = f" at index {i}" if isinstance(given, (list, tuple)) else ""
             raise TypeError(
                 f"The {what} must be either a Tensor or a tuple of Tensors but the value{place} has type {type(x)}."
@@ -138,7 +137,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, *
 
 
 def _scalar(out: Any, what: str) -> Tensor:
-    if not isinstance(out, BaseTensor) or out._array.size != 1:
+    if not isinstance(out, Tensor) or out._array.size != 1:
         raise RuntimeError(f"The function given to {what} should return a single Tensor with a single element")
     return out.reshape(())
 

@@ -55,7 +55,7 @@ def _switched(name: str) -> Callable[..., Tensor]:
     normal, in_place = FUNCTIONS[name], FUNCTIONS[f"{name}_"]
 
     def function(input: Tensor, *given: Any, inplace: bool = False, **named: Any) -> Tensor:
-        return (in_place if inplace else normal)(input, *given, **named)
+        return (in_place if checks.flag(f"{name}()", "inplace", inplace) else normal)(input, *given, **named)
 
     function.__name__ = function.__qualname__ = name
     first, _, rest = (normal.__doc__ or "").partition("\n\n")
@@ -134,6 +134,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     need_tensor("silu", input)
+    inplace = checks.flag("silu()", "inplace", inplace)
     out = as_kind(activations.silu(input, inplace))
     if not inplace:
         out = result_strides.arranged(out, result_strides.iterated, input)
@@ -163,7 +164,7 @@ def _activation(name: str, text: str, torch_name: str, *settings: float) -> Call
 
     def function(input: Tensor, inplace: bool = False) -> Tensor:
         need_tensor(name, input)
-        if not inplace:
+        if not checks.flag(f"{name}()", "inplace", inplace):
             return with_grad_fn(as_kind(composed(input)), f"{torch_name}Backward0")
         kept = input.clone() if input.requires_grad else input
         return input.copy_(as_kind(composed(kept)))
@@ -225,7 +226,10 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     """
     need_tensor("normalize", input)
     made = as_kind(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
-    return made if out is None else out.copy_(made)
+    if out is None:
+        return made
+    need_tensor("normalize", out, 5, "out")
+    return out.copy_(made)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

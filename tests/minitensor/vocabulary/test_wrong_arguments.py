@@ -56,7 +56,7 @@ UNNAMED = re.compile(
     r"is invalid for input of size|^to_tensor: |"
     r"expected one of cpu|invalid device ordinal|is not supported; a tensor holds|"
     r"is not supported; a tensor|takes (from )?\d+|missing \d+ required|"
-    r"unexpected keyword|got multiple values|axis -?\d+ is out of",
+    r"order must be non-negative|unexpected keyword|got multiple values|axis -?\d+ is out of",
     re.IGNORECASE,
 )
 #: For a method, the operation that it calls and that names itself.
