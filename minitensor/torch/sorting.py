@@ -234,6 +234,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
         TypeError: if ``input`` is no tensor.
     """
     need_tensor("kthvalue", input)
+    keepdim = checks.flag("kthvalue()", "keepdim", keepdim)
     dim = as_dim(dim, input._array.ndim)
     length = input._array.shape[dim] if input._array.ndim else 1
     k = need_int("kthvalue", "k", k, 2)

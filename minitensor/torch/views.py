@@ -214,6 +214,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     dim = as_dim(dim, input._array.ndim)
     shape = input._array.shape
     rest = need_ints("unflatten", "sizes", sizes, 2)
+    if not shape:
+        raise IndexError("unflatten(): dimension specified as 0 but tensor has no dimensions")
     if -1 in rest:
         rest[rest.index(-1)] = shape[dim] // max(1, -math.prod(rest))
     return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))

@@ -243,6 +243,7 @@ def instance_normalize(img: Any, eps: float = 1e-5, inplace: bool = False) -> An
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
+    eps = checks.real("instance_normalize", "eps", eps)  # before the picture is overwritten
     out = _target("instance_normalize", img, inplace)
     FUNCTIONS["subtract_"](out, FUNCTIONS["mean"](out, [-2, -1], True))
     if out.stop_gradient:

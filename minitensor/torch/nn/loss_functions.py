@@ -318,6 +318,7 @@ def kl_div(
     need_tensor("kl_div", input)
     need_tensor("kl_div", target, 2)
     checks.text("kl_div()", "reduction", reduction)
+    log_target = checks.flag("kl_div()", "log_target", log_target)
     if reduction == "mean":
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
