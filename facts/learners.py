@@ -667,7 +667,7 @@ FUNCTIONS = """x * x|x ** 2|x ** 3|x * 2|x / 2|2 / x|x + 1|x - 1|-x|exp|log|sin|
 |hardtanh|clamp|floor|sign|sum|mean|prod|max|min|amax|std|var|norm|cumsum|cumprod|sort|topk|flip|reshape
 |slice|index|mask|expand|cat|stack|where|maximum|matmul|outer|mv|linear|mse_loss|l1_loss|bce|cross_entropy
 |nll_loss|dropout|layer_norm|batch_norm|reciprocal|pow(2, x)|atan2|hypot|lerp|masked_fill|gather|scatter
-|roll|tril|diag|repeat|norm1|round|frac|sinh|cosh|log2|xlogy|kl_div|smooth_l1|huber"""
+|roll|tril|diag|repeat|norm1|round|frac|sinh|cosh|log2|xlogy|kl_div|smooth_l1|huber|bce_logits"""
 TORCH = {
     "asin(x / 4)": "torch.asin(x / 4)",
     "softmax": "x.softmax(0)",
@@ -724,6 +724,7 @@ TORCH = {
     "kl_div": "F.kl_div(x, torch.ones(2), reduction='sum')",
     "smooth_l1": "F.smooth_l1_loss(x, torch.zeros(2))",
     "huber": "F.huber_loss(x, torch.zeros(2))",
+    "bce_logits": "F.binary_cross_entropy_with_logits(torch.ones(2), x)",
 }
 
 

@@ -49,7 +49,7 @@ _LOGITS = "binary_cross_entropy_with_logits"
 
 #: By the name of the function in minitensor.
 SAVES = {
-    _LOGITS: SavedInPyTorch(f"F.{_LOGITS}(x, target)", ("input",), _LOGITS, _LOGITS, argument="label"),
+    _LOGITS: SavedInPyTorch(f"F.{_LOGITS}(logits, x)", ("input",), "bce_logits", _LOGITS, argument="label"),
     "cumprod": SavedInPyTorch("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
     "take_along_axis": SavedInPyTorch("x.gather(0, index)", ("input",), "gather", "gather", inner=True),
     "gelu": SavedInPyTorch("F.gelu(x)", ("input",), "gelu", "gelu"),

@@ -38,6 +38,7 @@ ANSWERED_HERE = {
     "gather": {"its input written", "both written"},
     "norm1": {"its result written"},
     "smooth_l1": {"its input written", "both written"},
+    "bce_logits": {"its input written", "both written"},
 }
 #: The engine refuses and PyTorch does not, because one saves the input and the other the result.
 REFUSED_HERE = {
