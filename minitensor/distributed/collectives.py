@@ -47,7 +47,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         ValueError: if ``op`` is unknown, or if shapes or dtypes differ between ranks. Nothing is written then.
         TypeError: if ``tensor`` is not a tensor of numbers.
     """
-    if op not in _OPERATIONS:
+    if not isinstance(op, str) or op not in _OPERATIONS:
         raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {op!r}")
     link = _checked("all_reduce", [tensor])
     if op == ReduceOp.AVG and tensor._array.dtype not in FLOATS:

@@ -232,6 +232,13 @@ def cross_entropy(
         target = _add(_mul(target, 1 - label_smoothing), label_smoothing / count)
     across = [1] * input._array.ndim
     across[dim] = count
+    if weight is not None:
+        need_tensor("cross_entropy", weight, 3, "weight")
+        if weight._array.shape != (count,):
+            raise RuntimeError(
+                f"cross_entropy: weight tensor should be defined either for all {count} classes or no classes but got "
+                f"weight tensor of shape: {list(weight._array.shape)}"
+            )
     products = _mul(log_p, target) if weight is None else _mul(_mul(log_p, target), weight.reshape(across))
     return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
 
