@@ -7,10 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
 
 import memory_stage as stage  # noqa: E402
-from memory_stage.engines.torch import (
-    cuda,
-    memory,
-)
+from memory_stage.engines.torch import cuda, memory  # noqa: E402
 from memory_stage.trace.validation import problems  # noqa: E402
 
 on_a_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device answers")
