@@ -1,9 +1,9 @@
 """Stages as a reader scrolls past them: no two texts overlap or touch, and none is cut off.
 
-Each run looks at every page in the book's own type, and at a sample of the other looks: three fonts, text at 200 %, four
-windows, light and dark, the page and what nbconvert makes of a chapter. The sample is the same in each run, because
-narrow windows with wide fonts still have faults; MINITENSOR_SEED=N draws another one, and MINITENSOR_LAYOUT=all looks at
-every page in every look, which takes an hour.
+Each run looks at every page in the book's own type, and at a sample of the other looks: three fonts, text at 200 %,
+four windows, light and dark, the page and what nbconvert makes of a chapter. Each run has the same sample, because
+narrow windows with wide fonts still have faults. MINITENSOR_SEED=N draws another one, and MINITENSOR_LAYOUT=all looks
+at every page in every look, which takes an hour.
 """
 
 from __future__ import annotations
