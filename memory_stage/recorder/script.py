@@ -26,7 +26,11 @@ def read_script(name: str) -> tuple[Path, str]:
     """
     program = Path(os.path.abspath(name))
     try:
-        source = importlib.util.decode_source(program.read_bytes())
+        read = program.read_bytes()
+        try:
+            source = importlib.util.decode_source(read)
+        except SyntaxError:  # of the encoding: Python's message for it has no reason
+            source = read.decode("utf-8")
         compile(source, str(program), "exec", dont_inherit=True)
     except (OSError, UnicodeDecodeError, LookupError) as error:
         raise ScriptError(f"{name} cannot be read: {error}") from None

@@ -7,7 +7,7 @@ from PyTorch 2.13.0 in ``facts/learners.json``; ``tests/minitensor/vocabulary/te
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -34,7 +34,7 @@ class SavedInPyTorch:
         asked: the function's name in facts/learners.json.
         name: the function's name in PyTorch.
         inner: True if minitensor builds other functions on this one: then only the program's own call counts.
-        argument: an argument that PyTorch's function saves and no operation of minitensor's function reads unchanged.
+        unrecorded: True if minitensor's function reads such a tensor in an operation that it does not record.
     """
 
     call: str
@@ -42,14 +42,14 @@ class SavedInPyTorch:
     asked: str
     name: str
     inner: bool = False
-    argument: str = ""
+    unrecorded: bool = False
 
 
 _LOGITS = "binary_cross_entropy_with_logits"
 
 #: By the name of the function in minitensor.
 SAVES = {
-    _LOGITS: SavedInPyTorch(f"F.{_LOGITS}(logits, x)", ("input",), "bce_logits", _LOGITS, argument="label"),
+    _LOGITS: SavedInPyTorch(f"F.{_LOGITS}(logits, x)", ("input",), "bce_logits", _LOGITS, unrecorded=True),
     "cumprod": SavedInPyTorch("x.cumprod(0)", ("result",), "cumprod", "cumprod"),
     "take_along_axis": SavedInPyTorch("x.gather(0, index)", ("input",), "gather", "gather", inner=True),
     "gelu": SavedInPyTorch("F.gelu(x)", ("input",), "gelu", "gelu"),
@@ -74,7 +74,7 @@ REFUSED = "PyTorch would refuse here:"
 class _Entry:
     """A tensor that PyTorch would have saved. It would be released when the node ``needed_by`` releases its own."""
 
-    needed_by: weakref.ref[Node]
+    needed_by: Callable[[], Node | None]
     name: str
     what: str
     line: SourceLine
@@ -98,28 +98,26 @@ class PytorchRefusals:
             return
         self._origins.made(x)
         self._note_read(frame, inputs)
+        name = _function_around(frame)
         node = x._node
-        if node is None:
-            return
-        name, argument = "", None
-        within: FrameType | None = frame
-        while within is not None and is_engines(within):
-            owner = within
-            code, within = within.f_code.co_name, within.f_back
-            if code in SAVES and not (SAVES[code].inner and within is not None and is_engines(within)):
-                name = code
-                argument = owner.f_locals.get(SAVES[code].argument, argument)
-        if not name:
+        if not name or (node is None and not SAVES[name].unrecorded):
             return
         site = Site.of(frame)
         call = name, site.code, site.instruction
+        if node is None:
+            for given in inputs:
+                if isinstance(given, Tensor):
+                    entry = _Entry(_no_node, name, "input", SourceLine.of(site.place))
+                    self._saved.setdefault(id(memory_of(given)), []).append(entry)
+                    self._early.setdefault(call, []).append(entry)
+            return
         if node.saved is not FREED and any(each is not None for each in node.saved):
             self._last[name] = weakref.ref(node)
             for entry in self._early.pop(call, ()):
                 entry.needed_by = self._last[name]
         link = self._last.get(name, weakref.ref(node))
         for what in SAVES[name].kept:
-            for given in (x,) if what == "result" else (*inputs, argument):
+            for given in (x,) if what == "result" else inputs:
                 if isinstance(given, Tensor):
                     entry = _Entry(link, name, what, SourceLine.of(site.place))
                     self._saved.setdefault(id(memory_of(given)), []).append(entry)
@@ -183,6 +181,21 @@ class PytorchRefusals:
                 called = f"`{SAVES[entry.name].name}` (line {entry.line.line})"
                 return f"{REFUSED} its {called} saves its {entry.what}, and backward raises."
         return ""
+
+
+def _function_around(frame: FrameType) -> str:
+    """Return the outermost function of :data:`SAVES` whose code runs around ``frame``, or ""."""
+    name = ""
+    within: FrameType | None = frame
+    while within is not None and is_engines(within):
+        code, within = within.f_code.co_name, within.f_back
+        if code in SAVES and not (SAVES[code].inner and within is not None and is_engines(within)):
+            name = code
+    return name
+
+
+def _no_node() -> None:
+    """Stand for the node of a call that has recorded none yet."""
 
 
 def _is_pytorchs(x: Tensor) -> bool:
