@@ -37,7 +37,7 @@ def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
     if isinstance(y, Tensor) and y.dtype != "bool":
         return redirect("scale", y, factor)
     y = y.item() if isinstance(y, np.generic) else y
-    return factor * y if isinstance(y, (int, float, complex)) else y
+    return factor * y if isinstance(y, (int, float, complex, Tensor)) else y
 
 
 def rounded(op: str, mode: Any) -> str:
