@@ -75,7 +75,7 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
     """``a + weight * (b - a)``."""
     a = floating(a, out)
     with np.errstate(all="ignore"):
-        return np.add(a, (b - a) * weight, out=out)  # a numpy number on the left would not wait for a device array
+        return np.add(a, weight * (b - a), out=out)
 
 
 def xlogy(a: Array, b: Array, out: Array | None = None) -> Array:
