@@ -89,13 +89,13 @@ def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -
         lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[-MOST_WRITERS:]
         evidence = [Evidence(line, f"overwrites `{name}`") for line in lines]
         evidence.append(Evidence(watch.line_of(frame), "backward needs it as it was"))
-        verb = "overwrite" if len(lines) > 1 else "overwrites"
-        where = listed([f"line {line.number}" for line in lines])
-        overwrite = OverwrittenValue(name, False, lines[-1], lines, watch.line_of(frame), -1, writers, False, False)
+        overwrite = OverwrittenValue(
+            name, False, lines[-1], lines, watch.line_of(frame), -1, writers[0].operation, is_saved_once=False
+        )
         return Fault(
             "overwritten",
-            f"{where[0].upper()}{where[1:]} {verb} `{name}`, which a checkpoint or a hook keeps for the "
-            f"backward pass in line {watch.line_of(frame).number}.",
+            f"{_capitalized(_culprits(lines))} `{name}`, which a checkpoint or a hook keeps for the backward pass in "
+            f"line {watch.line_of(frame).number}.",
             tuple(evidence),
             "A checkpoint runs its block again during backward, and needs the block's inputs as they were.",
             tuple(fixes(watch, overwrite, [])),
@@ -152,18 +152,24 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
         for line in lines
     ]
     evidence.append(Evidence(asking, "backward needs it as it was when it was saved"))
-    culprits = listed([f"line {line.number}" for line in lines]) if lines else "a write that no call of torch made"
-    verb = "overwrite" if len(lines) > 1 else "overwrites"
     if is_silent:
         verdict = (
-            f"Wrong gradients: {culprits} {verb} {tensor} without raising its version, and the backward pass in "
+            f"Wrong gradients: {_culprits(lines)} {tensor} without raising its version, and the backward pass in "
             f"line {asking.number} uses the new numbers."
         )
     else:
-        verdict = f"{culprits[0].upper()}{culprits[1:]} {verb} {tensor}, which the backward pass in line "
-        verdict += f"{asking.number} still needs."
+        verdict = (
+            f"{_capitalized(_culprits(lines))} {tensor}, which the backward pass in line {asking.number} still needs."
+        )
     overwrite = OverwrittenValue(
-        name, attribute == "out", saved.line, lines, asking, saved.time, writers, is_silent, len(savers) == 1
+        name,
+        attribute == "out",
+        saved.line,
+        lines,
+        asking,
+        saved.time,
+        writers[0].operation if writers else "",
+        len(savers) == 1,
     )
     return Fault(
         "overwritten silently" if is_silent else "overwritten",
@@ -173,6 +179,17 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
         tuple(fixes(watch, overwrite, frames)),
         is_silent,
     )
+
+
+def _culprits(lines: Sequence[ProgramLine]) -> str:
+    """Return the subject and the verb of a sentence about the lines that overwrote a tensor."""
+    if not lines:
+        return "a write that no call of torch made overwrites"
+    return f"{listed([f'line {line.number}' for line in lines])} overwrite{'' if len(lines) > 1 else 's'}"
+
+
+def _capitalized(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _age(saved: _Saved) -> int:

@@ -14,9 +14,10 @@ import torch
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Edit, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back, names_in, target_of
+from memory_stage.recorder.reachable_tensors import local_variables
 from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.backward_graph import nodes_behind
 from memory_stage.watch.torch.watched_run import WatchedRun
-from memory_stage.watch.write_log import LineWrites
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ class OverwrittenValue:
         written_in: the lines that overwrote it since, the earliest first.
         asked_in: the line of the backward pass.
         time: the number of writes before it was saved.
-        writers: the writes, in the order of ``written_in``.
-        is_silent: True if no write raised the version.
+        operation: the name of the operation that overwrote it first.
         is_saved_once: True if only one operation saved the tensor and needs it unchanged.
     """
 
@@ -41,8 +41,7 @@ class OverwrittenValue:
     written_in: list[ProgramLine]
     asked_in: ProgramLine
     time: int
-    writers: list[LineWrites]
-    is_silent: bool
+    operation: str
     is_saved_once: bool = True
 
     @property
@@ -107,27 +106,12 @@ def _attached_name(next_node: int, frames: list[FrameType]) -> str:
     """Return a local name assigned in a loop or a function from its own earlier value, made before ``next_node``."""
     for frame in frames:
         text = ProgramText(frame.f_code.co_filename)
-        for name, value in frame.f_locals.items():
-            node = getattr(value, "grad_fn", None)
-            if node is None or not name.isidentifier():
+        for name, value in local_variables(frame).items():
+            if not isinstance(value, torch.Tensor) or not is_fed_back(text, name):
                 continue
-            if _reaches_before(node, next_node) and is_fed_back(text, name):
+            if any(node._sequence_nr() < next_node for node in nodes_behind(value)):
                 return name
     return ""
-
-
-def _reaches_before(node: object, next_node: int) -> bool:
-    todo, seen = [node], {node}
-    while todo:
-        each = todo.pop()
-        number = each._sequence_nr()  # type: ignore[attr-defined]  # a node of torch
-        if number < next_node:
-            return True
-        for parent, _ in each.next_functions:  # type: ignore[attr-defined]
-            if parent is not None and parent not in seen and type(parent).__name__ != "AccumulateGrad":
-                seen.add(parent)
-                todo.append(parent)
-    return False
 
 
 def _without_retain_graph(text: ProgramText, line: int) -> list[Edit]:
@@ -151,7 +135,7 @@ def _at_the_write(of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix
     statement = text.statement_at(line.number)
     if statement is None or not text.is_alone(statement):
         return
-    operation = of.writers[0].operation.strip("_")
+    operation = of.operation.strip("_")
     layers = () if operation in line.text else text.without_keyword("inplace", operation)
     if layers:
         yield Fix("Let the layer write into new memory, and keep the old numbers for backward.", text.file, layers)
@@ -163,17 +147,16 @@ def _at_the_write(of: OverwrittenValue, frames: list[FrameType]) -> Iterator[Fix
     if not target or not _is_rebindable(text, statement, target, frames):
         yield Fix("Write into new memory there, and let the program use the new tensor; or clone the tensor before.")
         return
-    rewritten = out_of_place(source)
-    if rewritten and ".data" not in source:
+    rewritten = out_of_place(source) if ".data" not in source else ""
+    if rewritten:
+        sentence = "Write the result into new memory, and keep the old numbers for backward."
         edits = [text.replace(statement, rewritten)]
-        if returned is not None:
-            edits.append(text.insert_after(returned, f"return {target}"))
-        yield Fix("Write the result into new memory, and keep the old numbers for backward.", text.file, tuple(edits))
     else:
+        sentence = "Write into a copy, and keep the old numbers for backward."
         edits = [text.insert_before(statement, f"{target} = {target}.clone()")]
-        if returned is not None:
-            edits.append(text.insert_after(returned, f"return {target}"))
-        yield Fix("Write into a copy, and keep the old numbers for backward.", text.file, tuple(edits))
+    if returned is not None:
+        edits.append(text.insert_after(returned, f"return {target}"))
+    yield Fix(sentence, text.file, tuple(edits))
 
 
 def _at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
@@ -204,7 +187,7 @@ def _at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
 def _is_rebindable(text: ProgramText, statement: ast.stmt, target: str, frames: list[FrameType]) -> bool:
     """Return True if giving the name to a new tensor keeps the program's meaning: nothing else needs the write."""
     for frame in frames:
-        value: Any = frame.f_locals.get(target)
+        value: Any = local_variables(frame).get(target)
         is_tensor = frame.f_code.co_filename == text.file and isinstance(value, torch.Tensor)
         if is_tensor and (value._is_view() or (value.is_leaf and value.requires_grad)):
             return False

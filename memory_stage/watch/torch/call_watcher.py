@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from memory_stage.engines.torch.calls import call_of, written_name
+from memory_stage.engines.torch.calls import call_of, tensors_in, written_name
 from memory_stage.engines.torch.frames import Caller, without_ours
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
@@ -157,12 +157,11 @@ class CallWatcher(TorchFunctionMode):
                 written = [x for x, version in given if x._version != version]
         else:
             written = [x for x, version in given if x._version != version]
+        uncounted: list[torch.Tensor] = []
         if kind.is_norm:
             uncounted = self._statistics(first >= 0, args, kwargs or {})
-        else:
-            uncounted = [x for x in args[:1] if isinstance(x, _Tensor)] if kind.is_uncounted else []
-        if kind.is_uncounted and args and isinstance(args[0], (list, tuple)):
-            uncounted = [x for x in args[0] if isinstance(x, _Tensor)]
+        elif kind.is_uncounted:
+            uncounted = list(tensors_in(args[:1], 2))
         if written or uncounted or first >= 0:
             line = self.lines.number_of(sys._getframe(2))
             if first >= 0:
