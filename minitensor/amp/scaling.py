@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from minitensor.engine.autograd.loss_scaling import LossScale, unscale
+from minitensor.engine.autograd.loss_scaling import LossScale
 from minitensor.engine.core.tensor import Tensor
 
 
@@ -43,8 +44,6 @@ class GradScaler:
         self._rule = LossScale(
             float(init_loss_scaling), incr_ratio, decr_ratio, incr_every_n_steps, decr_every_n_nan_or_inf
         )
-        self._found: dict[int, bool] = {}  # by optimizer: True if a gradient had inf or nan
-        self._stepped: set[int] = set()
 
     def scale(self, var: Any) -> Any:
         """Return the loss times the scale.
@@ -62,14 +61,8 @@ class GradScaler:
         Raises:
             RuntimeError: if that was done since the last update.
         """
-        if not self._enabled:
-            return
-        if id(optimizer) in self._stepped:
-            raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._found:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        gradients = [x.grad for x in optimizer._parameters if x.grad is not None]
-        self._found[id(optimizer)] = unscale(gradients, self._rule.scale)
+        if self._enabled:
+            self._rule.unscale(optimizer, (x.grad for x in optimizer._parameters if x.grad is not None))
 
     def step(self, optimizer: Any) -> None:
         """Call ``optimizer.step()`` with unscaled gradients, unless one has inf or nan.
@@ -77,21 +70,14 @@ class GradScaler:
         Raises:
             RuntimeError: if that was done since the last update.
         """
-        if self._enabled:
-            if id(optimizer) in self._stepped:
-                raise RuntimeError("step() has already been called since the last update().")
-            if id(optimizer) not in self._found:
-                self.unscale_(optimizer)
-            self._stepped.add(id(optimizer))
-            if self._found[id(optimizer)]:
-                return
-        optimizer.step()
+        if not self._enabled or self._rule.may_step(optimizer, self.unscale_):
+            optimizer.step()
 
     def update(self) -> None:
         """Change the scale after the steps of all optimizers."""
-        if self._enabled and self._is_dynamic and self._found:
-            self._rule.update(any(self._found.values()))
-        self._found, self._stepped = {}, set()
+        if self._enabled and self._is_dynamic and self._rule.found:
+            self._rule.update(any(self._rule.found.values()))
+        self._rule.next_step()
 
     def minimize(self, optimizer: Any, *args: Any, **kwargs: Any) -> None:
         """Call ``step(optimizer)`` and ``update()``; the scaled loss, which Paddle takes, is not used."""
@@ -136,7 +122,8 @@ class GradScaler:
             return
         if not state_dict:
             raise RuntimeError("GradScaler.load_state_dict: the state is empty; it is one of a disabled scaler")
-        self._rule = LossScale(
+        self._rule = replace(
+            self._rule,
             scale=state_dict["scale"],
             growth=state_dict["incr_ratio"],
             backoff=state_dict["decr_ratio"],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import TORCH_CPU, TORCH_CUDA, Casts, Context
-from minitensor.engine.autograd.loss_scaling import LossScale, unscale
+from minitensor.engine.autograd.loss_scaling import LossScale
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.dtypes import HALVES
 from minitensor.engine.kernels.numbers import number
@@ -140,8 +141,6 @@ class GradScaler:
             raise AssertionError("The backoff factor must be < 1.0.")
         self._enabled = enabled
         self._rule = LossScale(float(init_scale), growth_factor, backoff_factor, growth_interval)
-        self._found: dict[int, bool] = {}  # by optimizer: True if a gradient had inf or nan
-        self._stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
         """Return a tensor times the scale; or each tensor of a list or tuple.
@@ -167,14 +166,10 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        if id(optimizer) in self._stepped:
-            raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._found:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         gradients = [x.grad for group in optimizer.param_groups for x in group["params"] if x.grad is not None]
         if any(g._array.dtype == float16.numpy for g in gradients):
             raise ValueError("Attempting to unscale FP16 gradients.")
-        self._found[id(optimizer)] = unscale(gradients, self._rule.scale)
+        self._rule.unscale(optimizer, gradients)
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """Call ``optimizer.step(*args, **kwargs)`` with unscaled gradients, unless one has inf or nan.
@@ -186,12 +181,7 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
-        if id(optimizer) in self._stepped:
-            raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._found:
-            self.unscale_(optimizer)
-        self._stepped.add(id(optimizer))
-        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
+        return optimizer.step(*args, **kwargs) if self._rule.may_step(optimizer, self.unscale_) else None
 
     def update(self, new_scale: Any = None) -> None:
         """Change the scale after the steps of all optimizers; or set it.
@@ -203,11 +193,11 @@ class GradScaler:
             return
         if new_scale is not None:
             self._rule.scale = float(number("GradScaler.update()", "new_scale", new_scale))
-        elif not self._found:
+        elif not self._rule.found:
             raise AssertionError("No inf checks were recorded prior to update.")
         else:
-            self._rule.update(any(self._found.values()))
-        self._found, self._stepped = {}, set()
+            self._rule.update(any(self._rule.found.values()))
+        self._rule.next_step()
 
     def get_scale(self) -> float:
         """Return the scale."""
@@ -254,12 +244,14 @@ class GradScaler:
             raise RuntimeError(
                 "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
             )
-        self._rule = LossScale(
+        self._rule = replace(
+            self._rule,
             scale=state_dict["scale"],
             growth=state_dict["growth_factor"],
             backoff=state_dict["backoff_factor"],
             interval=state_dict["growth_interval"],
             good=state_dict["_growth_tracker"],
+            bad=0,
         )
 
 

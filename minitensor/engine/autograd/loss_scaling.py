@@ -7,8 +7,8 @@ frameworks' names for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class LossScale:
         growth: the factor after ``interval`` updates in a row without inf and nan.
         backoff: the factor after ``patience`` updates in a row with one.
         good, bad: how many such updates there were in a row.
+        found: by the id of an optimizer whose gradients were unscaled: True if one had inf or nan.
+        stepped: the ids of the optimizers that have stepped since the last update.
     """
 
     scale: float
@@ -45,6 +47,37 @@ class LossScale:
     patience: int = 1
     good: int = 0
     bad: int = 0
+    found: dict[int, bool] = field(default_factory=dict)
+    stepped: set[int] = field(default_factory=set)
+
+    def unscale(self, optimizer: Any, gradients: Iterable[Any]) -> None:
+        """Divide the gradients of an optimizer's parameters by the scale, in place.
+
+        Raises:
+            RuntimeError: if that was done since the last update.
+        """
+        if id(optimizer) in self.stepped:
+            raise RuntimeError("unscale_() is being called after step().")
+        if id(optimizer) in self.found:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        self.found[id(optimizer)] = unscale(gradients, self.scale)
+
+    def may_step(self, optimizer: Any, unscale_: Callable[[Any], None]) -> bool:
+        """Return False if a gradient of the optimizer has inf or nan; ``unscale_`` is called if that was not done.
+
+        Raises:
+            RuntimeError: if the optimizer has stepped since the last update.
+        """
+        if id(optimizer) in self.stepped:
+            raise RuntimeError("step() has already been called since the last update().")
+        if id(optimizer) not in self.found:
+            unscale_(optimizer)
+        self.stepped.add(id(optimizer))
+        return not self.found[id(optimizer)]
+
+    def next_step(self) -> None:
+        """Forget which optimizers have stepped."""
+        self.found, self.stepped = {}, set()
 
     def update(self, found_inf: bool) -> None:
         """Change the scale after a step."""
