@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
-#: The standard library, and folders of installed packages: a frame of their files is no line of the program.
+#: Files in the standard library and in folders of installed packages do not belong to the program.
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _PACKAGES = {"site-packages", "dist-packages"}
 

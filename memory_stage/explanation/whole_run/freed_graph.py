@@ -114,6 +114,6 @@ def _carried(
         f"{value[0].upper()}{value[1:]} carries the graph of the backward pass in line {freed.number} into the one in "
         f"line {asking.number}.",
         tuple(evidence),
-        "A value that is computed from its own last value drags the graph of all its former values along.",
+        "A value that is computed from its last value keeps the graphs of all its earlier values.",
         tuple(fixes),
     )

@@ -23,7 +23,7 @@ _REASON = "A tensor that was computed keeps its graph alive, and the graph keeps
 def diagnose_end(watch: WatchedRun, variables: dict[str, Any], file: str) -> list[Fault]:
     """Return a fault for each variable that still holds the graphs of several iterations when a program ends.
 
-    A graph whose backward pass has run holds nothing any more, and is no leak.
+    A graph whose backward pass has run no longer holds tensors, so it is not a leak.
 
     Args:
         watch: the logs of the run.
@@ -115,7 +115,7 @@ def _owner(call: ast.Call) -> str:
 
 
 def _held(values: list[torch.Tensor]) -> int:
-    """Return the bytes that the graphs of tensors hold and that are no parameter's."""
+    """Return the bytes that the graphs of tensors hold, without those of parameters."""
     storages: dict[int, int] = {}
     for node in nodes_behind(values):
         for saved in saved_by(node):

@@ -98,7 +98,7 @@ def _of_leaf(of: RefusedStatement) -> list[Fix]:
     source = of.text.source_of(of.statement)
     fixes = []
     edits = of.replaced("with torch.no_grad():", *(f"    {part}" for part in source.splitlines()))
-    fixes.append(of.fix("To change the leaf itself, as at the initialization: do not record it.", edits))
+    fixes.append(of.fix("To change the leaf itself, for example to initialize it: write without recording.", edits))
     rewritten = out_of_place(source)
     if rewritten:
         fixes.append(of.fix("Or make a new tensor that has a history, and keep the leaf.", of.replaced(rewritten)))
@@ -120,14 +120,14 @@ def _of_several_views(of: RefusedStatement) -> list[Fix]:
         if after != before and before in header:
             edits.append(Edit(loop.lineno, 1, (header.replace(before, after),)))
     sentence = (
-        "A loop over a tensor takes all its views in one call, and torch refuses writes into such views. Take each by "
-        "its index."
+        "A loop over a tensor creates all its views in one call, and torch refuses to write into them. Index the "
+        "tensor in the loop instead."
     )
     return [of.fix(sentence, tuple(edits))]
 
 
 def _of_expanded(of: RefusedStatement) -> list[Fix]:
-    calls = [each for each in of.text.calls("expand", "expand_as", "broadcast_to")]
+    calls = of.text.calls("expand", "expand_as", "broadcast_to")
     sentence = "Copy the expanded tensor, so that each element has memory to be written."
     if len(calls) == 1:
         return [of.fix(sentence, of.text.wrapped(calls[0], "{}.clone()"))]
@@ -174,11 +174,11 @@ def _of_optimized(of: RefusedStatement) -> list[Fix]:
             where = f"line {made.number}" if made.number else "code that is not watched"
             edit = of.text.insert_before(of.statement, f"{name} = {name}.detach().requires_grad_()")
             sentence = (
-                f"`{name}` is the result of an operation ({where}), and backward leaves gradients at leaves only. Make "
-                f"a leaf of its numbers."
+                f"`{name}` is the result of an operation ({where}), and backward stores gradients in leaves only. "
+                f"Detach it, so that it becomes a leaf."
             )
             return [of.fix(sentence, (edit,) if of.text.is_alone(of.statement) else ())]
-    return [Fix("Give the optimizer tensors that no operation has made.")]
+    return [Fix("Pass leaves to the optimizer: parameters, or tensors on which you called requires_grad_().")]
 
 
 def _of_inference(of: RefusedStatement) -> list[Fix]:
@@ -195,14 +195,14 @@ def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
     nodes = [] if of.statement is None else list(ast.walk(of.statement))
     calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in names]
     edits = of.text.wrapped(calls[0].args[0], "{}.copy()") if len(calls) == 1 and calls[0].args else ()
-    return [of.fix("Copy the array, which lays out its numbers forwards.", edits)]
+    return [of.fix("Copy the array. The copy has positive strides.", edits)]
 
 
 def _of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
     return [
         Fix(
-            "Take the view where gradients are recorded, right before the write: index the tensor there. Or write "
-            "under torch.no_grad(), if no gradient is to pass through the write."
+            "Index the tensor right before the write, where gradients are recorded. Or write "
+            "under torch.no_grad(), if the write needs no gradient."
         )
     ]
 
@@ -246,13 +246,13 @@ _RULES = (
     _Rule(
         "a leaf Variable that requires grad is being used in an in-place operation",
         "writes in place into a leaf that requires a gradient.",
-        "A leaf has no history, so backward could not tell its old numbers from the new ones.",
+        "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
         _of_leaf,
     ),
     _Rule(
         "Such functions do not allow the output views to be modified inplace",
         "writes into one of several views that one call has made.",
-        "Autograd tracks writes through a view that was taken alone, and not through one of several.",
+        "Autograd records writes through a view only if one call created that view alone.",
         _of_several_views,
     ),
     _Rule(
@@ -270,12 +270,12 @@ _RULES = (
     _Rule(
         "BackwardHookFunction is a view and is being modified inplace",
         "runs a layer with inplace=True on the output of a layer that has a full backward hook.",
-        "The hook hands out a view of the output, to see the gradient that arrives there.",
+        "The hook replaces the output by a view of it, so that it can read the gradient of the output.",
         _of_hooked_layer,
     ),
     _Rule(
         "can't optimize a non-leaf Tensor",
-        "gives the optimizer a tensor that is no leaf.",
+        "passes a tensor to the optimizer that is not a leaf.",
         "",
         _of_optimized,
     ),
@@ -287,14 +287,14 @@ _RULES = (
     ),
     _Rule(
         "At least one stride in the given numpy array is negative",
-        "shares a NumPy array that runs backwards.",
+        "shares a NumPy array with a negative stride.",
         "A tensor has no negative strides.",
         _of_reversed_array,
     ),
     _Rule(
         "created in no_grad mode and is being modified inplace with grad mode enabled",
         "writes through a view that was taken under torch.no_grad().",
-        "That view has no part in the history of its base, so the write could not be recorded.",
+        "Autograd does not connect that view to the history of its base, so it cannot record the write.",
         _of_unrecorded_view,
     ),
     _Rule(

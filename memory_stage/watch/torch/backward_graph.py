@@ -56,7 +56,7 @@ def nodes_behind(roots: Any) -> Iterator[Any]:
 
 
 def saved_by(node: Any) -> Iterator[SavedValue]:
-    """Yield what a node saved and still holds."""
+    """Yield the tensors that a node saved and still holds."""
     for attribute, saved in saved_in(node):
         try:
             data = saved.data
@@ -94,7 +94,7 @@ def extent_of(x: torch.Tensor) -> tuple[int, int]:
 
 
 def is_freed(node: Any) -> bool:
-    """Return True if an earlier backward pass has freed what a node saved."""
+    """Return True if an earlier backward pass has freed the saved tensors of a node."""
     for name in dir(type(node)):
         if name.startswith("_raw_saved_"):
             try:

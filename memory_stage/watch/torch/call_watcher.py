@@ -36,7 +36,7 @@ MOST_PLACES = 100_000
 
 
 class _CallKind:
-    """The facts about a function of torch that decide what is logged of its calls.
+    """The properties of a function of torch that decide how its calls are logged.
 
     Attributes:
         is_silent: True if it makes no node and writes nothing.

@@ -43,7 +43,7 @@ class OneCycleLR(LRScheduler):
 
     Raises:
         ValueError: if the number of steps, ``pct_start`` or ``anneal_strategy`` is unsuitable, or after more steps.
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ class LRScheduler:
         optimizer: the optimizer whose groups it sets.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(self, optimizer: Any, last_epoch: int = -1) -> None:
@@ -88,8 +88,8 @@ class LambdaLR(LRScheduler):
     """The first rate times ``lr_lambda(step)``.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
-        TypeError: if ``lr_lambda`` is no function.
+        TypeError: if ``optimizer`` is not an optimizer.
+        TypeError: if ``lr_lambda`` is not a function.
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
@@ -106,7 +106,7 @@ class StepLR(LRScheduler):
     """Multiply the rate by ``gamma`` after every ``step_size`` steps.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -124,7 +124,7 @@ class MultiStepLR(LRScheduler):
     """Multiply the rate by ``gamma`` at each of the ``milestones``.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -142,7 +142,7 @@ class ExponentialLR(LRScheduler):
     """Multiply the rate by ``gamma`` after every step.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
@@ -159,7 +159,7 @@ class CosineAnnealingLR(LRScheduler):
     """Lower the rate to ``eta_min`` along half a cosine, in ``T_max`` steps, and back (Loshchilov and Hutter 2017).
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        TypeError: if ``optimizer`` is not an optimizer.
         ZeroDivisionError: if ``T_max`` is 0.
     """
 
@@ -180,7 +180,7 @@ class LinearLR(LRScheduler):
     """Change the rate from ``start_factor`` to ``end_factor`` of the first, in ``total_iters`` steps: a warm-up.
 
     Raises:
-        TypeError: if ``optimizer`` is no optimizer.
+        TypeError: if ``optimizer`` is not an optimizer.
         ZeroDivisionError: if ``total_iters`` is 0.
     """
 
@@ -211,7 +211,7 @@ class ConstantLR(LRScheduler):
 
     Raises:
         ValueError: if ``factor`` is not from 0 to 1.
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(self, optimizer: Any, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -231,7 +231,7 @@ class PolynomialLR(LRScheduler):
     """Lower the rate to 0 in ``total_iters`` steps, by a polynomial of degree ``power``.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
+        TypeError: if ``optimizer`` is not an optimizer.
         ZeroDivisionError: if ``total_iters`` is 0.
     """
 
@@ -252,8 +252,8 @@ class MultiplicativeLR(LRScheduler):
     """Multiply the rate by ``lr_lambda(step)`` at every step after the first.
 
     Raises:
-        AttributeError: if ``optimizer`` is none.
-        TypeError: if ``lr_lambda`` is no function.
+        TypeError: if ``optimizer`` is not an optimizer.
+        TypeError: if ``lr_lambda`` is not a function.
     """
 
     def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float], last_epoch: int = -1) -> None:
@@ -273,8 +273,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     long (Loshchilov and Hutter 2017).
 
     Raises:
-        ValueError: if ``T_0`` or ``T_mult`` is no integer from 1 on.
-        AttributeError: if ``optimizer`` is none.
+        ValueError: if ``T_0`` or ``T_mult`` is not an integer from 1 on.
+        TypeError: if ``optimizer`` is not an optimizer.
     """
 
     def __init__(self, optimizer: Any, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
