@@ -118,7 +118,8 @@ class CallWatcher(TorchFunctionMode):
                     given = _versions(types, args, kwargs)
                 first = _next_node()
             except Exception as failure:
-                self.is_open, self.failure, is_logged = False, failure.with_traceback(None), False
+                self._fail(failure)
+                is_logged = False
         was, self.is_inside = self.is_inside, kind.runs_backward or self.is_inside
         try:
             if is_logged and (kind.warns_often or self._is_new_place(func, sys._getframe(1))):
@@ -137,9 +138,13 @@ class CallWatcher(TorchFunctionMode):
                 made = _next_node() != first
                 if made or given or kind.is_data or kind.is_norm or kind.is_uncounted:
                     self._log(kind, types, given, first if made else -1, args, kwargs, result)
-            except Exception as failure:  # a fault of this package ends the watching and not the program
-                self.is_open, self.failure = False, failure.with_traceback(None)
+            except Exception as failure:
+                self._fail(failure)
         return result
+
+    def _fail(self, failure: Exception) -> None:
+        """End the watching because of a fault of this package; the program continues. No frame is kept."""
+        self.is_open, self.failure = False, failure.with_traceback(None)
 
     def _log(
         self,
