@@ -8,6 +8,7 @@ import nbformat
 from sphinx.application import Sphinx
 
 from .included import with_lines
+from .steps import with_words
 
 
 def executed(app: Sphinx) -> Path:
@@ -27,5 +28,5 @@ def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
             ran = nbformat.read(notebook, as_version=4)
             for cell in ran.cells:
                 if cell.cell_type == "markdown":
-                    cell.source = with_lines(cell.source, Path(app.srcdir, pagename).parent)
+                    cell.source = with_words(with_lines(cell.source, Path(app.srcdir, pagename).parent))
             nbformat.write(ran, target)

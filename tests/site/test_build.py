@@ -117,6 +117,18 @@ def test_a_broken_reference_stops_the_build(small_book):
         assert any(said in warning for warning in warnings), f"{said}\n{warnings}"
 
 
+def test_a_mark_of_a_step_that_does_not_exist_stops_the_build(small_book):
+    stage = cell('%%stage --title "A program"\nx = mt.zeros([2])\nx.add_(1.0)')
+    setup = cell("%load_ext book_kit\nimport minitensor as mt")
+    marks = "{step}`2` is right.\n\n{step}`5` is wrong.\n\n{step}`two` is wrong."
+    status, log = built(small_book(f"## One\n\n{setup}\n\n{stage}\n\n{marks}\n\n## Two\n\n{{step}}`1` is alone."))
+    assert status != 0
+    warnings = [line.partition("WARNING: ")[2] for line in log.splitlines() if "WARNING" in line]
+    assert [warning.partition(": ")[0] for warning in warnings] == ["{step}`5`", "{step}`two`", "{step}`1`"]
+    assert "lines 1, 2 have one" in warnings[0]
+    assert "this section has no stage" in warnings[2]
+
+
 def test_the_times_of_pages_are_read_from_the_log_with_the_longest_first():
     log = (
         "/book/chapters/01_a.md: Executed notebook in 1.50 seconds [mystnb]\n"

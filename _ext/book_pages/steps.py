@@ -1,0 +1,168 @@
+"""Let a paragraph name a step of its section's stage: the role ``{step}``.
+
+A paragraph or an item of a list begins with the mark of its step:
+
+* ``{step}`3` `` is the first step of line 3, and ``{step}`3#2` `` its second, as in a loop or in ``backward()``;
+  ``{step}`3#last` `` is the last step of the line;
+* ``{step}`end` `` is the last step of the program;
+* ``{step}`3 in LABEL` `` is line 3 of the program with this label in a comparison; without a label, it is a line of the
+  program that the stage opens with.
+
+The stage is the last one before the mark in the same section, or else the first one after it. The build reads the
+recording in the stage's HTML. A mark that names no stage, program or step is a warning, which fails the build.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from bs4 import BeautifulSoup
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+
+from memory_stage.recorder.key_step import opening
+
+LOG = logging.getLogger(__name__)
+#: The text of a mark.
+MARK = re.compile(r"(?:(?P<line>[1-9]\d*)(?:#(?P<nth>[1-9]\d*|last))?|(?P<end>end))(?: in (?P<label>\S.*))?")
+#: A mark in the source of a page, outside of code.
+IN_SOURCE = re.compile(r"\{step\}`([^`\n]+)`")
+FORMS = "3, 3#2, 3#last, end, or one of these with a program of a comparison: 3 in LABEL"
+ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "last": "last"}
+STAGE = "<memory-stage"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a mark names: the number of a variant and of its step, both counted from 0."""
+
+    variant: int
+    step: int
+
+
+class step_mark(nodes.inline):
+    """A mark with the attribute ``names``, its text in the source."""
+
+
+class StepRole(SphinxRole):
+    """Read a mark."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        shown = step_mark("", said(self.text), names=self.text)
+        shown.source, shown.line = self.get_source_info()
+        return [shown], []
+
+
+def said(names: str) -> str:
+    """Return the words of a mark, such as "line 3, second step"; a faulty mark is shown as it was written."""
+    mark = MARK.fullmatch(names.strip())
+    if mark is None:
+        return names
+    words = ["last step" if mark["end"] else f"line {mark['line']}"]
+    if nth := mark["nth"]:
+        words.append(f"{ORDINALS[nth]} step" if nth in ORDINALS else f"step {nth}")
+    return ", ".join([*words, *filter(None, [mark["label"]])])
+
+
+def with_words(markdown: str) -> str:
+    """Return the Markdown of a notebook with words in place of the marks."""
+    return IN_SOURCE.sub(lambda mark: f"**{said(mark[1])}**", markdown)
+
+
+def moment_of(names: str, trace: dict[str, Any]) -> Moment:
+    """Return the moment of a stage's recording that a mark names.
+
+    Raises:
+        ValueError: if the mark cannot be read, or if there is no such program, line or step.
+    """
+    mark = MARK.fullmatch(names.strip())
+    if mark is None:
+        raise ValueError(f"a mark is {FORMS}; not {names!r}")
+    labels = [variant["label"] for variant in trace["variants"]]
+    if mark["label"] is None:
+        number, _ = opening(trace)
+    elif mark["label"] in labels:
+        number = labels.index(mark["label"])
+    else:
+        raise ValueError(f"the stage {trace['title']!r} has the programs {_listed(labels)}; not {mark['label']!r}")
+    steps = trace["variants"][number]["steps"]
+    if mark["end"]:
+        return Moment(number, len(steps) - 1)
+    line = int(mark["line"])
+    of_line = [at for at, step in enumerate(steps) if step["line"] <= line <= step["end"]]
+    if not of_line:
+        lines = sorted({step["line"] for step in steps})
+        raise ValueError(f"line {line} of the stage {trace['title']!r} has no step; lines {_listed(lines)} have one")
+    nth = len(of_line) if mark["nth"] == "last" else int(mark["nth"] or 1)
+    if nth > len(of_line):
+        raise ValueError(f"line {line} of the stage {trace['title']!r} has {len(of_line)} steps; not {nth}")
+    return Moment(number, of_line[nth - 1])
+
+
+def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
+    """Give each mark of a page the title of its stage, and the moment that it names."""
+    if app.builder.format != "html":
+        return
+    for mark, stage in marks(doctree):
+        if stage is None:
+            LOG.warning("{step}`%s`: this section has no stage", mark["names"], location=mark)
+            continue
+        trace = trace_of(stage)
+        try:
+            moment = moment_of(mark["names"], trace)
+        except ValueError as error:
+            LOG.warning("{step}`%s`: %s", mark["names"], error, location=mark)
+            continue
+        mark.attributes.update(stage=trace["title"], variant=moment.variant, step=moment.step)
+
+
+def marks(doctree: nodes.document) -> Iterator[tuple[step_mark, nodes.raw | None]]:
+    """Yield each mark of a page with its stage: the last one before it in its section, or else the first one after."""
+    before: dict[nodes.Node | None, nodes.raw] = {}
+    waiting: dict[nodes.Node | None, list[step_mark]] = {}
+    for node in doctree.findall(lambda node: isinstance(node, step_mark) or _is_stage(node)):
+        section = _section(node)
+        if isinstance(node, nodes.raw):
+            yield from ((mark, node) for mark in waiting.pop(section, ()))
+            before[section] = node
+        elif section in before:
+            yield node, before[section]
+        else:
+            waiting.setdefault(section, []).append(node)
+    yield from ((mark, None) for left in waiting.values() for mark in left)
+
+
+def trace_of(stage: nodes.raw) -> dict[str, Any]:
+    """Return the recording in the HTML of a stage."""
+    shown = BeautifulSoup(stage.astext(), "html.parser").select_one("memory-stage > script")
+    recorded: dict[str, Any] = json.loads(shown.string)
+    return recorded
+
+
+def visit_step_mark(self: Any, node: step_mark) -> None:
+    data = {f"data-{name}": str(node[name]) for name in ("stage", "variant", "step") if name in node}
+    self.body.append(self.starttag(node, "span", "", CLASS="step-mark", **data))
+
+
+def depart_step_mark(self: Any, node: step_mark) -> None:
+    self.body.append("</span>")
+
+
+def _is_stage(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.raw) and node.get("format") == "html" and STAGE in node.astext()
+
+
+def _section(node: nodes.Node) -> nodes.Node | None:
+    while node is not None and not isinstance(node, nodes.section):
+        node = node.parent
+    return node
+
+
+def _listed(names: list[Any]) -> str:
+    return ", ".join(map(str, names))

@@ -1,0 +1,93 @@
+"""Test the marks with which a paragraph names a step of its section's stage."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+
+from memory_stage import api
+from tests.support.chapters.chapter import ROOT
+
+sys.path.insert(0, str(ROOT / "_ext"))
+from book_pages.steps import IN_SOURCE, marks, moment_of, said, step_mark, with_words
+
+LOOP = """
+import minitensor as mt
+x = mt.to_tensor([1.0, 2.0], stop_gradient=False)
+for i in range(3):
+    y = x * x
+y.sum().backward()
+"""
+
+
+@pytest.fixture(scope="module")
+def loop():
+    return api.record(LOOP.strip(), title="A loop").data
+
+
+@pytest.fixture(scope="module")
+def pair():
+    start = "import minitensor as mt\nx = mt.zeros([2])\n"
+    return api.compare({"normal": start + "y = x.add(1.0)", "in place": start + "y = x.add_(1.0)\nz = y"}).data
+
+
+def line_of(trace, names):
+    found = moment_of(names, trace)
+    return found.variant, found.step, trace["variants"][found.variant]["steps"][found.step]["line"]
+
+
+def test_a_mark_names_a_step_of_a_line(loop):
+    first, second, third, start = (line_of(loop, names) for names in ("4", "4#2", "4#last", "5"))
+    assert [line for *_, line in (first, second, third, start)] == [4, 4, 4, 5]
+    steps = [step for _, step, _ in (first, second, third, start)]
+    assert steps == list(range(steps[0], steps[0] + 4))
+    assert line_of(loop, "5#last") == line_of(loop, "end") == (0, len(loop["variants"][0]["steps"]) - 1, 5)
+
+
+def test_a_mark_names_a_program_of_a_comparison(pair):
+    assert line_of(pair, "3 in normal") == (0, 1, 3)
+    assert line_of(pair, "end in in place") == (1, 2, 4)
+    pair["opens"] = pair["variants"][1]["id"]
+    assert line_of(pair, "3") == (1, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ("0", "a mark is 3, 3#2"),
+        ("line 3", "a mark is 3, 3#2"),
+        ("end#2", "a mark is 3, 3#2"),
+        ("9", "line 9 of the stage 'A loop' has no step; lines 2, 4, 5 have one"),
+        ("4#4", "line 4 of the stage 'A loop' has 3 steps; not 4"),
+        ("4 in view", "the stage 'A loop' has the programs"),
+    ],
+)
+def test_a_wrong_mark_says_what_is_allowed(loop, names, reason):
+    with pytest.raises(ValueError, match=reason):
+        moment_of(names, loop)
+
+
+def test_a_notebook_shows_words_for_the_marks():
+    text = "* {step}`2 in in place` It writes.\n* {step}`7#last` The end."
+    assert with_words(text) == "* **line 2, in place** It writes.\n* **line 7, last step** The end."
+    assert [said(names) for names in ("3", "3#2", "3#12", "end", "?")] == [
+        "line 3", "line 3, second step", "line 3, step 12", "last step", "?",
+    ]  # fmt: skip
+    assert not IN_SOURCE.search(with_words(text))
+
+
+def test_the_stage_of_a_mark_is_the_last_one_before_it_in_its_section_or_else_the_next():
+    def stage(title):
+        return nodes.raw("", f"<memory-stage>{title}</memory-stage>", format="html")
+
+    def mark(names):
+        return nodes.paragraph("", "", step_mark("", names, names=names))
+
+    document = new_document("page")
+    document += nodes.section("", mark("1"), stage("A"), mark("2"), stage("B"), mark("3"), ids=["one"])
+    document += nodes.section("", mark("4"), ids=["two"])
+    found = {each["names"]: own and own.astext()[len("<memory-stage>")] for each, own in marks(document)}
+    assert found == {"1": "A", "2": "A", "3": "B", "4": None}
