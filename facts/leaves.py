@@ -40,6 +40,32 @@ for method in METHODS.split():
     except (RuntimeError, ValueError):
         outcomes[method] = "untouched" if w.tolist() == before else "overwritten"
 """
+# Optimizers of which one step is taken, as "name arguments".
+OPTIMIZERS = {
+    "torch": ["SGD", "Adam", "AdamW", "SGD fused", "Adam fused", "AdamW fused", "Adagrad fused"],
+    "paddle": ["SGD", "Momentum", "Adam", "AdamW", "RMSProp", "Adagrad", "Lamb"],
+}
+EVERY_OPTIMIZER = {
+    "torch": """
+versions = {}
+for name in OPTIMIZERS:
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    kind, _, fused = name.partition(" ")
+    optimizer = getattr(torch.optim, kind)([w], lr=0.1, **({"fused": True} if fused else {}))
+    (w * w).sum().backward()
+    optimizer.step()
+    versions[name] = w._version
+""",
+    "paddle": """
+versions = {}
+for name in OPTIMIZERS:
+    w = paddle.create_parameter([3], "float32")
+    optimizer = getattr(paddle.optimizer, name)(learning_rate=0.1, parameters=[w])
+    (w * w).sum().backward()
+    optimizer.step()
+    versions[name] = w.inplace_version
+""",
+}
 QUARTERS = {
     "torch": "torch.tensor([0.25, 0.5, 0.75], requires_grad=True)",
     "paddle": "paddle.to_tensor([0.25, 0.5, 0.75], stop_gradient=False)",
@@ -122,6 +148,17 @@ QUESTIONS: Questions = {
             "y.backward(retain_graph=True)\noptimizer.step()\ny.backward()",
         ),
         [*GRADIENT, *WRITTEN],
+    ),
+    "a fused optimizer's step between two backward": (
+        {
+            "torch": LEAF["torch"] + "y = (w * w).sum()\noptimizer = torch.optim.SGD([w], lr=0.1, fused=True)\n"
+            "y.backward(retain_graph=True)\noptimizer.step()\noptimizer.zero_grad()\ny.backward()"
+        },
+        [*GRADIENT, *WRITTEN],
+    ),
+    "versions after an optimizer's step": (
+        {library: f"OPTIMIZERS = {OPTIMIZERS[library]!r}" + EVERY_OPTIMIZER[library] for library in LEAF},
+        ["versions"],
     ),
     "an update written with -=": (
         both(

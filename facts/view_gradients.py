@@ -42,6 +42,24 @@ QUESTIONS: Questions = {
     "assign at an index of the whole": program(
         "b[0:2] = b[0:2] * 10; b.sum().backward()", "b[0:2] = b[0:2] * 10.0; b.sum().backward()"
     ),
+    "assign at an index of the whole, times a tensor": (
+        {
+            library: START[library]
+            + f"m = {library}.{make}([10.0, 10.0]); b[0:2] = b[0:2] * m; b.sum().backward()"
+            + END[library]
+            for library, make in {"torch": "tensor", "paddle": "to_tensor"}.items()
+        },
+        EXPRESSIONS,
+    ),
+    "assign at an index of the whole, a clone times a tensor": (
+        {
+            library: START[library]
+            + f"m = {library}.{make}([10.0, 10.0]); b[0:2] = b[0:2].clone() * m; b.sum().backward()"
+            + END[library]
+            for library, make in {"torch": "tensor", "paddle": "to_tensor"}.items()
+        },
+        EXPRESSIONS,
+    ),
     "sine through a slice": program("v = b[0:2]; v.sin_(); b.sum().backward()"),
     "a constant takes a gradient in": (
         {
