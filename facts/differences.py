@@ -316,7 +316,7 @@ SITUATIONS = {
     "out_of_place": "the normal operation",
     "leaf_requiring_grad": "on a leaf that wants a gradient",
     "leaf_under_no_grad": "on a leaf, under no_grad",
-    "nonleaf": "on a tensor that is no leaf",
+    "nonleaf": "on a tensor that is not a leaf",
     "out_of_place_grad": "backward of the normal operation",
     "then_add_one_in_place": "then x.add_(1), then backward",
     "saved_by_earlier_mul": "x saved by an earlier product, then its backward",
@@ -345,7 +345,7 @@ def reason(framework: str, operation: str, seen: str) -> str | None:
 
 
 def in_words(seen: str) -> str:
-    """Return, for example, "version afterwards, on a tensor that is no leaf" for ``nonleaf.version_after``."""
+    """Return, for example, "version afterwards, on a tensor that is not a leaf" for ``nonleaf.version_after``."""
     situation, _, what = seen.partition(".")
     return f"{WHAT[what]}, {SITUATIONS[situation]}"
 

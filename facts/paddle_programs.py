@@ -210,7 +210,7 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
             "float(f(x, paddle.to_tensor([1, 2, 0]), ignore_index=2))",
         ],
     ),
-    "a label that is no class": (
+    "a label that is not a class": (
         "paddle.nn.functional.cross_entropy(paddle.ones([2, 3]), paddle.to_tensor([0, 5]))",
         [],
     ),
@@ -257,7 +257,7 @@ PROGRAMS: dict[str, tuple[str, list[str]]] = {
     ),
     "an optimizer without parameters": ("paddle.optimizer.SGD(0.1)", []),
     "an optimizer with one tensor": ("paddle.optimizer.SGD(0.1, parameters=paddle.ones([2]))", []),
-    "a learning rate that is no number": ("paddle.optimizer.SGD('x', parameters=[paddle.ones([2])])", []),
+    "a learning rate that is not a number": ("paddle.optimizer.SGD('x', parameters=[paddle.ones([2])])", []),
 }
 
 QUESTIONS: Questions = {question: ({"paddle": program}, seen) for question, (program, seen) in PROGRAMS.items()}

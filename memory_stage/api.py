@@ -302,7 +302,7 @@ def compare(
             raise ValueError(f"{what} has the label {unknown[0]!r}; the programs are {', '.join(map(repr, programs))}")
     for policy in policies.values():
         if policy not in POLICIES:
-            raise ValueError(f"{policy!r} is no in-place policy; they are {', '.join(map(repr, POLICIES))}")
+            raise ValueError(f"{policy!r} is not an in-place policy; they are {', '.join(map(repr, POLICIES))}")
     left_out = frozenset(ignore)
     sources = {label: _tidy(program) for label, program in programs.items()}
     for label, source in sources.items():

@@ -83,7 +83,7 @@ class Distribution:
         """Return random outcomes through which the parameters get gradients.
 
         Raises:
-            NotImplementedError: if outcomes are no continuous function of the parameters.
+            NotImplementedError: if an outcome is not a continuous function of the parameters.
         """
         raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
 
@@ -121,7 +121,7 @@ class Normal(Distribution):
     """The normal distribution of mean ``loc`` and standard deviation ``scale``.
 
     Raises:
-        TypeError: if a parameter is no number and no tensor.
+        TypeError: if a parameter is neither a number nor a tensor.
         ValueError: if the shapes cannot be broadcast.
     """
 
@@ -169,7 +169,7 @@ class Uniform(Distribution):
     """The uniform distribution from ``low`` (included) to ``high`` (excluded).
 
     Raises:
-        TypeError: if a bound is no number and no tensor.
+        TypeError: if a bound is neither a number nor a tensor.
         ValueError: if the shapes cannot be broadcast.
     """
 
@@ -206,8 +206,8 @@ class Bernoulli(Distribution):
     """1 with the probability ``probs``, else 0.
 
     Raises:
-        TypeError: if ``probs`` is no number and no tensor.
-        ValueError: if a number is no probability.
+        TypeError: if ``probs`` is neither a number nor a tensor.
+        ValueError: if a number is not a probability.
     """
 
     def __init__(self, probs: Any, name: str | None = None) -> None:
@@ -272,7 +272,7 @@ class Categorical(Distribution):
     ``entropy`` and ``kl_divergence`` take them as logarithms.
 
     Raises:
-        TypeError: if ``logits`` is no tensor, list or array.
+        TypeError: if ``logits`` is not a tensor, list or array.
         ValueError: if it has no dimension.
     """
 
@@ -334,7 +334,7 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
 
     Raises:
         NotImplementedError: if they are not of one kind.
-        TypeError: if one is no distribution.
+        TypeError: if an argument is not a distribution.
     """
     for each in (p, q):
         if not isinstance(each, Distribution):

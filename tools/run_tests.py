@@ -240,7 +240,7 @@ def units(paths: Sequence[str]) -> list[Unit]:
         given = (ROOT / path.rstrip("/")).resolve()
         files = sorted(given.rglob("test_*.py")) if given.is_dir() else [given] * given.is_file()
         if not files:
-            sys.exit(f"{path} is no file of tests and no folder with tests; give a path like tests/minitensor/engine")
+            sys.exit(f"{path} is neither a file nor a folder of tests; give a path like tests/minitensor/engine")
         for file in files:
             name = file.relative_to(ROOT).as_posix()
             shares = ceil(took.get(name, 0) / SHARE) or 1

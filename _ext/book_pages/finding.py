@@ -27,7 +27,7 @@ from .terms import anchor, glossary
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 160  # characters of a quoted message
-#: Nodes that are no prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
+#: Nodes that are not prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
 LIBRARIES = ("paddle", "torch", "numpy", "jax")
 #: A library's name for a term, as the glossary writes it: `x.requires_grad`, `torch.no_grad()`.

@@ -44,7 +44,7 @@ def _text(done: int, total: int, label: str, note: str) -> str:
 
 
 class _Line:
-    """One line of text, overwritten until the end; if the output is no terminal, the last one only."""
+    """One line of text, overwritten until the end; if the output is not a terminal, the last one only."""
 
     def __init__(self) -> None:
         self.last, self.overwrites = "", sys.stdout.isatty()

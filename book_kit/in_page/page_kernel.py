@@ -28,7 +28,7 @@ from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.record import RecordedRun, line_in
 from minitensor.engine.modes import set_inplace_policy
 
-#: Errors of Python for a text that is no program: ValueError for a null byte, one of the last two if it nests too deep.
+#: Errors of Python for text that is not a program: ValueError for a null byte, one of the others if it nests too deep.
 NO_PROGRAM = (SyntaxError, ValueError, RecursionError, MemoryError)
 MOST_SHOWN = 4_000_000  # characters of a recording: about a hundred times a long program of the book
 
@@ -89,7 +89,7 @@ def _append_output(done: RecordedRun, printed: str) -> None:
 
 
 def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
-    """Return the recording of a text that is no program: one step with the error at its line."""
+    """Return the recording of a text that is not a program: one step with the error at its line."""
     code = variant["code"].splitlines() or [""]
     line = min(max(1, getattr(error, "lineno", None) or 1), len(code))
     step = {

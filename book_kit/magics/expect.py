@@ -10,7 +10,7 @@
 * Names assigned before the error exist afterwards, as after any failing cell. The error itself is not kept, so it
   keeps no tensor alive.
 
-The tag `raises-exception` is no replacement, because it also passes a cell that raises nothing.
+The tag `raises-exception` is not a replacement, because it also passes a cell that raises nothing.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ class ExpectError(Magics):
         for attribute in rest:
             found = getattr(found, attribute, None)
         if not (isinstance(found, type) and issubclass(found, BaseException)):
-            raise UsageError(f"{name!r} is no error type here. Usage: {USAGE}")
+            raise UsageError(f"{name!r} is not an error type here. Usage: {USAGE}")
         try:
             re.compile(pattern.strip())
         except re.error as error:
-            raise UsageError(f"{pattern.strip()!r} is no regular expression ({error}). Usage: {USAGE}") from None
+            raise UsageError(f"{pattern.strip()!r} is not a regular expression ({error}). Usage: {USAGE}") from None
         return found, pattern.strip()
 
 

@@ -110,7 +110,7 @@ def check(
 
     Shapes, dtypes, stop_gradient and integers are compared exactly, floats within 1e-5 relative and 1e-6
     absolute. If the reader's function raises an error, the report shows it. TypeError or ValueError is raised
-    only if the exercise is badly written: no case, a case that is no tuple, nothing to compare with.
+    only if the exercise is badly written: no case, a case that is not a tuple, nothing to compare with.
     """
     _refuse_empty_exercise(cases, against, that)
     name = getattr(function, "__name__", "what you gave")

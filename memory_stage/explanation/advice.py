@@ -214,7 +214,7 @@ def _of_gradient(row: ReportRow, code: list[str], package: str) -> str:
         )
         if found:
             return (
-                f"Line {number} gives the name `{name}` to another tensor, which is no leaf. Write the leaf itself: "
+                f"Line {number} gives the name `{name}` to another tensor, which is not a leaf. Write the leaf itself: "
                 f"`with torch.no_grad(): {name} {found[1]}= {found[2]}`."
             )
         again = re.match(rf"^{re.escape(name)}\s*([-+*/])=[^=]", line.strip()) if name and package == "paddle" else None

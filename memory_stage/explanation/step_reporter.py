@@ -193,7 +193,7 @@ class StepReporter:
     def _asked(self, done: Done, fact: Asked) -> ReportRow:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
         row.happened = (
-            f"`{fact.tensor.short_name or fact.tensor.op}` is no leaf: `{fact.tensor.op or 'an operation'}` "
+            f"`{fact.tensor.short_name or fact.tensor.op}` is not a leaf: `{fact.tensor.op or 'an operation'}` "
             f"made it. Its `.grad` is None, for backward leaves gradients at leaves only."
         )
         return row

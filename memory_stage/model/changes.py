@@ -136,7 +136,7 @@ class Unversioned(Operated):
 
 @dataclass(eq=False)
 class Asked:
-    """The program has read ``.grad`` of a tensor that has none because it is no leaf."""
+    """The program has read ``.grad`` of a tensor that has none because it is not a leaf."""
 
     tensor: TensorEntry
 

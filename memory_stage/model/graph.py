@@ -159,7 +159,7 @@ class Graph:
         return own is not None and self._engine.key(own) == self._engine.key(node)
 
     def is_operation(self, node: Node) -> bool:
-        """True if an operation made the node: it is no leaf and does not only show a group's value."""
+        """True if an operation made the node: it is not a leaf and does not only show a group's value."""
         return self._engine.role(node) is Role.OPERATION
 
     # ---------- states ----------

@@ -88,7 +88,7 @@ class Storages:
         return entry
 
     def _add_counter(self, storage: Storage, below: StorageEntry) -> StorageEntry:
-        """Add an entry for a counter of versions over the memory of ``below``; it is no storage of the trace."""
+        """Add an entry for a counter of versions over the memory of ``below``; it is not a storage of the trace."""
         version = self._engine.block(storage).version
         entry = StorageEntry(below.id, below.length, below.nbytes, version, below.event, below.step, over=below.root)
         entry.seen_by_tensor = True

@@ -77,7 +77,7 @@ def hooked(
 
 
 def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None) -> None:
-    """Record that the rules of ``node``, which is no leaf, have run and ``sent`` gradients; None: these are unknown."""
+    """Record that the rules of the interior ``node`` ran and ``sent`` gradients, or None if they are unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
     if passed is None:  # its rules are code of the program, which has recorded steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])

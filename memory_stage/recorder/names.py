@@ -223,7 +223,7 @@ class Names:
 
 
 def _global_names(code: CodeType) -> set[str]:
-    """Return the names that are no local variables of a program and the functions in it."""
+    """Return the names that are not local variables of a program and the functions in it."""
     nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*map(_global_names, nested))
 

@@ -35,7 +35,7 @@ def read_script(name: str) -> tuple[Path, str]:
     except (OSError, UnicodeDecodeError, LookupError) as error:
         raise ScriptError(f"{name} cannot be read: {error}") from None
     except (SyntaxError, ValueError) as error:
-        raise ScriptError(f"{name} is no program: {error}") from None
+        raise ScriptError(f"{name} is not a program: {error}") from None
     return program, source
 
 

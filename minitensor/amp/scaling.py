@@ -49,7 +49,7 @@ class GradScaler:
         """Return the loss times the scale.
 
         Raises:
-            TypeError: if it is no tensor.
+            TypeError: if it is not a tensor.
         """
         if not isinstance(var, Tensor):
             raise TypeError(f"GradScaler.scale: the loss is a Tensor, not {type(var).__name__}")

@@ -69,7 +69,7 @@ def dump_snapshot(path: str | os.PathLike[str], device: Any = None) -> None:
         device: by default the device for new tensors.
 
     Raises:
-        TypeError: if ``path`` is no path; a number would be a file descriptor.
+        TypeError: if ``path`` is not a path; a number would be a file descriptor.
         ValueError: if there is no such device.
         OSError: if the file cannot be written.
     """

@@ -32,7 +32,7 @@ def scaled_dot_product_attention(
 
     Raises:
         ValueError: if shapes do not fit.
-        TypeError: if an input is no tensor of floats.
+        TypeError: if an input is not a tensor of floats.
     """
     op, given = "scaled_dot_product_attention", {"query": query, "key": key, "value": value}
     floats_of(op, **given)
@@ -51,8 +51,8 @@ class Embedding(Layer):
 
     Raises:
         ValueError: if a size is below 1.
-        IndexError: if an index is no row; ``padding_idx``, too.
-        TypeError: if the input is no tensor of integers.
+        IndexError: if an index is not a row; ``padding_idx``, too.
+        TypeError: if the input is not a tensor of integers.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Embedding(Layer):
             padding_idx is not None
             and not -shape[0] <= checks.integer("Embedding", "padding_idx", padding_idx) < shape[0]
         ):
-            raise IndexError(f"Embedding: padding_idx {padding_idx} is no row; there are {shape[0]}")
+            raise IndexError(f"Embedding: padding_idx {padding_idx} is not a row; there are {shape[0]}")
         self.padding_idx = padding_idx
         self.weight = self.create_parameter(shape, weight_attr, default_initializer=Normal(0.0, 1.0))
         if padding_idx is not None and self.weight is not None:
@@ -93,8 +93,8 @@ class MultiHeadAttention(Layer):
     """Attention in ``num_heads`` parts of the vectors (Vaswani et al. 2017); all are [batch, time, embed_dim].
 
     Raises:
-        ValueError: if ``embed_dim`` is no multiple of ``num_heads``, if ``need_weights`` is true, or for other shapes.
-        TypeError: if an input is no tensor of floats.
+        ValueError: if ``embed_dim`` is not a multiple of ``num_heads``, ``need_weights`` is true, or a shape differs.
+        TypeError: if an input is not a tensor of floats.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class MultiHeadAttention(Layer):
         if checks.flag("MultiHeadAttention", "need_weights", need_weights):
             raise ValueError("MultiHeadAttention: need_weights must be False; the weights are not kept")
         if embed_dim % count("MultiHeadAttention", "num_heads", num_heads):
-            raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
+            raise ValueError(f"MultiHeadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
         self.k_proj = Linear(inner[0], embed_dim, weight_attr, bias_attr)

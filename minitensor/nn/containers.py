@@ -48,7 +48,7 @@ class Sequential(_Listed):
     Shapes are those of the layers.
 
     Raises:
-        TypeError: if an argument is no layer.
+        TypeError: if an argument is not a layer.
         IndexError: if there is nothing at a position.
     """
 
@@ -73,7 +73,7 @@ class LayerList(_Listed):
     """A list of registered layers for a loop in ``forward``; it has no ``forward`` itself.
 
     Raises:
-        TypeError: if an argument is no layer.
+        TypeError: if an argument is not a layer.
         IndexError: if there is nothing at a position.
         NotImplementedError: on a call.
     """

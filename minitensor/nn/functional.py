@@ -7,7 +7,7 @@ from typing import Any
 from minitensor.engine.operations import FUNCTIONS, found_in
 from minitensor.paddle.missing import missing
 
-#: Functions that are no rows of the table, by the module that defines them.
+#: Functions that are not rows of the table, by the module that defines them.
 _DEFINED = {
     "minitensor.engine.layers.activations": (
         *("cosine_similarity", "dropout", "gelu", "hardsigmoid", "hardswish", "log_softmax", "mish", "normalize"),

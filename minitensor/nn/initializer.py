@@ -23,7 +23,7 @@ class Initializer:
     """Draws an array of a shape. Subclasses define ``drawn``.
 
     Raises:
-        TypeError: on a call, if the argument is no tensor.
+        TypeError: on a call, if the argument is not a tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -69,7 +69,7 @@ class Uniform(Initializer):
 
     Raises:
         ValueError: if ``low`` is above ``high``.
-        TypeError: if an argument is no number.
+        TypeError: if an argument is not a number.
     """
 
     def __init__(self, low: float = -1.0, high: float = 1.0) -> None:
@@ -85,7 +85,7 @@ class Normal(Initializer):
 
     Raises:
         ValueError: if the standard deviation is negative.
-        TypeError: if an argument is no number.
+        TypeError: if an argument is not a number.
     """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0) -> None:
@@ -112,7 +112,7 @@ class TruncatedNormal(Initializer):
 
     Raises:
         ValueError: if the standard deviation is negative, or ``a`` is not below ``b``.
-        TypeError: if an argument is no number.
+        TypeError: if an argument is not a number.
     """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> None:
@@ -135,7 +135,7 @@ def fans(shape: tuple[int, ...]) -> tuple[int, int]:
     For a shape of one dimension [n] both are n; for [] they are 1.
 
     Raises:
-        TypeError, ValueError: if ``shape`` is no shape.
+        TypeError, ValueError: if ``shape`` is not a shape.
     """
     shape = as_shape("fans", shape)
     if len(shape) < 2:
@@ -154,7 +154,7 @@ class XavierUniform(Initializer):
             (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is no tensor.
+        TypeError: on a call, if the argument is not a tensor.
     """
 
     def __init__(self, fan_in: float | None = None, fan_out: float | None = None, gain: float = 1.0) -> None:
@@ -182,7 +182,7 @@ class XavierNormal(XavierUniform):
             (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is no tensor.
+        TypeError: on a call, if the argument is not a tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -198,7 +198,7 @@ class KaimingUniform(Initializer):
         fan_in: by default that of the parameter's shape, a matrix [in, out] or kernels [out, in, ...] (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is no tensor.
+        TypeError: on a call, if the argument is not a tensor.
     """
 
     def __init__(self, fan_in: float | None = None, negative_slope: float = 0.0) -> None:
@@ -222,7 +222,7 @@ class KaimingNormal(KaimingUniform):
         fan_in: by default that of the parameter's shape, a matrix [in, out] or kernels [out, in, ...] (:func:`fans`).
 
     Raises:
-        TypeError: on a call, if the argument is no tensor.
+        TypeError: on a call, if the argument is not a tensor.
     """
 
     def drawn(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

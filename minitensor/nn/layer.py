@@ -160,7 +160,7 @@ class Layer:
         return sublayer
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistable: bool = True) -> None:
-        """Register a tensor that is no parameter; saved in ``state_dict`` unless ``persistable`` is False."""
+        """Register a tensor that is not a parameter; saved in ``state_dict`` unless ``persistable`` is False."""
         checks.text("register_buffer", "name", name)
         keep = (
             self._not_saved.discard

@@ -50,7 +50,7 @@ class Linear(Layer):
 
     Raises:
         ValueError: if a size is below 1, or ``x`` has another shape.
-        TypeError: if a size is no integer, or ``x`` is no tensor of floats.
+        TypeError: if a size is not an integer, or ``x`` is not a tensor of floats.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Conv2D(Layer):
     Raises:
         ValueError: if a size is below 1, if the channels cannot be divided into ``groups``, or if the images have other
             shapes.
-        TypeError: if a size is no integer, or ``x`` is no tensor of floats.
+        TypeError: if a size is not an integer, or ``x`` is not a tensor of floats.
     """
 
     def __init__(
@@ -151,8 +151,8 @@ class Dropout(Layer):
 
     Raises:
         ValueError: if ``inplace`` is true and ``x`` is a leaf that wants a gradient, in grad mode.
-        TypeError: if the input is no tensor of floats.
-        ValueError: if ``p`` is no probability.
+        TypeError: if the input is not a tensor of floats.
+        ValueError: if ``p`` is not a probability.
     """
 
     def __init__(self, p: float = 0.5, name: str | None = None, inplace: bool = False) -> None:

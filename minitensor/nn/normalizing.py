@@ -65,7 +65,7 @@ class BatchNorm1D(_BatchNorm):
 
     Raises:
         ValueError: if ``num_features`` is below 1, or ``x`` has another shape.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     dimensions = 2
@@ -77,7 +77,7 @@ class BatchNorm2D(_BatchNorm):
 
     Raises:
         ValueError: if ``num_features`` is below 1, or ``x`` has another shape.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     dimensions = 4
@@ -92,7 +92,7 @@ class LayerNorm(Layer):
 
     Raises:
         ValueError: if ``x`` does not end in these dimensions.
-        TypeError: if ``normalized_shape`` is no shape, or ``x`` is no tensor of floats.
+        TypeError: if ``normalized_shape`` is not a shape, or ``x`` is not a tensor of floats.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class GroupNorm(Layer):
 
     Raises:
         ValueError: if the channels cannot be divided into ``num_groups`` groups, or ``x`` has another shape.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class InstanceNorm2D(Layer):
 
     Raises:
         ValueError: if ``num_features`` is below 1, or ``x`` has another shape.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     def __init__(

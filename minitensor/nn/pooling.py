@@ -29,7 +29,7 @@ class MaxPool2D(_Pool2D):
     Raises:
         ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
             than half of the window.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -42,7 +42,7 @@ class AvgPool2D(_Pool2D):
     Raises:
         ValueError: on a call, if the images have another shape, if no window fits into them, or if the padding is more
             than half of the window.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class AdaptiveAvgPool2D(Layer):
 
     Raises:
         ValueError: on a call, if the images have another shape or ``output_size`` is below 1.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
 
     def __init__(self, output_size: Any, name: str | None = None) -> None:

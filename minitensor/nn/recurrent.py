@@ -93,7 +93,7 @@ class SimpleRNNCell(_Cell):
     Raises:
         ValueError: if ``activation`` is neither "tanh" nor "relu".
         ValueError: if a size is below 1, or inputs and states have other shapes.
-        TypeError: if a size is no integer, or an input is no tensor of floats.
+        TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, activation: str = "tanh") -> None:
@@ -116,7 +116,7 @@ class LSTMCell(_Cell):
 
     Raises:
         ValueError: if a size is below 1, or inputs and states have other shapes.
-        TypeError: if a size is no integer, or an input is no tensor of floats.
+        TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
     gates = 4
@@ -137,7 +137,7 @@ class GRUCell(_Cell):
 
     Raises:
         ValueError: if a size is below 1, or inputs and states have other shapes.
-        TypeError: if a size is no integer, or an input is no tensor of floats.
+        TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
     gates = 3
@@ -172,7 +172,7 @@ class SimpleRNN(_OneState):
     Raises:
         ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
             shapes.
-        TypeError: if a size is no integer, or an input is no tensor of floats.
+        TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class GRU(_OneState):
     Raises:
         ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
             shapes.
-        TypeError: if a size is no integer, or an input is no tensor of floats.
+        TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:
@@ -220,7 +220,7 @@ class LSTM(Layer):
     Raises:
         ValueError: for more than one layer or another direction, if a size is below 1, or if the inputs have other
             shapes.
-        TypeError: if a size is no integer, or an input is no tensor of floats.
+        TypeError: if a size is not an integer, or an input is not a tensor of floats.
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, direction: str = "forward") -> None:

@@ -69,7 +69,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         parameters: a tensor or several, of any shapes; those without a gradient are skipped.
 
     Raises:
-        TypeError: if ``clip_value`` is no number.
+        TypeError: if ``clip_value`` is not a number.
     """
     bound = float(checks.real("clip_grad_value_", "clip_value", clip_value))
     gradients = _gradients("clip_grad_value_", parameters)

@@ -106,7 +106,7 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ValueError: if a number is negative.
-        TypeError: if ``x`` is not a tensor, or ``repeat_times`` are no integers.
+        TypeError: if ``x`` is not a tensor, or ``repeat_times`` are not integers.
     """
     need_tensor("tile", x)
     given = repeat_times.tolist() if isinstance(repeat_times, Tensor) else repeat_times

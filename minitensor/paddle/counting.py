@@ -72,7 +72,7 @@ def one_hot(x: Tensor, num_classes: int, name: str | None = None) -> Tensor:
         raise TypeError(f"one_hot: classes are int32 or int64, not {x.dtype.name}")
     wrong = array[(array < 0) | (array >= num_classes)]
     if wrong.size:
-        raise ValueError(f"one_hot: {wrong[0]} is no class; with {num_classes} they go from 0 to {num_classes - 1}")
+        raise ValueError(f"one_hot: {wrong[0]} is not a class; with {num_classes} they go from 0 to {num_classes - 1}")
     hot = (array[..., None] == np.arange(num_classes)).astype(np.float32)
     return Tensor._made(like(hot, x._array), "one_hot", (x,))
 

@@ -76,7 +76,7 @@ def is_autocast_available(device_type: str) -> bool:
     """True for "cpu" and "cuda".
 
     Raises:
-        TypeError: if ``device_type`` is no text.
+        TypeError: if ``device_type`` is not text.
     """
     checks.text("is_autocast_available()", "device_type", device_type)
     return device_type in _LISTS
@@ -86,7 +86,7 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
     """True if operands are cast in this thread.
 
     Raises:
-        TypeError: if ``device_type`` is no text.
+        TypeError: if ``device_type`` is not text.
     """
     if device_type is not None:
         checks.text("is_autocast_enabled()", "device_type", device_type)

@@ -59,7 +59,7 @@ def as_dim(dim: Any, ndim: int) -> int:
     """Return ``dim`` counted from the front.
 
     Raises:
-        IndexError, TypeError: if there is no such dimension, or ``dim`` is no integer.
+        IndexError, TypeError: if there is no such dimension, or ``dim`` is not an integer.
     """
     try:
         number = _index(dim)
@@ -77,7 +77,7 @@ def sizes_of(op: str, size: Sequence[Any]) -> list[int]:
     """Return the lengths that were given one by one or as one sequence.
 
     Raises:
-        TypeError: if they are no lengths.
+        TypeError: if they are not lengths.
     """
     if not size:
         raise TypeError(f'{op}() missing 1 required positional arguments: "size"')

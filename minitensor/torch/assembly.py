@@ -80,7 +80,7 @@ def with_tensor(function: Callable[..., Any]) -> Callable[..., Any]:
     is.
 
     Raises:
-        TypeError: if the first argument is no tensor.
+        TypeError: if the first argument is not a tensor.
     """
     name, first = function.__name__.rstrip("_"), next(iter(inspect.signature(function).parameters))
 
@@ -161,7 +161,7 @@ _created = (
 #: The modules of functions that do not check their first argument.
 _UNCHECKED = {module.__name__ for module in (views, slicing_joining, sorting, reductions, indexing, pointwise, random)}
 
-#: Everything of ``torch`` that is no row of the derivative table and is not imported by name.
+#: Everything of ``torch`` that is not a row of the derivative table and is not imported by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},

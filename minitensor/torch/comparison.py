@@ -52,7 +52,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """True if two tensors have one shape and the same elements.
 
     Raises:
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     need_tensor("equal", input)
     need_tensor("equal", other, 2)

@@ -92,7 +92,7 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     """Return the tensor in the dtype of ``other``, in its own shape: itself, or a copy.
 
     Raises:
-        TypeError: if ``other`` is no tensor.
+        TypeError: if ``other`` is not a tensor.
     """
     need_tensor("type_as", other)
     return to(input, other.dtype)
@@ -107,7 +107,7 @@ def numel(input: Tensor) -> int:
     """Return the number of elements.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("numel", input)
     return input._array.size
@@ -117,7 +117,7 @@ def is_floating_point(input: Tensor) -> bool:
     """True if the elements are floats.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("is_floating_point", input)
     return input._array.dtype in FLOATS
@@ -157,7 +157,7 @@ A size, given as numbers, makes a tensor of zeros of that shape. Data (numbers, 
 the tensor has their shape. A tensor of that dtype is shared.
 
 Raises:
-    TypeError: if an element is no number, or several data are given.
+    TypeError: if an element is not a number, or several data are given.
     ValueError: if the lists differ in length.
 """
 
@@ -209,7 +209,7 @@ class Variable(metaclass=_AnyTensor):
     """Return the tensor under PyTorch's older name: an alias of the same memory that may require grad.
 
     Raises:
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:

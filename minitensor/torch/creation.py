@@ -50,7 +50,7 @@ def size_of(op: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """Return a shape that was given as numbers or as one list of them.
 
     Raises:
-        TypeError, RuntimeError: if the size is no shape.
+        TypeError, RuntimeError: if the size is not a shape.
     """
     lengths = tuple(sizes_of(op, size))
     if any(n < 0 for n in lengths):
@@ -72,7 +72,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
     Raises:
         ValueError: if the lists differ in length.
-        TypeError: if an element is no number.
+        TypeError: if an element is not a number.
         RuntimeError: if the dtype cannot hold a number, or ``requires_grad`` is true and the dtype is not a
             floating-point one.
     """
@@ -224,7 +224,7 @@ def full(
 
     Raises:
         RuntimeError: if a length is negative, or ``dtype`` cannot hold the number.
-        TypeError: if ``fill_value`` is no number, or ``size`` no shape.
+        TypeError: if ``fill_value`` is not a number, or ``size`` is not a shape.
     """
     fill_value = _fill("full", fill_value, None if dtype is None else dtype_of(dtype).numpy)
     return placed("full", np.full(size_of("full", (size,)), fill_value), device, requires_grad)
@@ -234,7 +234,7 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
     """Return a number as a tensor of ``dtype`` holds it (None: in the dtype of its kind).
 
     Raises:
-        TypeError, RuntimeError: if it is no number, or does not fit.
+        TypeError, RuntimeError: if it is not a number, or does not fit.
     """
     if not isinstance(value, NUMBERS):
         if not isinstance(value, BaseTensor) or value._array.size != 1:
@@ -256,7 +256,7 @@ Returns:
 
 Raises:
     RuntimeError: if a length is negative, or ``requires_grad`` is true and the dtype is not a floating-point one.
-    TypeError: if the size is no shape, or a tensor cannot have the dtype.
+    TypeError: if the size is not a shape, or a tensor cannot have the dtype.
 """
 
 
@@ -327,7 +327,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, requires_grad: b
 
     Raises:
         RuntimeError: if the step is 0 or leads away from ``end``.
-        TypeError: if a bound or the step is no number.
+        TypeError: if a bound or the step is not a number.
     """
     numbers = [_number("arange", n) for n in bounds]
     if not 1 <= len(numbers) + len(named) <= 3 or set(named) - {"start", "end", "step"}:
@@ -429,7 +429,7 @@ def zeros_like(input: Tensor, **named: Any) -> Tensor:
     """Return a tensor of zeros in the shape, dtype and on the device of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for another keyword.
         RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
     return like("zeros_like", input, np.zeros, named)
@@ -439,7 +439,7 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
     """Return a tensor of ones in the shape, dtype and on the device of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for another keyword.
         RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
     return like("ones_like", input, np.ones, named)
@@ -456,7 +456,7 @@ def full_like(input: Tensor, fill_value: Any, **named: Any) -> Tensor:
     """Return a tensor filled with ``fill_value``, in the shape, dtype and on the device of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor, if a tensor cannot have the dtype, or for another keyword.
+        TypeError: if ``input`` is not a tensor, if a tensor cannot have the dtype, or for another keyword.
         RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
         RuntimeError: if the dtype cannot hold the number.
     """

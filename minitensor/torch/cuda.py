@@ -73,7 +73,7 @@ def manual_seed(seed: int) -> None:
     """Restart the random numbers; all devices share one generator.
 
     Raises:
-        TypeError: if ``seed`` is no integer.
+        TypeError: if ``seed`` is not an integer.
     """
     default_generator.manual_seed(seed)
 

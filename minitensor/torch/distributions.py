@@ -130,7 +130,7 @@ class Distribution:
         """Return random outcomes through which the parameters get gradients.
 
         Raises:
-            NotImplementedError: if outcomes are no continuous function of the parameters.
+            NotImplementedError: if an outcome is not a continuous function of the parameters.
         """
         raise NotImplementedError(f"{type(self).__name__}.rsample: its outcomes have no gradient; use sample()")
 
@@ -275,7 +275,7 @@ class Bernoulli(Distribution):
     """1 with the probability ``probs``, else 0; ``logits`` are the logarithms of the odds.
 
     Raises:
-        ValueError: if both or none of the two are given, or a number is no probability.
+        ValueError: if both or none of the two are given, or a number is not a probability.
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -396,7 +396,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
     """Return a decorator that registers the divergence of two kinds of distributions.
 
     Raises:
-        TypeError: if a kind is no class of distributions.
+        TypeError: if a kind is not a class of distributions.
     """
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):

@@ -48,7 +48,7 @@ class Generator:
         """Start the sequence of ``seed``. As in PyTorch, only the low 32 of its 64 bits matter.
 
         Raises:
-            TypeError, RuntimeError: if it is no integer, or takes more than 64 bits.
+            TypeError, RuntimeError: if it is not an integer, or takes more than 64 bits.
         """
         try:
             number = int(seed) if isinstance(seed, float) and seed.is_integer() else seed.__index__()

@@ -257,7 +257,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     Raises:
         RuntimeError: if the shape of ``src`` cannot be broadcast to that of the tensor, or if that is a leaf that
             requires grad, in grad mode.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     if not isinstance(src, BaseTensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
@@ -298,7 +298,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
     Raises:
         RuntimeError: if ``condition`` has another dtype, or the shapes cannot be broadcast.
-        TypeError: if ``condition`` is no tensor.
+        TypeError: if ``condition`` is not a tensor.
     """
     need_tensor("where", condition)
     if input is None and other is None:
@@ -316,7 +316,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
         An int64 tensor of shape [n, dimensions] for n elements, or ``dimensions`` tensors of shape [n].
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("nonzero", input)
     array = host_array(input._array)

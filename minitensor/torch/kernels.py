@@ -83,7 +83,7 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
     with np.errstate(all="ignore"):
         way = b - a
         near = np.absolute(weight) < 0.5
-        if isinstance(weight, (int, float, np.generic)):  # on a device, too, one number is no array
+        if isinstance(weight, (int, float, np.generic)):  # on a device, too, one number is not an array
             return np.add(a if near else b, (weight if near else weight - 1) * way, out=out)
         return np.add(np.where(near, a, b), np.where(near, weight, weight - 1) * way, out=out)
 

@@ -155,7 +155,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: for other shapes.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     need_tensor("outer", input)
     need_tensor("outer", vec2, 2, "vec2")
@@ -172,8 +172,8 @@ def trace(input: Tensor) -> Tensor:
         A tensor without dimensions.
 
     Raises:
-        RuntimeError: if ``input`` is no matrix.
-        TypeError: if ``input`` is no tensor.
+        RuntimeError: if ``input`` is not a matrix.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("trace", input)
     if input._array.ndim != 2:
@@ -193,7 +193,7 @@ def einsum(*given: Any) -> Tensor:
 
     Raises:
         RuntimeError: if the equation and the shapes do not fit together.
-        TypeError: if an operand is no tensor.
+        TypeError: if an operand is not a tensor.
     """
     if not given:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
@@ -217,7 +217,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: if the last lengths differ.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     need_tensor("inner", input)
     need_tensor("inner", other, 2, "other")
@@ -245,7 +245,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
     Raises:
         RuntimeError: if the shapes do not fit, or ``p`` is below 0.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     need_tensor("cdist", x1, name="x1")
     need_tensor("cdist", x2, 2, "x2")

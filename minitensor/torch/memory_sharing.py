@@ -74,8 +74,8 @@ def set_data(x: Tensor, other: Any) -> None:
     """Let ``x`` use the memory of ``other``; its version and its history remain.
 
     Raises:
-        TypeError, RuntimeError: if ``other`` is no tensor; if ``x`` requires grad, also if ``other`` has another dtype
-            or shape that its gradient cannot have.
+        TypeError, RuntimeError: if ``other`` is not a tensor; if ``x`` requires grad and ``other`` has a dtype or
+            a shape that its gradient cannot have.
     """
     if not isinstance(other, BaseTensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
@@ -198,7 +198,7 @@ def resize_as_(input: Tensor, the_template: Tensor) -> Tensor:
     """Give the tensor the shape of another; :func:`resize_` describes further errors.
 
     Raises:
-        TypeError: if the other is no tensor.
+        TypeError: if the other is not a tensor.
     """
     need_tensor("resize_as_", the_template, name="the_template")
     return resize_(input, *the_template._array.shape)

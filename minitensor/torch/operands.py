@@ -52,7 +52,7 @@ TENSOR_FIRST = NO_NUMBERS.union(
 
 
 def _refuse_numbers(op: str, given: tuple[Any, ...]) -> None:
-    """Raise TypeError for the first operand that is no tensor."""
+    """Raise TypeError for the first operand that is not a tensor."""
     for i, value in enumerate(given):
         if isinstance(value, NUMBERS):
             name = _POSITIONS[i] if i < len(_POSITIONS) else "other"
@@ -90,7 +90,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
     """Return tensors for the arguments of an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: if that is no tensor.
+        TypeError: if that is not a tensor.
     """
     x = given[target]
     if not isinstance(x, BaseTensor):
@@ -252,7 +252,7 @@ def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
     """Return ``alpha * y``, recorded if ``y`` is a tensor. The operation refuses other operands.
 
     Raises:
-        RuntimeError: if ``alpha`` is no integer and both operands hold integers.
+        RuntimeError: if ``alpha`` is not an integer and both operands hold integers.
     """
     factor = number(op, "alpha", alpha)
     if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
@@ -430,7 +430,7 @@ def one_dim(op: str, dim: Any) -> Any:
 
 
 def one_dtype(op: str, x: Any, end: Any) -> None:
-    """Raise TypeError if ``end`` is no tensor, RuntimeError if it is one of another dtype than ``x``."""
+    """Raise TypeError if ``end`` is not a tensor, RuntimeError if it is one of another dtype than ``x``."""
     if isinstance(end, NUMBERS):
         raise TypeError(f"{op}(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
     if isinstance(x, BaseTensor) and isinstance(end, BaseTensor) and x._array.dtype != end._array.dtype:

@@ -84,7 +84,7 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
         A new tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor, or the bound is no number.
+        TypeError: if ``input`` is not a tensor, or the bound is not a number.
     """
     return with_grad_fn(TABLE["clamp"](input, min), "ClampMinBackward0")
 
@@ -96,7 +96,7 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
         A new tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor, or the bound is no number.
+        TypeError: if ``input`` is not a tensor, or the bound is not a number.
     """
     return with_grad_fn(TABLE["clamp"](input, None, max), "ClampMaxBackward0")
 
@@ -109,7 +109,7 @@ def clamp_min_(input: Tensor, min: Any) -> Tensor:
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
-        TypeError: if the bound is no number.
+        TypeError: if the bound is not a number.
     """
     return TABLE["clamp_"](input, min)
 
@@ -122,7 +122,7 @@ def clamp_max_(input: Tensor, max: Any) -> Tensor:
 
     Raises:
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
-        TypeError: if the bound is no number.
+        TypeError: if the bound is not a number.
     """
     return TABLE["clamp_"](input, None, max)
 

@@ -26,7 +26,7 @@ def manual_seed(seed: int) -> Generator:
     """Restart the random numbers of the program with those of ``seed``.
 
     Raises:
-        TypeError: if ``seed`` is no integer.
+        TypeError: if ``seed`` is not an integer.
     """
     return default_generator.manual_seed(seed)
 
@@ -84,7 +84,7 @@ def rand(
 
     Raises:
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
-        TypeError: if ``size`` is no shape, or ``generator`` no generator.
+        TypeError: if ``size`` is not a shape, or ``generator`` is not a generator.
     """
     wanted = _floating("rand", dtype)
     check_placement("rand", device, requires_grad, wanted)
@@ -105,7 +105,7 @@ def randn(
 
     Raises:
         RuntimeError: if a length is negative, or the dtype is not a floating-point one.
-        TypeError: if ``size`` is no shape, or ``generator`` no generator.
+        TypeError: if ``size`` is not a shape, or ``generator`` is not a generator.
     """
     wanted = _floating("randn", dtype)
     check_placement("randn", device, requires_grad, wanted)
@@ -170,7 +170,7 @@ def rand_like(input: Tensor, **named: Any) -> Tensor:
     """Return numbers as :func:`rand` draws them, in the shape and dtype of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
         RuntimeError: if the dtype is not a floating-point one.
     """
     return like("rand_like", input, _of_floats("rand_like", default_generator.uniform), named)
@@ -180,7 +180,7 @@ def randn_like(input: Tensor, **named: Any) -> Tensor:
     """Return numbers as :func:`randn` draws them, in the shape and dtype of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
         RuntimeError: if the dtype is not a floating-point one.
     """
     return like("randn_like", input, _of_floats("randn_like", default_generator.normal), named)
@@ -226,8 +226,8 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
         A tensor of the shape and dtype of ``input``.
 
     Raises:
-        RuntimeError: if an element is no probability.
-        TypeError: if ``input`` is no tensor.
+        RuntimeError: if an element is not a probability.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("bernoulli", input)
     input = as_kind(input)
@@ -244,8 +244,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         An int64 tensor of shape [num_samples] or [rows, num_samples].
 
     Raises:
-        RuntimeError: if an element is no weight, or without ``replacement`` if more are to be drawn than there are.
-        TypeError: if ``input`` is no tensor.
+        RuntimeError: if an element is not a weight, or without ``replacement`` if more are to be drawn than there are.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("multinomial", input)
     array = host_array(input._array)

@@ -1,4 +1,4 @@
-"""Reductions that are no rows of the derivative table: truth values, counts, extremes, spread, norms,
+"""Reductions that are not rows of the derivative table: truth values, counts, extremes, spread, norms,
 logarithms of sums.
 """
 
@@ -37,7 +37,7 @@ Returns:
 
 Raises:
     IndexError: if ``input`` has no such dimension.
-    TypeError: if ``input`` is no tensor, or ``keepdim`` is no bool.
+    TypeError: if ``input`` is not a tensor, or ``keepdim`` is not a bool.
 """
 
 
@@ -69,7 +69,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("count_nonzero", input)
     given = [] if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
@@ -122,7 +122,7 @@ Returns:
 
 Raises:
     IndexError: if ``input`` has no such dimension, or no element.
-    TypeError: if ``input`` is no tensor.
+    TypeError: if ``input`` is not a tensor.
 """
 
 
@@ -134,7 +134,7 @@ Returns:
 Raises:
     IndexError: if ``input`` has no such dimension.
     RuntimeError: without ``dim``, if there is no element; if the shapes cannot be broadcast.
-    TypeError: if ``input`` is no tensor.
+    TypeError: if ``input`` is not a tensor.
 """
 
 

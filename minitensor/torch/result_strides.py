@@ -160,7 +160,7 @@ def by_columns(result: Array, operands: Sequence[Array]) -> Array:
 
 
 #: Operations whose rule does not follow from their row of the derivative table: in the engine's names, or in PyTorch's
-#: if they are no row.
+#: if they are not one row.
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("fill", "zero", "masked_fill", "tril", "triu", "softmax"), contiguous),
     **dict.fromkeys(("sum", "mean", "max", "min", "prod", "cumsum", "cumsum_reversed", "cumprod"), contiguous),

@@ -100,7 +100,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: if a new length differs from one that is not 1.
-        TypeError: if ``other`` is no tensor.
+        TypeError: if ``other`` is not a tensor.
     """
     need_tensor("expand_as", other, name="other")
     return expand(input, other._array.shape)
@@ -341,7 +341,7 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 
     Raises:
         RuntimeError: if a number is negative.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("tile", input)
     if not dims:
@@ -363,7 +363,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     Raises:
         RuntimeError: if a number is negative, or there is not one for each position.
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("repeat_interleave", input)
     if dim is None:
@@ -385,7 +385,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     Raises:
         RuntimeError: if a tensor has more than one dimension, or ``indexing`` is neither.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     vectors = _tensors(
         "meshgrid", tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], BaseTensor) else list(tensors)
@@ -422,7 +422,7 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
     Raises:
         RuntimeError: for shapes that do not fit, or if there is no tensor.
-        TypeError: if an element is no tensor.
+        TypeError: if an element is not a tensor.
     """
     rows = [x.reshape(1, -1) if x._array.ndim < 2 else x for x in _tensors("vstack", tensors)]
     return cat(rows, 0)
@@ -433,7 +433,7 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 
     Raises:
         RuntimeError: for shapes that do not fit, or if there is no tensor.
-        TypeError: if an element is no tensor.
+        TypeError: if an element is not a tensor.
     """
     given = [x.reshape(1) if x._array.ndim == 0 else x for x in _tensors("hstack", tensors)]
     return cat(given, 0 if given[0]._array.ndim == 1 else 1)

@@ -133,7 +133,7 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     Raises:
         RuntimeError: if there are fewer elements than ``k``.
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("topk", input)
     length = input._array.shape[as_dim(dim, input._array.ndim)] if input._array.ndim else 1
@@ -182,7 +182,7 @@ def unique(
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("unique", input)
     checks.flag("unique()", "sorted", sorted)
@@ -231,7 +231,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Kth
     Raises:
         RuntimeError: if ``k`` is below 1, or above the length of ``dim``.
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("kthvalue", input)
     keepdim = checks.flag("kthvalue()", "keepdim", keepdim)
@@ -254,7 +254,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
     Raises:
         IndexError: if ``input`` has no such dimension, or no element along it.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("median", input)
     keepdim = checks.flag("median()", "keepdim", keepdim)
@@ -284,7 +284,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1) -> Tensor:
     Raises:
         RuntimeError: if ``n`` is below 0, or ``input`` has no dimension.
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("diff", input)
     if input._array.ndim == 0:

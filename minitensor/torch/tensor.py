@@ -134,7 +134,7 @@ class Tensor(BaseTensor):
 
         Raises:
             RuntimeError: if it is set for a tensor that does not hold floats, to False for a non-leaf, or to a value
-                that is no bool.
+                that is not a bool.
         """
         return self._current() is not None
 
@@ -161,8 +161,8 @@ class Tensor(BaseTensor):
         """Set ``requires_grad`` and return the tensor.
 
         Raises:
-            TypeError: if the argument is no bool.
-            RuntimeError: if the tensor does not hold floats, or for False if it is no leaf.
+            TypeError: if the argument is not a bool.
+            RuntimeError: if the tensor does not hold floats, or for False if it is not a leaf.
         """
         if not isinstance(requires_grad, (bool, np.bool_)):
             given = type(requires_grad).__name__
@@ -185,7 +185,7 @@ class Tensor(BaseTensor):
 
         Raises:
             RuntimeError: if one of another shape or dtype is set.
-            TypeError: if a value that is no tensor is set.
+            TypeError: if a value that is not a tensor is set.
         """
         gradient = BaseTensor.grad.fget(self)  # type: ignore[attr-defined]  # the function of a property
         if gradient is None and not self.retains_grad and type(self._current()) not in (Leaf, type(None)):
@@ -251,7 +251,7 @@ class Tensor(BaseTensor):
 
         Raises:
             RuntimeError: if the tensor does not require grad.
-            TypeError: if ``lr_lambda`` is no function.
+            TypeError: if ``lr_lambda`` is not a function.
         """
         if self._current() is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -263,7 +263,7 @@ class Tensor(BaseTensor):
         """Call ``hook(tensor)`` each time after backward has added to the gradient of this leaf.
 
         Raises:
-            RuntimeError: if the tensor is no leaf, or does not require grad.
+            RuntimeError: if the tensor is not a leaf, or does not require grad.
         """
         node = self._current()
         if node is None:
@@ -306,7 +306,7 @@ class Tensor(BaseTensor):
 
     @property
     def _base(self) -> Tensor | None:
-        """The tensor that this is a view of; None if it is no view. It is searched, because a view has no
+        """The tensor that this is a view of; None if it is not a view. It is searched, because a view has no
         reference to it.
         """
         if not self._is_view():
@@ -394,7 +394,7 @@ class Tensor(BaseTensor):
         """Return a leaf on a copy of the whole storage. Tensors of that storage that are copied with it share the copy.
 
         Raises:
-            RuntimeError: if the tensor is no leaf.
+            RuntimeError: if the tensor is not a leaf.
         """
         checks.instance("__deepcopy__()", "memo", memo, dict, "a dict, as copy.deepcopy passes it")
         if self.grad_fn is not None:

@@ -156,7 +156,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: if the shape has another number of elements, or needs a copy.
-        TypeError: if ``other`` is no tensor.
+        TypeError: if ``other`` is not a tensor.
     """
     need_tensor("view_as", other, name="other")
     return view(input, other._array.shape)
@@ -167,7 +167,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
     Raises:
         RuntimeError: if the shape has another number of elements.
-        TypeError: if ``other`` is no tensor.
+        TypeError: if ``other`` is not a tensor.
     """
     need_tensor("reshape_as", other, name="other")
     return reshape(input, other._array.shape)
@@ -195,7 +195,7 @@ def ravel(input: Tensor) -> Tensor:
     """Return all elements in one dimension, of shape [n]: a view if they are contiguous, else a copy.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("ravel", input)
     return reshape(contiguous(input), -1)

@@ -19,7 +19,7 @@ from tools.build import ROOT
 GLOSSARY = json.loads((ROOT / "book" / "glossary.json").read_text(encoding="utf-8"))
 CLAIMS = json.loads((ROOT / "facts" / "article-claims.json").read_text(encoding="utf-8"))
 READ = [*in_order(), *guides()]
-#: Bold words of the chapters that are no terms: list items, results, words in their everyday meaning.
+#: Bold words of the chapters that are not terms: list items, results, words in their everyday meaning.
 NO_TERMS = {
     "nothing",
     "no gradient",

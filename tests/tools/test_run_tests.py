@@ -168,7 +168,7 @@ def test_a_run_in_which_nothing_ran_is_no_success(project):
     assert project({"test_many.py": MANY}, "--", "-k", "nothing").returncode == 1
     done = project({}, "tests/nowhere")
     assert done.returncode == 1
-    assert "tests/nowhere is no file of tests" in done.stderr
+    assert "tests/nowhere is neither a file nor a folder of tests" in done.stderr
 
 
 def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):

@@ -76,7 +76,7 @@ def _counted(buffer: ndarray) -> Storage:
 
 
 def placed(result: Any) -> tuple[Any, Storage]:
-    """Return an operation's result that is no plain host array, and a storage for it.
+    """Return an operation's result that is not a plain host array, and a storage for it.
 
     numpy turns arrays without dimensions into scalars; they become arrays again. The GPU's allocator counts a GPU
     array.

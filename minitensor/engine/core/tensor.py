@@ -226,7 +226,7 @@ class Tensor(metaclass=TensorType):
 
     @property
     def stop_gradient(self) -> bool:
-        """True if no gradient is required. Set False to make a leaf; TypeError for integers, or if it is no bool."""
+        """True if no gradient is required. Set False to make a leaf; TypeError for integers, or if it is not a bool."""
         return self._current() is None
 
     @stop_gradient.setter
@@ -297,8 +297,8 @@ class Tensor(metaclass=TensorType):
         """Replace the gradient, or remove it.
 
         Raises:
-            RuntimeError: this is no leaf that requires a gradient.
-            TypeError, ValueError: ``gradient`` is no tensor, or has another shape, dtype or place.
+            RuntimeError: this is not a leaf that requires a gradient.
+            TypeError, ValueError: ``gradient`` is not a tensor, or has another shape, dtype or place.
         """
         node = self._current()
         if type(node) is not Leaf:
@@ -474,7 +474,7 @@ class Tensor(metaclass=TensorType):
             )
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """Return a leaf on new memory, without a gradient, as Paddle does: a copied view is no view."""
+        """Return a leaf on new memory, without a gradient, as Paddle does: a copied view is not a view."""
         checks.instance("__deepcopy__", "memo", memo, dict, "a dict, as copy.deepcopy passes it")
         self._require_leaf("deep-copied")
         memo[id(self)] = other = _rebuilt(self._array.copy(), self.stop_gradient)

@@ -33,7 +33,7 @@ def rand(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the dtype is not a floating one, or the shape is no list of integers.
+        TypeError: if the dtype is not a floating one, or the shape is not a list of integers.
     """
     return made_here(
         "rand", kernels.between_0_and_1(source.generator, as_shape("rand", shape), float_dtype("rand", dtype))
@@ -48,7 +48,7 @@ def randn(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the dtype is not a floating one, or the shape is no list of integers.
+        TypeError: if the dtype is not a floating one, or the shape is not a list of integers.
     """
     drawn = np.empty(as_shape("randn", shape), float_dtype("randn", dtype))
     return made_here("randn", kernels.standard_normal(drawn))
@@ -61,7 +61,7 @@ def rand_like(x: Tensor, dtype: Any = None) -> Tensor:
         dtype: a floating dtype; by default that of ``x``.
 
     Raises:
-        TypeError: if ``x`` is no tensor, or the dtype is not floating.
+        TypeError: if ``x`` is not a tensor, or the dtype is not floating.
     """
     return like("rand_like", rand, x, dtype)
 
@@ -73,7 +73,7 @@ def randn_like(x: Tensor, dtype: Any = None) -> Tensor:
         dtype: a floating dtype; by default that of ``x``.
 
     Raises:
-        TypeError: if ``x`` is no tensor, or the dtype is not floating.
+        TypeError: if ``x`` is not a tensor, or the dtype is not floating.
     """
     return like("randn_like", randn, x, dtype)
 
@@ -84,7 +84,7 @@ def uniform(
     """Return a tensor of ``shape`` with uniform random numbers between ``min`` and ``max``; float32 by default.
 
     Raises:
-        ValueError, TypeError: if ``min`` is above ``max``, or a parameter is no number.
+        ValueError, TypeError: if ``min`` is above ``max``, or a parameter is not a number.
         TypeError: if the dtype is not a floating one.
     """
     drawn = _empty("uniform", shape, dtype, current.gpu)
@@ -100,7 +100,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
         shape: of the result; used only if both are numbers.
 
     Raises:
-        ValueError, TypeError: if a deviation is negative, or a parameter is no number and no tensor.
+        ValueError, TypeError: if a deviation is negative, or a parameter is neither a number nor a tensor.
         TypeError: if ``mean`` and ``std`` are numbers and there is no ``shape``.
     """
     return Tensor._made(_normal("normal", mean, std, shape), "normal")
@@ -147,8 +147,8 @@ def bernoulli(x: Any, p: float | None = None, name: str | None = None) -> Tensor
     """Return 1 with the probability in each element of ``x`` (or ``p``), else 0; in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: if ``x`` is no tensor of floats.
-        ValueError: if an element is no probability.
+        TypeError: if ``x`` is not a tensor of floats.
+        ValueError: if an element is not a probability.
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"bernoulli: x must be a Tensor, not {type(x).__name__}")

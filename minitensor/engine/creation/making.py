@@ -41,7 +41,7 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
 
     Raises:
         ValueError: if the lists are ragged.
-        TypeError: if an object is no number, or a tensor cannot have the dtype.
+        TypeError: if an object is not a number, or a tensor cannot have the dtype.
     """
     array = array_of(data, None if dtype is None else dtype_of(dtype).numpy)
     gpu = current.gpu if place is None else device_named("to_tensor", place)
@@ -103,7 +103,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, stop_gradient: bool = T
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
+        TypeError: if the shape is not a list of integers, or a tensor cannot have the dtype.
     """
     return _with_stop_gradient(_full("full", shape, fill_value, dtype), stop_gradient)
 
@@ -122,7 +122,7 @@ def zeros(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
+        TypeError: if the shape is not a list of integers, or a tensor cannot have the dtype.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("zeros", np.zeros(as_shape("zeros", shape), wanted.numpy))
@@ -133,7 +133,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
 
     Raises:
         ValueError: if a length is negative.
-        TypeError: if the shape is no list of integers, or a tensor cannot have the dtype.
+        TypeError: if the shape is not a list of integers, or a tensor cannot have the dtype.
     """
     wanted = float32 if dtype is None else dtype_of(dtype)
     return made_here("ones", np.ones(as_shape("ones", shape), wanted.numpy))
@@ -149,7 +149,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None) -> Ten
 
     Raises:
         ValueError: if the step is 0.
-        TypeError: if a bound or the step is no number.
+        TypeError: if a bound or the step is not a number.
     """
     start, end = (0, start) if end is None else (start, end)
     numbers = [n.item() if isinstance(n, Tensor) and n.size == 1 else n for n in (start, end, step)]
@@ -190,7 +190,7 @@ def like(op: str, make: Callable[..., Tensor], x: Tensor, dtype: Any, *numbers: 
     """Call ``make`` with the shape of ``x`` and, by default, its dtype, on its device; errors name ``op``.
 
     Raises:
-        TypeError: if ``x`` is no tensor.
+        TypeError: if ``x`` is not a tensor.
     """
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: x must be a Tensor, not {type(x).__name__}")
@@ -202,7 +202,7 @@ def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Return a tensor of zeros in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: if ``x`` is no tensor, or a tensor cannot have the dtype.
+        TypeError: if ``x`` is not a tensor, or a tensor cannot have the dtype.
     """
     return like("zeros_like", zeros, x, dtype)
 
@@ -211,7 +211,7 @@ def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
     """Return a tensor of ones in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: if ``x`` is no tensor, or a tensor cannot have the dtype.
+        TypeError: if ``x`` is not a tensor, or a tensor cannot have the dtype.
     """
     return like("ones_like", ones, x, dtype)
 
@@ -220,7 +220,7 @@ def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
     """Return a tensor filled with ``fill_value`` in the shape and dtype of ``x``.
 
     Raises:
-        TypeError: if ``x`` is no tensor, or a tensor cannot have the dtype.
+        TypeError: if ``x`` is not a tensor, or a tensor cannot have the dtype.
         ValueError: if ``fill_value`` is not one number, or the dtype cannot hold it.
     """
     return like("full_like", partial(_full, "full_like"), x, dtype, fill_value)

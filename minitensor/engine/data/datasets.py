@@ -139,7 +139,7 @@ def position(op: str, index: Any, length: int) -> int:
     """Return an index counted from the front.
 
     Raises:
-        TypeError: if it is no integer.
+        TypeError: if it is not an integer.
         IndexError: if there is no such sample.
     """
     number = checks.integer(op, "index", index)

@@ -134,7 +134,7 @@ class CachingAllocator:
         on_segment: if set, it is called with ``("segment_alloc" or "segment_free", address, size)``.
 
     Raises:
-        TypeError: ``capacity`` is no integer.
+        TypeError: ``capacity`` is not an integer.
         ValueError: ``capacity`` is less than 1, or there is no such profile.
 
     One call takes about a microsecond; finding a block is a binary search.
@@ -166,7 +166,7 @@ class CachingAllocator:
         Raises:
             OutOfMemoryError: the device is full. Blocks in use and their counters are unchanged; unused segments have
                 been returned to the device.
-            TypeError, ValueError: ``nbytes`` is no integer, or negative.
+            TypeError, ValueError: ``nbytes`` is not an integer, or negative.
         """
         if type(nbytes) is not int:
             nbytes = _whole("allocate: the size", nbytes)
@@ -211,7 +211,7 @@ class CachingAllocator:
 
         Raises:
             ValueError: this allocator did not allocate it, or it was freed already. Nothing has changed.
-            TypeError: it is no block.
+            TypeError: it is not a block.
         """
         if type(block) is not Block:
             raise TypeError(f"free: the argument must be a Block from `allocate`, not {type(block).__name__}.")

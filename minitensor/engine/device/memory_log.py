@@ -67,7 +67,7 @@ class EventLog:
         recorded: the number of all events so far.
 
     Raises:
-        TypeError, ValueError: ``limit`` is no integer, or less than 1.
+        TypeError, ValueError: ``limit`` is not an integer, or less than 1.
     """
 
     def __init__(self, limit: int) -> None:

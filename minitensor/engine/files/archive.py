@@ -165,7 +165,7 @@ def _refuse_others(start: bytes, length: int, called: str) -> None:
             "numpy.load(path)"
         )
     if start != b"PK":
-        raise Unreadable(f"{called} is no file that `save` wrote, or its beginning is damaged; nothing was loaded")
+        raise Unreadable(f"{called} is not a file that `save` wrote, or its beginning is damaged; nothing was loaded")
 
 
 def _refuse_other_archives(names: list[str], called: str) -> None:

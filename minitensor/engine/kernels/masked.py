@@ -24,7 +24,7 @@ def over(mask: Array, shape: tuple[int, ...]) -> Array:
     """Broadcast ``mask`` to ``shape``.
 
     Raises:
-        TypeError, ValueError: if it is no mask, or does not fit.
+        TypeError, ValueError: if it is not a mask, or does not fit.
     """
     if mask.dtype != np.bool_:
         raise TypeError(f"a mask holds bools, as `x > 0` gives, not {mask.dtype.name}")

@@ -38,7 +38,7 @@ def _scipy(op: str, name: str) -> Callable[..., Array]:
 
 
 def _zeta(s: float, a: Array, out: Array | None = None) -> Array:
-    """Hurwitz' zeta. scipy's is no ufunc, so it does not dispatch arrays of a GPU."""
+    """Hurwitz' zeta. scipy's is not a ufunc, so it does not dispatch arrays of a GPU."""
     gpu = gpu_of(a)
     zeta = _scipy("polygamma", "zeta")
     return (zeta if gpu is None else gpu.special("zeta"))(s, a, out=out)

@@ -36,7 +36,7 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, name: s
     if padding_idx is not None:
         row = checks.integer("embedding", "padding_idx", padding_idx)
         if not -weight.shape[0] <= row < weight.shape[0]:
-            raise IndexError(f"embedding: padding_idx {row} is no row; there are {weight.shape[0]}")
+            raise IndexError(f"embedding: padding_idx {row} is not a row; there are {weight.shape[0]}")
         padding_idx = row % weight.shape[0]
         numbers: Any = arange(weight.shape[0])
         rows = FUNCTIONS["where"]((numbers == padding_idx).unsqueeze(1), weight.detach(), weight)

@@ -274,7 +274,7 @@ def _classes(input: Tensor, label: Tensor, ignored: int, axis: int) -> tuple[int
     wrong = counts & ((given < 0) | (given >= classes))
     if wrong.any():
         raise IndexError(
-            f"cross_entropy: label {int(given[wrong][0].item())} is no class; with an input of shape {input.shape} "
+            f"cross_entropy: label {int(given[wrong][0].item())} is not a class; with an input of shape {input.shape} "
             f"they go from 0 to {classes - 1} (ignore_index is {ignored})"
         )
     return ignored, max(int(counts.sum().item()), 1)

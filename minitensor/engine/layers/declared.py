@@ -213,10 +213,10 @@ def _activation(
         torch_raises: further errors in PyTorch's.
     """
     leaf = "{Error}: if ``inplace`` is true and ``{x}`` is a leaf that {wants}, in grad mode."
-    floats = "TypeError: if ``{x}`` is no tensor of floats."
+    floats = "TypeError: if ``{x}`` is not a tensor of floats."
     kinds = (
         {"floats": [floats], "floats in place": ["TypeError: if ``inplace`` is true and ``{x}`` holds integers."]},
-        {"floats": [floats], "any": ["TypeError: if ``{x}`` is no tensor."]},
+        {"floats": [floats], "any": ["TypeError: if ``{x}`` is not a tensor."]},
     )
     both = tuple(
         (*([leaf] if "inplace" in spelled else []), *kind.get(taken, []), *raises, *more)
@@ -251,10 +251,10 @@ _ACTIVATIONS = [
                 raises=("{Error}: on a call, if ``{min}`` is above ``{max}``.",)),
     _activation("thresholded_relu", "``{x}`` where it is above ``{threshold}``, else ``{value}``.",
                 f"ThresholdedReLU(threshold: float = 1.0, value: float = 0.0, {_NAME}, {_IN_PLACE})",
-                raises=("TypeError: on a call, if a setting is no number.",)),
+                raises=("TypeError: on a call, if a setting is not a number.",)),
     _activation("softmax", "Exponentials of ``{x}``, over their sum along ``{axis}``.",
                 f"Softmax(axis: int = -1, {_NAME}, {_IN_PLACE})", "Softmax(dim: int | None = None)",
-                raises=("IndexError: if ``{axis}`` is no dimension of ``{x}``.",)),
+                raises=("IndexError: if ``{axis}`` is not a dimension of ``{x}``.",)),
     _activation("softplus", "``log(1 + exp({beta} * {x})) / {beta}``, or ``{x}`` where ``{beta} * {x}`` is above "
                 "``{threshold}``.", f"Softplus(beta: float = 1.0, threshold: float = 20.0, {_NAME})",
                 "Softplus(beta: float = 1.0, threshold: float = 20.0)", ("floats", "any")),
@@ -264,11 +264,11 @@ _ACTIVATIONS = [
     _activation("hardswish", "``{x} * relu6({x} + 3) / 6``.", f"Hardswish({_NAME})", f"Hardswish({_IN_PLACE})",
                 ("floats", "floats")),
     _activation("log_sigmoid", "The logarithm of ``1 / (1 + exp(-{x}))``.", f"LogSigmoid({_NAME})", "",
-                ("any", "any"), raises=("TypeError: if ``{x}`` is no tensor.",)),
+                ("any", "any"), raises=("TypeError: if ``{x}`` is not a tensor.",)),
     # Neither framework has an in-place form of these two: their gradients need the values that it would overwrite.
     _activation("log_softmax", "The logarithm of softmax along ``{axis}``.", f"LogSoftmax(axis: int = -1, {_NAME})",
                 "LogSoftmax(dim: int | None = None)", ("floats", "any"),
-                raises=("IndexError: if ``{axis}`` is no dimension of ``{x}``.",)),
+                raises=("IndexError: if ``{axis}`` is not a dimension of ``{x}``.",)),
     _activation("gelu", "``{x}`` times the probability that a standard normal number is below it: see {see}.",
                 f"GELU(approximate: bool = False, {_NAME})", "GELU(approximate: str = 'none')", ("floats", "floats"),
                 torch_raises=('{Error}: on a call, if ``approximate`` is neither "none" nor "tanh".',)),
@@ -291,18 +291,18 @@ _CLASSES = (
 )
 _NO_REDUCTION = "ValueError: on a call, if ``reduction`` is unknown."
 _DIFFER = "ValueError: on a call, if the shapes differ or ``reduction`` is unknown."
-_FLOATS = "TypeError: if an input is no tensor of floats."
+_FLOATS = "TypeError: if an input is not a tensor of floats."
 _BROADCAST = ((_DIFFER, _FLOATS), ("RuntimeError: if the shapes cannot be broadcast.", _NO_REDUCTION))
 _ALIKE = ((_DIFFER, _FLOATS), (_DIFFER,))
 _OF_CLASSES = (
     (
         "ValueError: on a call, if the shapes do not fit or ``reduction`` is unknown.",
-        "IndexError: if an element of ``{y}`` is no class.",
-        "TypeError: if an input is no tensor, or ``{y}`` is not of integers.",
+        "IndexError: if an element of ``{y}`` is not a class.",
+        "TypeError: if an input is not a tensor, or ``{y}`` is not of integers.",
     ),
     (
         "ValueError: on a call, if ``{y}`` has not one class for each row or ``reduction`` is unknown.",
-        "IndexError: if an element of ``{y}`` is no class.",
+        "IndexError: if an element of ``{y}`` is not a class.",
         "RuntimeError: if ``{y}`` is not of int64, or for other shapes.",
     ),
 )
@@ -318,7 +318,7 @@ _LOSSES = [
     DeclaredLayer("binary_cross_entropy", "Minus the log-probability of ``{y}``, if ``{x}`` is the probability of 1: "
                   "see {see}.", _ONE_SHAPE, f"BCELoss({_WEIGHT}, {_REDUCTION}, {_NAME})",
                   f"BCELoss({_WEIGHT}, {_OLD}, {_REDUCTION})",
-                  tuple((*lines, "{Error}: if an element of ``{x}`` is no probability.") for lines in _ALIKE)),
+                  tuple((*lines, "{Error}: if an element of ``{x}`` is not a probability.") for lines in _ALIKE)),
     DeclaredLayer("binary_cross_entropy_with_logits", "Minus the log-probability of ``{y}``, if ``sigmoid({x})`` is "
                   "the probability of 1: see {see}.", _ONE_SHAPE,
                   f"BCEWithLogitsLoss({_WEIGHT}, {_REDUCTION}, pos_weight: Tensor | None = None, {_NAME})",

@@ -38,7 +38,7 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
 
     Raises:
         ValueError: if the equation and the operands do not fit together.
-        TypeError: if the equation is no text, or an operand no tensor.
+        TypeError: if the equation is not text, or an operand is not a tensor.
     """
     if not isinstance(equation, str):
         raise TypeError(f"{op}: equation is a text such as 'ij,jk->ik', not {equation!r}")
@@ -65,7 +65,7 @@ def _parsed(op: str, equation: str, operands: tuple[Tensor, ...]) -> tuple[list[
     parts = left.split(",")
     for letter in left.replace(",", "").replace("...", "") + right.replace("...", ""):
         if letter not in _LETTERS:
-            raise ValueError(f"{op}: {letter!r} in the equation {equation!r} is no letter")
+            raise ValueError(f"{op}: {letter!r} in the equation {equation!r} is not a letter")
     if len(parts) != len(operands):
         raise ValueError(f"{op}: the equation {equation!r} has {len(parts)} operands, but {len(operands)} were given")
     inputs = [_labels(op, equation, part, x._array.ndim) for part, x in zip(parts, operands, strict=True)]

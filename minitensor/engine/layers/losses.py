@@ -191,7 +191,7 @@ def nll_loss(
     counts = named != ignore_index
     wrong = named[counts & ((named < 0) | (named >= input.shape[1]))]
     if wrong.size:
-        raise IndexError(f"nll_loss: label {int(wrong[0])} is no class; they go from 0 to {input.shape[1] - 1}")
+        raise IndexError(f"nll_loss: label {int(wrong[0])} is not a class; they go from 0 to {input.shape[1] - 1}")
     classes = FUNCTIONS["where"](Tensor._made(like(counts, input._array)), label, FUNCTIONS["multiply"](label, 0))
     share: Any = Tensor._made(like(counts.astype(input._array.dtype), input._array))
     if weight is not None:

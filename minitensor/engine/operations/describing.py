@@ -100,11 +100,11 @@ def _result(row: Row, in_place: bool, target: str, gives: str) -> str:
 
 
 def _axes(target: str, axes: list[str]) -> list[str]:
-    return [f"IndexError: for {axis} that is no dimension of {target}." for axis in axes]
+    return [f"IndexError: for {axis} that is not a dimension of {target}." for axis in axes]
 
 
 def _errors(row: Row, in_place: bool, target: str, arguments: list[str], wording: Wording) -> str:
-    found = ["TypeError: for an operand that is no tensor, array or number."]
+    found = ["TypeError: for an operand that is not a tensor, array or number."]
     if row.takes:
         found.append(f"{wording.shape}: for other shapes.")
     elif row.elementwise and len(row.operands) > 1:

@@ -86,7 +86,7 @@ def as_rows(op: str, x: Any, indices: Any) -> tuple[Tensor, int]:
     indices of its true elements.
 
     Raises:
-        TypeError, IndexError: if they are no indices, or do not fit the tensor.
+        TypeError, IndexError: if they are not indices, or do not fit the tensor.
     """
     if isinstance(indices, Tensor):
         indices = (indices,)
@@ -143,7 +143,7 @@ def as_out(op: str, out: Any) -> Any:
     """Check ``out``, a tensor that a result is copied into.
 
     Raises:
-        TypeError: if it is no tensor, or ``op`` works in place.
+        TypeError: if it is not a tensor, or ``op`` works in place.
     """
     if op.endswith("_") or not isinstance(out, Tensor):
         what = "None: x is what is overwritten" if op.endswith("_") else f"a Tensor, not {type(out).__name__}"

@@ -127,7 +127,7 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[Tensor, ...
     """Convert the operands of an in-place operation that writes the one at position ``target``.
 
     Raises:
-        TypeError: if that is no tensor, or if it holds integers and a number is not whole.
+        TypeError: if that is not a tensor, or if it holds integers and a number is not whole.
     """
     x = given[target]
     if not isinstance(x, Tensor):

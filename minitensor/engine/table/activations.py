@@ -23,7 +23,7 @@ each("hardtanh", kernels.hardtanh, "x", "x, but not below min nor above max; its
    marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)", namespaces="F")  # fmt: skip
 each("thresholded_relu", kernels.thresholded_relu, "x", "x where it is above threshold, else value.",
    arguments=("threshold=1.0", "value=0.0"), prepare=kernels.thresholded_relu_arguments,
-   refuses=("TypeError: for threshold or value that is no number.",), floats=True,
+   refuses=("TypeError: for threshold or value that is not a number.",), floats=True,
    marks={"above": "x > threshold"}, x="where(above, g, 0)", namespaces="F")  # fmt: skip
 each("log_sigmoid", kernels.log_sigmoid, "x", "The logarithm of 1 / (1 + exp(-x)).", floats=True, in_place=False,
    x="g * sigmoid(-x)", namespaces="F")  # fmt: skip

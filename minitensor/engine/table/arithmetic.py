@@ -29,7 +29,7 @@ each("minimum", np.minimum, "x y", "The smaller of two elements; at a tie the gr
    x="where(x < y, g, 0)", y="where(x >= y, g, 0)")  # fmt: skip
 each("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with bias_after_scale=False.",
    arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
-   refuses=("TypeError: for scale or bias that is no number.",),
+   refuses=("TypeError: for scale or bias that is not a number.",),
    signature="x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None",
    prologue="if act is not None: raise no_activation('scale{_}', act)", x="g * scale")  # fmt: skip
 each("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
@@ -42,5 +42,5 @@ each("rsqrt", kernels.rsqrt, "x", "One over the square root.", floats=True, x="g
 each("reciprocal", kernels.reciprocal, "x", "One over x.", floats=True, x="-g * out * out")
 each("clip", kernels.clip, "x", "x, but not below min nor above max; None sets no bound.", aliases=("clamp",),
    arguments=("min=None", "max=None"), prepare=kernels.clip_arguments,
-   refuses=("TypeError: for min or max that is no number.",),
+   refuses=("TypeError: for min or max that is not a number.",),
    marks={"passed": "inside(x, min, max)"}, x="where(passed, g, 0)")  # fmt: skip

@@ -6,16 +6,16 @@ from minitensor.engine.table.rows import op
 _MATRICES = "x [..., n, m]"
 
 op("tril", kernels.tril, "x", "x, with 0 above the diagonal of its last two dimensions.", arguments=("diagonal=0",),
-   takes=_MATRICES, prepare=kernels.diagonal_argument, refuses=("TypeError: for diagonal that is no integer.",),
+   takes=_MATRICES, prepare=kernels.diagonal_argument, refuses=("TypeError: for diagonal that is not an integer.",),
    writes="side(x, diagonal, True)", x="tril(g, diagonal)")  # fmt: skip
 op("triu", kernels.triu, "x", "x, with 0 below the diagonal of its last two dimensions.", arguments=("diagonal=0",),
-   takes=_MATRICES, prepare=kernels.diagonal_argument, refuses=("TypeError: for diagonal that is no integer.",),
+   takes=_MATRICES, prepare=kernels.diagonal_argument, refuses=("TypeError: for diagonal that is not an integer.",),
    writes="side(x, diagonal, False)", x="triu(g, diagonal)")  # fmt: skip
 op("fill_diagonal", kernels.fill_diagonal, "x",
    "x, with value on its main diagonal, each cell of which is moved offset columns along its row; with wrap, the "
    "diagonal of a tall matrix restarts after one skipped row.",
    arguments=("value", "offset=0", "wrap=False"), prepare=kernels.fill_diagonal_arguments, elementwise=False,
-   refuses=("TypeError: for value that is no number.",),
+   refuses=("TypeError: for value that is not a number.",),
    takes="x [n, m], or of more dimensions, all equally long",
    writes="main(x, offset, wrap)", x="fill_diagonal(g, 0, offset, wrap)")  # fmt: skip
 op("fill_diagonal_tensor", kernels.fill_diagonal_tensor, "x y",

@@ -72,5 +72,5 @@ op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=
 op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "
    "largest and lowest numbers of the dtype); replaced elements get gradient 0.",
    arguments=("nan=0.0", "posinf=None", "neginf=None"), prepare=functions.nan_to_num_arguments,
-   refuses=("TypeError: for nan, posinf or neginf that is no number.",),
+   refuses=("TypeError: for nan, posinf or neginf that is not a number.",),
    marks={"finite": "isfinite(x)"}, x="where(finite, g, 0)")  # fmt: skip

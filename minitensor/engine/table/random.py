@@ -19,7 +19,7 @@ def _fill(name: str, forward: Callable[..., Any], doc: str, prepare: Callable[..
 
 
 _fill("bernoulli", kernels.bernoulli, "Every element becomes 1 with probability p (a number or a tensor), else 0.",
-      kernels.bernoulli_arguments, "p=0.5", refuses=("ValueError: for p that is no probability.",))  # fmt: skip
+      kernels.bernoulli_arguments, "p=0.5", refuses=("ValueError: for p that is not a probability.",))  # fmt: skip
 _fill("cauchy", kernels.cauchy, "Numbers from the Cauchy distribution around loc; scale is half its width.",
       kernels.cauchy_arguments, "loc=0", "scale=1",
       refuses=("ValueError: for scale that is not above 0.", _FLOATS))  # fmt: skip
@@ -29,7 +29,7 @@ _fill("exponential", kernels.exponential, "Numbers from the exponential distribu
 _fill("geometric", kernels.geometric,
       "The number of trials with probability probs (a number or a tensor) until the first success: 1, 2, ...",
       kernels.geometric_arguments, "probs",
-      refuses=("ValueError: for probs that is no probability above 0.",))  # fmt: skip
+      refuses=("ValueError: for probs that is not a probability above 0.",))  # fmt: skip
 _fill("log_normal", kernels.log_normal, "e to the power of normal numbers of that mean and standard deviation.",
       kernels.log_normal_arguments, "mean=1.0", "std=2.0",
       refuses=("ValueError: for std below 0.", _FLOATS))  # fmt: skip

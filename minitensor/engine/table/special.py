@@ -19,12 +19,13 @@ op("lgamma", kernels.lgamma, "x", "Logarithm of the absolute value of the gamma 
 op("digamma", kernels.digamma, "x", "Slope of the logarithm of the gamma function (NIST DLMF 5.2).", floats=True,
    x="g * polygamma(x, 1)")  # fmt: skip
 op("polygamma", kernels.polygamma, "x", "The n-th derivative of digamma (NIST DLMF 5.15).", arguments=("n",),
-   floats=True, prepare=kernels.polygamma_arguments, refuses=("ValueError: for n that is no integer, 0 or above.",),
+   floats=True, prepare=kernels.polygamma_arguments, refuses=("ValueError: for n that is not an integer, 0 or above.",),
    x="g * polygamma(x, n + 1)")  # fmt: skip
 op("multigammaln", kernels.multigammaln, "x",
    "Logarithm of the gamma function of p dimensions, for x > (p - 1) / 2 (NIST DLMF 35.3).", arguments=("p",),
    floats=True, prepare=kernels.multigammaln_arguments,
-   refuses=("ValueError: for p that is no integer from 1 to 10,000.",), x="g * multipolygamma(x, 0, p)")  # fmt: skip
+   refuses=("ValueError: for p that is not an integer from 1 to 10,000.",),
+   x="g * multipolygamma(x, 0, p)")  # fmt: skip
 op("multipolygamma", kernels.multipolygamma, "x",
    "The (n + 1)-th derivative of multigammaln (NIST DLMF 35.3 and 5.15).", arguments=("n", "p"), floats=True,
    x="g * multipolygamma(x, n + 1, p)", in_place=False, namespaces="")  # fmt: skip

@@ -41,7 +41,7 @@ class FunctionCtx(PyLayerContext):
 
         Raises:
             RuntimeError: if a tensor is a leaf that requires grad, or a view of one.
-            ValueError: if a tensor is no input.
+            ValueError: if a tensor is not an input.
         """
         call = self._forward("mark_dirty")
         for x in tensors:
@@ -151,7 +151,7 @@ class Function(PyLayer):
         if len(given) < expected or any(x is not None for x in given[expected:]):
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(given)})\nbackward returns one for each argument of forward, and None for one that is no tensor."
+                f"{len(given)})\nbackward returns one for each argument of forward, None if that is not a tensor."
             )
         of_tensors = [x for x, is_tensor in zip(given, ctx._takes_tensor, strict=False) if is_tensor]
         fitted = zip(of_tensors, node.inputs, ctx._inputs, strict=True)

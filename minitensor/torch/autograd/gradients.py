@@ -99,7 +99,7 @@ def backward(
 
 
 def _retaining(inputs: list[Any]) -> frozenset[Node]:
-    """Return the nodes of ``inputs``; those that are no leaves will keep their gradients."""
+    """Return the nodes of ``inputs``; those that are not leaves will keep their gradients."""
     if not inputs:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     for x in inputs:

@@ -16,7 +16,7 @@ class set_grad_enabled:
     """Switch recording on or off at once; as a context manager, restore the former mode at the end.
 
     Raises:
-        TypeError: if ``mode`` is no bool.
+        TypeError: if ``mode`` is not a bool.
     """
 
     __slots__ = ("_before", "_mode")

@@ -88,7 +88,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("softmax", input)
     return FUNCTIONS["softmax"](input, _dim_of("softmax", input, dim), dtype)
@@ -102,7 +102,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("softmin", input)
     return FUNCTIONS["softmax"](FUNCTIONS["neg"](input), _dim_of("softmin", input, dim), dtype)
@@ -116,7 +116,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("log_softmax", input)
     return log_softmax_along(input, _dim_of("log_softmax", input, dim), dtype)
@@ -130,7 +130,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     need_tensor("silu", input)
@@ -148,7 +148,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("softplus", input)
     beta, threshold = checks.real("softplus()", "beta", beta), checks.real("softplus()", "threshold", threshold)
@@ -176,7 +176,7 @@ def _activation(name: str, text: str, torch_name: str, *settings: float) -> Call
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor of floats.
+        TypeError: if ``input`` is not a tensor of floats.
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     return function
@@ -195,7 +195,7 @@ def softsign(input: Tensor) -> Tensor:
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("softsign", input)
     return _div(input, _add(FUNCTIONS["abs"](input), 1))
@@ -208,7 +208,7 @@ def logsigmoid(input: Tensor) -> Tensor:
         A tensor of the shape of ``input``.
 
     Raises:
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
     need_tensor("logsigmoid", input)
     return with_grad_fn(FUNCTIONS["log_sigmoid"](input), "LogSigmoidBackward0")
@@ -222,7 +222,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
     Raises:
         IndexError: if ``input`` has no such dimension.
-        TypeError: if ``input`` is no tensor of floats.
+        TypeError: if ``input`` is not a tensor of floats.
     """
     need_tensor("normalize", input)
     made = as_kind(activations.normalize(input, p, as_dim(dim, input._array.ndim), eps))
@@ -243,7 +243,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     Raises:
         IndexError: if there is no such dimension.
-        TypeError: if an argument is no tensor of floats.
+        TypeError: if an argument is not a tensor of floats.
     """
     need_tensor("cosine_similarity", x1, name="x1")
     need_tensor("cosine_similarity", x2, 2, "x2")
@@ -309,7 +309,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         A tensor of the shape of ``input``.
 
     Raises:
-        ValueError: if ``p`` is no probability.
+        ValueError: if ``p`` is not a probability.
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
     if not 0.0 <= checks.real("dropout()", "p", p) <= 1.0:

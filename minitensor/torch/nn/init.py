@@ -144,7 +144,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        TypeError: if an argument is no number.
+        TypeError: if an argument is not a number.
     """
     need_tensor("constant_", tensor, name="tensor")
     with no_grad():
@@ -158,7 +158,7 @@ def zeros_(tensor: Tensor) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     return constant_(tensor, 0.0)
 
@@ -170,7 +170,7 @@ def ones_(tensor: Tensor) -> Tensor:
         ``tensor`` itself, of any shape, overwritten and returned; nothing is recorded.
 
     Raises:
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     return constant_(tensor, 1.0)
 

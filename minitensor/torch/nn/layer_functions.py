@@ -108,7 +108,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
     Raises:
         RuntimeError: if ``approximate`` is neither ``"none"`` nor ``"tanh"``.
-        TypeError: if the input is no tensor of floats.
+        TypeError: if the input is not a tensor of floats.
     """
     if not isinstance(approximate, str) or approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -235,7 +235,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         A tensor of the shape of ``input`` with one dimension more, of that length.
 
     Raises:
-        TypeError, IndexError: if ``input`` does not hold integers, or holds one that is no row.
+        TypeError, IndexError: if ``input`` does not hold integers, or holds one that is not a row.
     """
     need_tensor("embedding", input)
     return with_grad_fn(as_kind(attention.embedding(input, weight, padding_idx)), "EmbeddingBackward0")

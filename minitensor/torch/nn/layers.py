@@ -46,7 +46,7 @@ class Linear(_Weighted):
     Raises:
         RuntimeError: if a size is negative, the dtype is not a floating-point one, or the input has another shape or
             dtype.
-        TypeError: if ``input`` is no tensor.
+        TypeError: if ``input`` is not a tensor.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Dropout(Module):
     Takes a tensor of any shape and returns one of that shape.
 
     Raises:
-        ValueError: if ``p`` is no probability.
+        ValueError: if ``p`` is not a probability.
         RuntimeError: if ``inplace`` is true and the input is a leaf that requires grad, in grad mode.
     """
 
@@ -125,7 +125,7 @@ def position_in(modules: Any, index: Any) -> int:
     """Return the position of a module in a list of modules.
 
     Raises:
-        TypeError: if ``index`` is no integer.
+        TypeError: if ``index`` is not an integer.
         IndexError: if there is nothing at this position.
     """
     number, length = checks.integer(f"{type(modules).__name__}()", "index", index), len(modules)

@@ -63,7 +63,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
         ValueError: if ``reduction`` is unknown.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     _warn_of_sizes(input, target)
     difference = _sub(input, target)
@@ -80,7 +80,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
         ValueError: if ``reduction`` is unknown.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     _warn_of_sizes(input, target)
     return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
@@ -97,7 +97,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     Raises:
         RuntimeError: if the shapes cannot be broadcast.
         ValueError: if ``reduction`` is unknown.
-        TypeError: if an argument is no tensor.
+        TypeError: if an argument is not a tensor.
     """
     _warn_of_sizes(input, target)
     distance = _sub(input, target)
@@ -183,7 +183,7 @@ def nll_loss(
 
     Raises:
         ValueError: if there is not one target for each example, or ``reduction`` is unknown.
-        IndexError: if a target is no class.
+        IndexError: if a target is not a class.
         RuntimeError: if ``target`` is not int64, or for other shapes.
     """
     return _nll(input, target, weight, ignore_index, reduction, 0.0)
@@ -215,7 +215,7 @@ def cross_entropy(
 
     Raises:
         ValueError: if there is not one target for each example, or ``reduction`` is unknown.
-        IndexError: if a target is no class.
+        IndexError: if a target is not a class.
         RuntimeError: if ``target`` is not int64, or for other shapes.
     """
     need_tensor("cross_entropy", input)
@@ -260,7 +260,7 @@ def binary_cross_entropy(
 
     Raises:
         ValueError: if the shapes differ.
-        RuntimeError: if an element of ``input`` is no probability.
+        RuntimeError: if an element of ``input`` is not a probability.
     """
     need_tensor("binary_cross_entropy", input)
     need_tensor("binary_cross_entropy", target, 2)
@@ -350,7 +350,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         An int64 tensor of that shape with one dimension more, of length ``num_classes``.
 
     Raises:
-        RuntimeError: if the dtype is not int64, or an element is no class.
+        RuntimeError: if the dtype is not int64, or an element is not a class.
     """
     need_tensor("one_hot", tensor)
     array = host_array(tensor._array)

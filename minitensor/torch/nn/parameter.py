@@ -15,7 +15,7 @@ class Parameter(Tensor):
     Its shape and dtype are those of ``data``.
 
     Raises:
-        TypeError: if ``data`` is no tensor.
+        TypeError: if ``data`` is not a tensor.
         RuntimeError: if ``requires_grad`` is true and the dtype is not a floating-point one.
     """
 

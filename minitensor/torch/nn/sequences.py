@@ -25,7 +25,7 @@ class Embedding(Module):
 
     Raises:
         RuntimeError: if a size is negative.
-        IndexError: if an index is no row.
+        IndexError: if an index is not a row.
         TypeError: if the input does not hold integers.
     """
 
@@ -60,7 +60,7 @@ class MultiheadAttention(Module):
     """Attention in ``num_heads`` parts of the vectors; [time, batch, embed_dim], or batch first. It returns no weights.
 
     Raises:
-        AssertionError: if ``embed_dim`` is no multiple of ``num_heads``.
+        AssertionError: if ``embed_dim`` is not a multiple of ``num_heads``.
         RuntimeError: for other shapes.
         ValueError: if ``need_weights`` is true.
     """

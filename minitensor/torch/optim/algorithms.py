@@ -36,7 +36,7 @@ class SGD(Optimizer):
     Parameters have any shape; each step writes each once.
 
     Raises:
-        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        TypeError, ValueError: if ``params`` are not parameters or not leaves.
         ValueError: if a setting is negative, or ``nesterov`` is true without momentum or with dampening.
     """
 
@@ -97,7 +97,7 @@ class Adam(Optimizer):
     Parameters have any shape; each step writes each once.
 
     Raises:
-        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        TypeError, ValueError: if ``params`` are not parameters or not leaves.
         ValueError: if a setting is negative, or one of ``betas`` is not in [0, 1).
     """
 
@@ -179,7 +179,7 @@ class AdamW(Adam):
     Parameters have any shape; each step writes each once.
 
     Raises:
-        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        TypeError, ValueError: if ``params`` are not parameters or not leaves.
         ValueError: if a setting is negative, or one of ``betas`` is not in [0, 1).
     """
 
@@ -221,7 +221,7 @@ class RMSprop(Optimizer):
     Parameters have any shape; each step writes each once.
 
     Raises:
-        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        TypeError, ValueError: if ``params`` are not parameters or not leaves.
         ValueError: if a setting is negative.
     """
 

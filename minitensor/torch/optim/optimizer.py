@@ -18,7 +18,7 @@ class Optimizer:
     """Groups of parameters with their settings, and the state of each parameter.
 
     Raises:
-        TypeError, ValueError: if ``params`` are no parameters or not leaves.
+        TypeError, ValueError: if ``params`` are not parameters or not leaves.
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:

@@ -36,7 +36,7 @@ class LRScheduler:
         return f"{type(self).__name__}()"
 
     def _rate_at(self, base: float, epoch: int) -> float:
-        """Return the rate at a step; raise ValueError if it is no number."""
+        """Return the rate at a step; raise ValueError if it is not a number."""
         before, self.last_epoch = self.last_epoch, epoch
         try:
             return self._checked_rate(base)

@@ -35,7 +35,7 @@ class TensorDataset(datasets.Rows):
     """Row i of each of ``tensors`` is sample i: a view, or a copy with ``share=False`` (only minitensor has it).
 
     Raises:
-        TypeError, AssertionError: if the arguments are no tensors, or their first dimensions differ in length.
+        TypeError, AssertionError: if the arguments are not tensors, or their first dimensions differ in length.
     """
 
     def __init__(self, *tensors: Tensor, share: bool = True) -> None:
@@ -132,7 +132,7 @@ class BatchSampler(samplers.Batches):
     """Lists of ``batch_size`` indices that a sampler yields; the last may be shorter, unless ``drop_last`` removes it.
 
     Raises:
-        ValueError: if ``batch_size`` is no positive integer.
+        ValueError: if ``batch_size`` is not a positive integer.
     """
 
 

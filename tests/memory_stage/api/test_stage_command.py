@@ -128,7 +128,7 @@ def test_a_program_without_tensors_gets_a_message(folder, capsys):
     "program, output, said",
     [
         (None, "a.html", "program.py cannot be read: "),
-        (b"x = (", "a.html", "program.py is no program: '(' was never closed"),
+        (b"x = (", "a.html", "program.py is not a program: '(' was never closed"),
         (b"\xff\xfe", "a.html", "program.py cannot be read: 'utf-8' codec"),
         (b"x = 1", "nowhere/a.html", "nowhere/a.html cannot be written: "),
     ],

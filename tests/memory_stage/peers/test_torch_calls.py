@@ -29,7 +29,7 @@ ON_PURPOSE = [
     ("we answer", r"^copy_$", r"non_blocking", "has no effect here"),
     ("we answer", r"^(squeeze|where|norm|chunk|index_put_?|max|min)$", r".", "the argument has one meaning only"),
     ("we answer", r"_$|^lerp|^clamp|^clip", r"can't be cast|expected", "a number takes the dtype of the target"),
-    ("we refuse", r".", r"bools have no arithmetic|Subtraction", "bools are no numbers in the engine's kernels"),
+    ("we refuse", r".", r"bools have no arithmetic|Subtraction", "bools are not numbers in the engine's kernels"),
     ("we refuse", r".", r"must be a number|must be Tensor, not|is a number", "numbers and tensors are not exchanged"),
     ("we refuse", r".", r"positional argument", "PyTorch's older order of arguments"),
     ("we refuse", r".", r"eps must be between", "a bound of logit that bounds nothing"),

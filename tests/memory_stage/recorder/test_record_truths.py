@@ -48,7 +48,7 @@ x = x + 1                       # x 2[2] | 2v0 2 2 | 8/16
 y = x                           # x=y 2[2] | 2v0 2 2 | 8/16
 x = x + 1                       # x 3[2], y 2[2] | 2v0 2 2, 3v0 3 3 | 16/16
 """
-TRUTHS["a view is no storage"] = """
+TRUTHS["a view is not a storage"] = """
 x = mt.arange(6)                # x 1[6] int64 | 1v0 0 1 2 3 4 5 | 48/48
 y = x.reshape([2, 3])           # x 1[6] int64, y 1[2,3] int64 | 1v0 0 1 2 3 4 5 | 48/48
 z = y.t()                       # x 1[6] int64, y 1[2,3] int64, z 1[3,2](1,3) int64 | 1v0 0 1 2 3 4 5 | 48/48

@@ -25,7 +25,7 @@ FAULTS = {
     "alike to a single sign, of which axe is not sure": (
         '<b class="x" style="color: #ccc">x</b><b class="x" style="color: #ccc" id="bad">words</b>'
     ),
-    "a box behind it that is no parent": (
+    "a box behind it that is not a parent": (
         '<div style="position: relative; height: 80px"><div class="box" style="top: 0; left: 200px"></div>'
         '<b class="far" style="top: 9px">words</b><b class="far" style="top: 9px; left: 210px" id="bad">up</b></div>'
     ),

@@ -60,7 +60,7 @@ def test_a_text_is_found_in_sentences_code_output_and_errors():
     error = next(event["text"] for event in steps[raised]["events"] if event["do"] == "raise")
     assert printed in ways("error", find=steps[printed]["out"].strip())["hits"]
     assert ways("error", find=error[:40].upper())["hits"] == [raised]
-    assert ways("stale", find="SAVED   version 0")["hits"] == [3]  # the backticks and spaces of a sentence are no text
+    assert ways("stale", find="SAVED   version 0")["hits"] == [3]  # the backticks and spaces of a sentence are not text
     assert ways("stale", find="a.add_(1)")["hits"] == [3]  # code
     assert ways("stale", find="  ")["hits"] == ways("stale", find="nowhere")["hits"] == []
 

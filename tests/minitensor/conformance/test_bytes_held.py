@@ -1,6 +1,6 @@
 """Test that every in-place operation keeps at most as many bytes for its backward as Paddle 2.6.2 and PyTorch.
 
-Measured on 1 MiB of float32 that is no leaf, in copies of it. Operands that are kept by reference do not count. The
+Measured on 1 MiB of float32 that is not a leaf, in copies of it. Operands that are kept by reference do not count. The
 frameworks' bytes were recorded in facts/goldens, and in facts/torch-copies.json with a constant as the second operand.
 If neither was recorded, or if the other operands want a gradient too, the limit is one copy of the overwritten tensor.
 """

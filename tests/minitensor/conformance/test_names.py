@@ -18,8 +18,8 @@ ROWS: dict[str, dict[str, Any]] = json.loads(
 SPACES = {"paddle.Tensor": mt.Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.functional}
 PRESENT = sorted(set(ROWS) - set(LEFT_OUT))
 
-#: Operations that return a new tensor, and whose name without the underscore is no operation in Paddle either, or not
-#: on tensors.
+#: Operations that return a new tensor, and whose name without the underscore is not an operation
+#: on tensors in Paddle either.
 TWINS = {
     "copy_": "clone",
     "fill_": "full_like",

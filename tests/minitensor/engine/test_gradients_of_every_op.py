@@ -20,7 +20,7 @@ from tests.support.engine import samples_functions, samples_indexed
 from tests.support.engine.differences import leaf_like, on_the_host, slopes, weights
 from tests.support.engine.samples import ANY, SAMPLES, Sample
 
-#: Rows that are no function of the old elements, with the arguments that they need.
+#: Rows that are not a function of the old elements, with the arguments that they need.
 RANDOM = {name: {} for name, row in ROWS.items() if row.forward.__module__ == "minitensor.engine.kernels.random"}
 RANDOM.update({"geometric": {"probs": 0.5}} if "geometric" in RANDOM else {})
 assert samples_functions  # imported for its samples

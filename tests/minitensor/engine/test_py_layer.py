@@ -34,7 +34,7 @@ class Exp(PyLayer):
 
 
 class Product(PyLayer):
-    """A layer that saves its inputs. One argument is no tensor, and one of its outputs wants no gradient."""
+    """A layer that saves its inputs. One argument is not a tensor, and one of its outputs wants no gradient."""
 
     @staticmethod
     def forward(ctx, x, y, *, factor=2.0):

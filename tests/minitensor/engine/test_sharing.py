@@ -122,7 +122,7 @@ def test_files_and_other_memory_are_shared_through_their_arrays(tmp_path):
     with pytest.raises(BufferError):
         pages.close()
     matrix = mt.from_numpy(np.ones([1, 2]).view(np.matrix) * 2)
-    assert (matrix * matrix).tolist() == [[4, 4]], "element by element, because a tensor is no matrix"
+    assert (matrix * matrix).tolist() == [[4, 4]], "element by element, because a tensor is not a matrix"
 
 
 def test_a_borrowed_array_whose_elements_share_memory_is_read_only():

@@ -152,7 +152,7 @@ def test_operations_raise_the_documented_errors_for_axes_and_shapes(name: str):
     axis = {"tril": {}, "renorm": {"p": 2.0, "max_norm": 1.0}}.get(name, {})
     function = getattr(mt, name, None) or getattr(mt.nn.functional, name)
     if "axis" in parameters(function):
-        assert "IndexError: for axis that is no dimension of x." in function.__doc__
+        assert "IndexError: for axis that is not a dimension of x." in function.__doc__
         with pytest.raises(IndexError):
             function(mt.ones([2, 3]), axis=7, **axis)
     if "Shapes: x [..., n, m]" in function.__doc__:

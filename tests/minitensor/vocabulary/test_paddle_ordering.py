@@ -166,7 +166,7 @@ def test_one_hot_rows_pick_the_class_and_refuse_invalid_classes():
     hot = paddle.nn.functional.one_hot(labels, 4)
     assert hot.dtype == "float32" and (hot.numpy() == np.eye(4)[labels.numpy()]).all()
     for wrong in (4, -1):
-        with pytest.raises(ValueError, match=f"{wrong} is no class; with 4 they go from 0 to 3"):
+        with pytest.raises(ValueError, match=f"{wrong} is not a class; with 4 they go from 0 to 3"):
             paddle.nn.functional.one_hot(paddle.to_tensor([wrong]), 4)
     with pytest.raises(TypeError, match="not float32"):
         paddle.nn.functional.one_hot(paddle.ones([1]), 4)

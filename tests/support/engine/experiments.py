@@ -121,7 +121,7 @@ PROGRAMS = {"relu": relu, "block": block, "adds": adds, "training": training, "s
 def measured(name: str) -> list[tuple[str, int, int, int, int]]:
     """Return the moments of a program, and the growth of each count since its start."""
     program = PROGRAMS[name]
-    # Run once before: Python, numpy and BLAS load and build parts at their first use, which are no tensors.
+    # Run once before: Python, numpy and BLAS load and build parts at their first use, which are not tensors.
     program(lambda name: None)
     gc.collect()
     mt.device.cpu.empty_cache()

@@ -180,7 +180,7 @@ h.sum().backward()
 total = h.grad.sum()
 """,
         4,
-        ("`h` is no leaf", "`h.retain_grad()` before `backward()`"),
+        ("`h` is not a leaf", "`h.retain_grad()` before `backward()`"),
         {3: "h.retain_grad(); h.sum().backward()"},
         written=False,
     ),
@@ -192,7 +192,7 @@ for step in range(2):
     w = w - 0.1 * w.grad
 """,
         4,
-        ("`w` is no leaf", "`with torch.no_grad(): w -= 0.1 * w.grad`"),
+        ("`w` is not a leaf", "`with torch.no_grad(): w -= 0.1 * w.grad`"),
         {4: "    with torch.no_grad(): w -= 0.1 * w.grad"},
         written=False,
     ),

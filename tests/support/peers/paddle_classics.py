@@ -82,7 +82,7 @@ loss.backward()
 total = h.grad.sum()
 """,
         5,
-        ("`h` is no leaf", "`h.retain_grads()` before `backward()`"),
+        ("`h` is not a leaf", "`h.retain_grads()` before `backward()`"),
         {4: "h.retain_grads(); loss.backward()"},
         written=False,
     ),
@@ -95,7 +95,7 @@ for step in range(2):
     w = w - 0.1 * w.grad
 """,
         6,
-        ("`w` is no leaf", "`with paddle.no_grad(): w.subtract_(0.1 * w.grad)`"),
+        ("`w` is not a leaf", "`with paddle.no_grad(): w.subtract_(0.1 * w.grad)`"),
         {6: "    with paddle.no_grad(): w.subtract_(0.1 * w.grad)"},
         written=False,
     ),

@@ -2,7 +2,7 @@
 
     python -m tests.support.peers.paddle_predicting 500 [from]      in an environment with paddle
 
-At the end of each program, backward runs from every name that is no leaf.
+At the end of each program, backward runs from every name that is not a leaf.
 """
 
 from __future__ import annotations

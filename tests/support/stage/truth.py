@@ -134,7 +134,7 @@ class Witness:
         for node in [each for each in things if isinstance(each, Node) and type(each) is not Leaf]:
             keeps = [] if node.saved is FREED or not node.saved else list(node.saved)
             triples = [one for one in keeps if type(one) is tuple and len(one) == 3 and isinstance(one[1], Storage)]
-            # a number of the program's text is no storage's
+            # a number of the program's text is not a storage's
             now.nodes.append((node.op.name, node.place.line, any(one[1].buffer.size for one in triples)))
             for i, saved in enumerate(triples):
                 entry = ledger.storages.entries.get(ledger.engine.key(saved[1]))

@@ -64,7 +64,7 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: in place .*inference_mode": "inference_mode is no_grad: its tensors are tensors like any other",
     r"torch: missing names: x.foo = 1": "a tensor has no attributes of one's own: it has no dictionary",
     r"torch: missing names: (torch.tensor|dir\(torch\))": "a function of Python, and other names beside it",
-    r"torch: missing names: x\['a'\]": "an index that is no index is an IndexError",
+    r"torch: missing names: x\['a'\]": "an index that is not an index is an IndexError",
     r"torch: (missing names|calls): .*(cuda|gpu|accelerator)|paddle: warnings: .*(cuda|gpu)": _SIMULATED,
     r"torch: missing names: torch.device\('foo'\)": "there are two kinds of devices",
     r"torch: autograd: grad outputs and a bias": "the last step of a gradient of a gradient is another operation",

@@ -75,7 +75,7 @@ const RULES = {
   oneOf: (wanted, value, at, root) =>
     isObject(value) && Object.hasOwn(root.$defs, `event-${value.do}`)
       ? problemWith(root.$defs[`event-${value.do}`], value, at, root)
-      : `${at} is no event`,
+      : `${at} is not an event`,
   minLength: (wanted, value, at) =>
     typeof value === 'string' && value.length < wanted ? `${at} is too short` : undefined,
   maxLength: (wanted, value, at) =>

@@ -189,7 +189,7 @@ def test_a_reset_peak_starts_from_the_allocated_bytes():
     allocator.empty_cache()
     allocator.reset_peak()
     assert (allocator.max_allocated, allocator.max_requested, allocator.max_reserved) == (0, 0, 0)
-    assert allocator.allocations == 2, "how many there have been is no peak"
+    assert allocator.allocations == 2, "how many there have been is not a peak"
 
 
 def test_requested_bytes_are_counted_beside_allocated_bytes():

@@ -26,7 +26,7 @@ TOLERANCE = 1e-3
 SAME, REFUSED, UNKNOWN = "the same", "both refuse", "unknown"
 #: Intended differences.
 KINDS = {
-    "a change of metadata is no write": "PyTorch raises the version for `t_` and `unsqueeze_`; here the numbers stay",
+    "a change of metadata is not a write": "PyTorch raises the version for `t_` and `unsqueeze_`; here it is unchanged",
     "what a write reads of itself": "PyTorch refuses, or saves what it overwrites, where a write reads its own memory; "
     "here that is read before",
     "one of several views": "PyTorch refuses a write into a result of `chunk`, `split`, `unbind`; here it is followed",
@@ -48,7 +48,7 @@ NOT_YET = {
 }
 #: The kind of difference for the rule that an accepted spelling avoids.
 OF_RULE = {
-    "only metadata": "a change of metadata is no write",
+    "only metadata": "a change of metadata is not a write",
     "reads what it writes": "what a write reads of itself",
     "several views": "one of several views",
     "a view made under no_grad": "a view made under no_grad",
@@ -199,7 +199,7 @@ def target(line: str) -> str:
 
 
 def calls_no_leaf(line: str, recorded: Result) -> bool:
-    """True if PyTorch itself reports that the written tensor requires a gradient and is no leaf."""
+    """True if PyTorch itself reports that the written tensor requires a gradient and is not a leaf."""
     return recorded["names"].get(target(line), [None] * 4)[3] == "wants"
 
 

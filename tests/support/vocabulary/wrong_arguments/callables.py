@@ -296,7 +296,7 @@ def _paddle_instances(mt: Any, values: Values, add: Callable[..., None]) -> None
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.save_for_backward(x)
-            return mt.multiply(x, 2)  # names itself in its error if x is no tensor
+            return mt.multiply(x, 2)  # names itself in its error if x is not a tensor
 
         @staticmethod
         def backward(ctx: Any, gradient: Any) -> Any:
