@@ -302,8 +302,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """
     need_tensor("where", condition)
     if input is None and other is None:
-        places = np.nonzero(host_array(condition._array))
-        return tuple(without_history(condition, i.astype(np.int64), "where") for i in places)
+        return nonzero(condition, as_tuple=True)
     if not isinstance(input, BaseTensor) and not isinstance(other, BaseTensor):
         input = condition.new_tensor(input)
     return TABLE["where"](condition, input, other)

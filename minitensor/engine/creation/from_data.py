@@ -93,8 +93,13 @@ def _without_tensors(op: str, data: Any, dim: int = 0) -> Any:
     return data
 
 
+def _length(item: Any) -> int:
+    """Return the length of a sequence or an array; 0 for anything without a length, also an array of no dimension."""
+    return 0 if getattr(item, "shape", None) == () or not hasattr(item, "__len__") else len(item)
+
+
 def _ragged(data: Any) -> str:
-    lengths = sorted({len(item) if hasattr(item, "__len__") else 0 for item in data})
+    lengths = sorted({_length(item) for item in data})
     if len(lengths) > 1:
         return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " in one dimension"
     return "lengths differ further inside"

@@ -146,7 +146,7 @@ def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
     """
     if any(n < 0 for n in times):
         raise ValueError(f"{op}: numbers of repetitions are at least 0, not {times}")
-    shape = [1] * (len(times) - x.ndim) + x.shape
+    shape = [1] * (len(times) - x.ndim) + list(x.shape)
     times = [1] * (x.ndim - len(times)) + times
     pairs = [length for n, length in zip(times, shape, strict=True) for length in (n, length)]
     spread = expand(reshape(x, [length for n in shape for length in (1, n)]), pairs)

@@ -166,8 +166,8 @@ def _activation(name: str, text: str, torch_name: str, *settings: float) -> Call
         need_tensor(name, input)
         if not checks.flag(f"{name}()", "inplace", inplace):
             return with_grad_fn(as_kind(composed(input)), f"{torch_name}Backward0")
-        kept = input.clone() if input.requires_grad else input
-        return input.copy_(as_kind(composed(kept)))
+        unchanged = input if input.stop_gradient else input.clone()
+        return input.copy_(as_kind(composed(unchanged)))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Return {text}. With ``inplace=True`` the input is overwritten and returned.

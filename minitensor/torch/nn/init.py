@@ -114,11 +114,8 @@ def trunc_normal_(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect."
         )
     with no_grad():
-        chances = host_array(
-            as_kind(tensor).new_empty(tensor._array.shape).uniform_(0.0, 1.0, generator=generator)._array
-        )
-        drawn = truncated_normal(chances, mean, std, a, b)
-        return Tensor.copy_(tensor, as_kind(tensor).new_tensor(drawn))
+        chances = host_array(as_kind(tensor).uniform_(0.0, 1.0, generator=generator)._array)
+        return Tensor.copy_(tensor, as_kind(tensor).new_tensor(truncated_normal(chances, mean, std, a, b)))
 
 
 def eye_(tensor: Tensor) -> Tensor:

@@ -117,8 +117,12 @@ def _classes(input: Tensor, target: Tensor) -> int:
     if target._array.dtype != np.int64:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {SCALAR_NAMES[target._array.dtype]}")
     shape, named = input._array.shape, target._array.shape
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
     if len(shape) == 1 and named == ():
         return 0
+    if len(shape) == 1:
+        raise ValueError(f"For 1D input, the target must have no dimension, but got target of shape: {list(named)}")
     if len(shape) == 2 and len(named) > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if shape[:1] != named[:1]:
@@ -129,11 +133,30 @@ def _classes(input: Tensor, target: Tensor) -> int:
     return 1
 
 
+def _need_class_weight(op: str, weight: Any, count: int) -> None:
+    """Check that ``weight`` is a tensor with one number for each of ``count`` classes.
+
+    Raises:
+        TypeError, RuntimeError: for anything else.
+    """
+    need_tensor(op, weight, 3, "weight")
+    if weight._array.shape != (count,):
+        raise RuntimeError(
+            f"{op}: weight tensor should be defined either for all {count} classes or no classes but got "
+            f"weight tensor of shape: {list(weight._array.shape)}"
+        )
+
+
 def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float) -> Tensor:
     need_tensor("nll_loss", log_p)
     need_tensor("nll_loss", target, 2)
     dim = _classes(log_p, target)
     count = log_p._array.shape[dim]
+    if weight is not None:
+        _need_class_weight("nll_loss", weight, count)
+        if weight._array.dtype != log_p._array.dtype:
+            names = SCALAR_NAMES[log_p._array.dtype], SCALAR_NAMES[weight._array.dtype]
+            raise RuntimeError(f"nll_loss: expected scalar type {names[0]} but found {names[1]} in weight")
     named = host_array(target._array)
     kept = named != ignore_index
     outside = named[kept & ((named < 0) | (named >= count))]
@@ -233,12 +256,7 @@ def cross_entropy(
     across = [1] * input._array.ndim
     across[dim] = count
     if weight is not None:
-        need_tensor("cross_entropy", weight, 3, "weight")
-        if weight._array.shape != (count,):
-            raise RuntimeError(
-                f"cross_entropy: weight tensor should be defined either for all {count} classes or no classes but got "
-                f"weight tensor of shape: {list(weight._array.shape)}"
-            )
+        _need_class_weight("cross_entropy", weight, count)
     products = _mul(log_p, target) if weight is None else _mul(_mul(log_p, target), weight.reshape(across))
     return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
 

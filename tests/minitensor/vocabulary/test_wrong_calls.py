@@ -27,7 +27,7 @@ def run(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run Python in a process of its own: a call may close a file, change a mode or take all the memory it gets."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, *code], cwd=folder, env=environment, capture_output=True, text=True, timeout=60 + CALLS / 20
+        [sys.executable, *code], cwd=folder, env=environment, capture_output=True, text=True, timeout=600 + CALLS / 10
     )
 
 

@@ -21,27 +21,31 @@ from tests.support.vocabulary.wrong_arguments.judge import fault_of
 from tests.support.vocabulary.wrong_arguments.state import State
 from tests.support.vocabulary.wrong_arguments.values import Values
 
-LIMIT_S = 5  # of one call; a call that takes longer hangs
+LIMIT_S = 5  # processor time of one call, which does not depend on other work of the machine
+WAITING_S = 120  # time of one call that sleeps or waits
 
 
 class TooSlow(BaseException):
-    """A call has not ended within :data:`LIMIT_S`. It is no Exception, so that no code of a call can catch it."""
+    """A call has not ended within its limits. It is no Exception, so that no code of a call can catch it."""
 
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Raise TooSlow if the body takes longer than :data:`LIMIT_S`."""
+    """Raise TooSlow if the body computes for :data:`LIMIT_S`, or waits for :data:`WAITING_S`."""
 
-    def late(*_: object) -> None:
-        raise TooSlow(f"no answer within {LIMIT_S} s")
+    def late(number: int, _: object) -> None:
+        raise TooSlow(f"no answer within {WAITING_S if number == signal.SIGALRM else LIMIT_S} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, LIMIT_S), signal.SIGALRM: (signal.ITIMER_REAL, WAITING_S)}
+    before = {number: signal.signal(number, late) for number in timers}
+    for timer, seconds in timers.values():
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 @dataclass
