@@ -28,7 +28,7 @@ def describe_page(
     the book is known (``book_address``), the head also has the page's address and the picture for sharing.
     """
     given = GIVEN.search(context.get("metatags") or "")
-    text = unescape(given[1]) if given else _first_paragraph(doctree) or f"{context['page_title']}."
+    text = unescape(given[1] or given[2]) if given else _first_paragraph(doctree) or f"{context['page_title']}."
     text = _shorten(text)
     tags = [] if given else [_tag("name", "description", text)]
     tags += [

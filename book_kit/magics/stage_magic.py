@@ -77,6 +77,9 @@ class StageMagic(Magics):
         if alone:
             raise UsageError(f"%%stage: {alone} belongs to --compare: %%stage --compare {line}")
         source = self.shell.transform_cell(cell)
+        shows_last = not source.rstrip().endswith(";")
+        if not shows_last:
+            source = source.rstrip()[:-1]  # the semicolon is for the notebook, so the stage does not show it
         file = self.shell.compile.cache(source, self.shell.execution_count)
         if cell.lstrip().startswith("%%"):
             try:
@@ -91,7 +94,7 @@ class StageMagic(Magics):
             ignore=frozenset(options.ignore),
             limit=options.steps,
             flags=self.shell.compile.flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-            show_last=not source.rstrip().endswith(";"),
+            show_last=shows_last,
         )
         raised, done.error = done.error, None
         try:

@@ -44,9 +44,10 @@ def test_the_last_expression_is_displayed_and_printed_text_belongs_to_its_step(c
     assert shell.user_ns["_"].tolist() == [2.0, 2.0]
 
 
-def test_a_semicolon_hides_the_last_value(cell):
-    _, _, out = cell("%%stage\nx = mt.ones([2])\nx + 1;")
+def test_a_semicolon_hides_the_last_value_and_is_not_shown(cell):
+    _, shown, out = cell("%%stage\nx = mt.ones([2])\nx + 1;\n")
     assert "Out[" not in out
+    assert shown.data["variants"][0]["code"] == ["x = mt.ones([2])", "x + 1"]
 
 
 def test_an_error_is_shown_at_its_step_and_then_raised(cell, shell):

@@ -1,0 +1,54 @@
+"""Test that the first page opens with its question and its picture, and that the four ways in follow."""
+
+from __future__ import annotations
+
+import pytest
+
+WINDOWS = [(1440, 900), (1280, 720), (390, 844)]
+# The boxes of what a reader has to see before scrolling, by name.
+OPENING = """() => {
+    const { shadowRoot } = document.querySelector('memory-stage');
+    const parts = {
+        title: document.querySelector('h1'),
+        question: document.querySelector('.opening'),
+        program: shadowRoot.querySelector('.code'),
+        sentence: shadowRoot.querySelector('.sentence'),
+        picture: shadowRoot.querySelector('.pic svg'),
+        next: shadowRoot.querySelector('.next'),
+    };
+    return Object.fromEntries(Object.entries(parts).map(([name, part]) => {
+        const { left, top, right, bottom } = part.getBoundingClientRect();
+        return [name, [left, top, right, bottom]];
+    }));
+}"""
+
+
+@pytest.mark.parametrize("size", WINDOWS, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_the_question_and_the_whole_picture_are_in_view_before_the_reader_scrolls(site, visit, size):
+    seen = visit(f"{site}index.html", width=size[0], whole=False)
+    seen.resize(*size)
+    seen.page.locator("memory-stage .pic svg").wait_for()
+    boxes = seen.page.evaluate(OPENING)
+    cut = {name for name, (left, top, right, bottom) in boxes.items() if min(left, top) < 0}
+    cut |= {name for name, (_, _, right, bottom) in boxes.items() if right > size[0] or bottom > size[1]}
+    assert cut == set(), boxes
+    picture, following = boxes["picture"], seen.page.locator(".ways").bounding_box()["y"]
+    assert (picture[2] - picture[0]) * (picture[3] - picture[1]) > 0 and following > picture[3]
+
+
+def test_the_picture_opens_where_the_question_is_answered(site, visit):
+    seen = visit(f"{site}index.html")
+    sentence = seen.page.locator("memory-stage .sentence").inner_text()
+    assert "y sees the new numbers" in sentence
+    drawn = seen.page.locator("memory-stage .pic svg").text_content()
+    for number in ("1", "10", "2", "20", "3"):
+        assert number in drawn
+    assert seen.page.locator(".opening").inner_text() == "Line 3 names only v. Why did y change?"
+
+
+def test_four_ways_in_follow_the_picture(site, visit):
+    seen = visit(f"{site}index.html")
+    ways = seen.page.locator(".ways a")
+    assert ways.count() == 4
+    for way in ways.all():
+        assert seen.page.locator(way.get_attribute("href")).count() == 1
