@@ -72,6 +72,15 @@ class Lines:
         """Return the line with an index."""
         return self._lines[number]
 
+    def program_frames(self, frame: FrameType | None) -> list[FrameType]:
+        """Return the frames of the program at and around a frame, the innermost first."""
+        found = []
+        while frame is not None:
+            if self.is_program(frame):
+                found.append(frame)
+            frame = frame.f_back
+        return found
+
     def is_program(self, frame: FrameType) -> bool:
         """Return True if a frame belongs to the program and not to a library or to this package."""
         code = frame.f_code

@@ -38,8 +38,6 @@ IMPORTED_LATER = {
     ("book_kit", "book_kit.magics.stage_magic"),
     # It needs matplotlib, which the package does not require.
     ("memory_stage.figures.paper", "memory_stage.figures.inked"),
-    # It needs PyTorch, which the package does not require.
-    ("memory_stage.explanation.whole_run.explanation", "memory_stage.explanation.whole_run.diagnosis"),
     # The recorder is loaded without the names that it gives to a program.
     ("memory_stage.api", "minitensor"),
     # A page that records does not check its own recordings.

@@ -17,9 +17,9 @@ from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_sta
 SILENTLY_WRONG = 3
 
 _DESCRIPTION = """\
-Run a program of PyTorch and explain, at the end, which line overwrote a tensor that a backward pass needed, and other
-faults of in-place operations. The program runs as "python program.py" would run it, with the same output; the
-explanation goes to standard error.
+Run a program of PyTorch or Paddle and explain, at the end, which line overwrote a tensor that a backward pass needed,
+and other faults of in-place operations. The program runs as "python program.py" would run it, with the same output;
+the explanation goes to standard error.
 """
 _STATUS = "The exit status is the program's; if that is 0 and gradients were silently wrong, it is 3."
 
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str]) -> int:
         explanation = watching()
     except ScriptError as error:
         return _refuse(str(error))
-    except ImportError:
-        return _refuse("PyTorch is not installed in this environment; only its programs can be explained")
+    except ImportError as error:
+        return _refuse(str(error))
     failure: BaseException | None = None
     process = os.getpid()
     with as_main(program, [options.program, *options.arguments]) as names:

@@ -40,11 +40,47 @@ _REASONS: dict[tuple[str, str], str] = {
     ("leaky_relu", "out"): "The slope depends on the sign of the result.",
     ("clamp", "self"): "The gradient passes where the input is between the limits.",
     ("native_layer_norm", "input"): "The gradient of a normalization is computed from its input.",
+    ("square", "self"): "The derivative of x² is 2 * x, computed from x.",
+    ("cross_entropy", "out"): "The derivative of cross entropy is computed from the softmax that it made.",
     ("native_batch_norm", "input"): "The gradient of a normalization is computed from its input.",
 }
 
 #: Names of nodes whose operation has another name in the table.
 _ALIASES = {"_softmax": "softmax", "_log_softmax": "log_softmax", "t_mm": "mm", "cudnn_convolution": "convolution"}
+
+
+#: Names of Paddle's operations, and of their arguments by number.
+_OF_PADDLE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "multiply": ("mul", ("self", "other")),
+    "divide": ("div", ("self", "other")),
+    "matmul": ("mm", ("self", "mat2")),
+    "linear": ("linear", ("input", "weight")),
+    "conv2d": ("convolution", ("input", "weight")),
+    "layer_norm": ("native_layer_norm", ("input",)),
+    "where": ("where", ("condition",)),
+    "cross_entropy_with_softmax": ("cross_entropy", ("softmax",)),
+}
+
+
+def of_paddle(operation: str, role: str) -> tuple[str, str]:
+    """Return the names of an operation of Paddle and of a saved tensor, as :func:`reason` knows them.
+
+    Args:
+        operation: the function of Paddle, such as ``multiply``.
+        role: the saved tensor as the table of saved tensors names it, such as ``in 0`` or ``out 0``.
+    """
+    name, arguments = _OF_PADDLE.get(operation.removesuffix("_"), (operation.removesuffix("_"), ("self", "other")))
+    kind, _, path = role.partition(" ")
+    if kind == "out":
+        return name, "out"
+    number = path.partition(".")[0]
+    is_known = number.isdigit() and int(number) < len(arguments)
+    return name, arguments[int(number)] if is_known else f"input {path}"
+
+
+def is_known(operation: str, attribute: str) -> bool:
+    """Return True if the derivative of an operation is known to read the numbers of a saved tensor."""
+    return (_ALIASES.get(operation, operation), attribute.partition("[")[0]) in _REASONS
 
 
 def reason(operation: str, attribute: str) -> str:

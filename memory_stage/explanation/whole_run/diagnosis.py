@@ -1,15 +1,47 @@
-"""Diagnose the faults of a watched run of PyTorch: the place where logs and graphs become faults."""
+"""Watch and diagnose a run in each framework that its program uses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import FrameType, TracebackType
-from typing import Any
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType, TracebackType
+from typing import Any, Protocol
 
-from memory_stage.explanation.whole_run import freed_graph, leaks, overwritten, refusals
+from memory_stage.explanation.whole_run import refusals
 from memory_stage.explanation.whole_run.faults import Fault
-from memory_stage.explanation.whole_run.references import StateDicts
-from memory_stage.watch.torch.watched_run import WatchedRun
+from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.watch.lines import UNKNOWN_LINE, Lines, ProgramLine
+
+#: The module that a program imports, and the class that watches it.
+FRAMEWORKS = {
+    "paddle": ("memory_stage.explanation.whole_run.paddle_diagnosis", "PaddleDiagnosis"),
+    "torch": ("memory_stage.explanation.whole_run.torch_diagnosis", "TorchDiagnosis"),
+}
+
+
+class FrameworkDiagnosis(Protocol):
+    """The watching of one framework."""
+
+    @property
+    def failure(self) -> Exception | None:
+        """The failure of this package that ended the watching, or None."""
+
+    def begin(self) -> None:
+        """Watch this thread."""
+
+    def end(self) -> None:
+        """Stop watching."""
+
+    def diagnose_end(self, variables: dict[str, Any], file: str) -> list[Fault]:
+        """Return the faults of the state in which the program ended."""
+
+    def made_in(self, x: Any) -> ProgramLine:
+        """Return the line that made a tensor, as far as it is known."""
 
 
 class Diagnosis:
@@ -17,20 +49,26 @@ class Diagnosis:
 
     Args:
         add: called with each fault.
-        note: called with a sentence about something that could not be diagnosed.
+        note: called with a sentence about something that could not be watched or diagnosed.
     """
 
     def __init__(self, add: Callable[[Fault], None], note: Callable[[str], None]) -> None:
-        self._add, self._note = add, note
-        self._run = WatchedRun(self._failed, self._suspected, note)
-        self._state_dicts = StateDicts(self._run, add)
-        self._known: set[Any] = set()  # silent faults that were found
-        self._explained = 0  # the id of the last error of a backward pass that was diagnosed
+        self._note = note
+        self._collector = FaultCollector(add, note)
+        self._thread = threading.get_ident()
+        self._notices: list[_ImportNotice] = []
+        #: The frameworks that are watched, by their names.
+        self.frameworks: dict[str, FrameworkDiagnosis] = {}
 
     def begin(self) -> None:
-        """Watch this thread."""
-        self._state_dicts.subscribe()
-        self._run.__enter__()
+        """Watch this thread: the frameworks that are imported, and each other one as soon as it is."""
+        for name in FRAMEWORKS:
+            if name in sys.modules:
+                self._start(name)
+            else:
+                notice = _ImportNotice(name, self._start)
+                self._notices.append(notice)
+                sys.meta_path.insert(0, notice)
 
     def end(
         self, error: BaseException | None, traceback: TracebackType | None, variables: dict[str, Any], file: str
@@ -43,35 +81,73 @@ class Diagnosis:
             variables: the variables of the program, in which graphs are searched.
             file: the program's file.
         """
-        self._run.__exit__(None, None, None)
-        self._state_dicts.unsubscribe()
-        if self._run.failure is not None:
-            self._note(f"Watching ended early, because of a fault of this tool: {self._run.failure!r}.")
-        if error is None or type(error).__name__ == "OutOfMemoryError":
-            self._guard("the graphs that are left", lambda: leaks.diagnose_end(self._run, variables, file))
-        if error is not None and id(error) != self._explained:
-            self._guard(
-                "the error that ended the program", lambda: [refusals.diagnose_error(self._run, error, traceback)]
+        for notice in self._notices:
+            notice.cancel()
+        collector, parts = self._collector, list(self.frameworks.values())
+        for each in reversed(parts):
+            each.end()
+        for each in parts:
+            if each.failure is not None:
+                self._note(f"Watching ended early, because of a fault of this tool: {each.failure!r}.")
+            if error is None or type(error).__name__ == "OutOfMemoryError":
+                collector.collect("the state at the end", lambda each=each: each.diagnose_end(variables, file))  # type: ignore[misc]
+        if error is not None:
+            collector.explain(
+                error,
+                "the error that ended the program",
+                lambda: [refusals.diagnose_error(Lines(), self._made_in, error, traceback)],
             )
 
-    def _failed(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:
-        def diagnose() -> list[Fault | None]:
-            fault = overwritten.diagnose_error(run, roots, error, frame)
-            return [fault or freed_graph.diagnose_error(run, roots, error, frame)]
+    def _made_in(self, x: Any) -> ProgramLine:
+        lines = [each.made_in(x) for each in self.frameworks.values()]
+        return next((line for line in lines if line.number), UNKNOWN_LINE)
 
-        if self._guard("an error of a backward pass", diagnose):
-            self._explained = id(error)
-
-    def _suspected(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
-        self._guard("a backward pass", lambda: overwritten.diagnose_silence(run, roots, frame, self._known))
-
-    def _guard(self, what: str, diagnose: Callable[[], list[Any]]) -> bool:
-        """Add the faults of a diagnosis, and return True if there are any. Its own failure is noted, not raised."""
+    def _start(self, name: str) -> None:
+        """Watch a framework that has been imported."""
+        if threading.get_ident() != self._thread:
+            self._note(f"Another thread imported {name}: its calls were not watched.")
+            return
+        module, cls = FRAMEWORKS[name]
         try:
-            found = [fault for fault in diagnose() if fault is not None]
+            made: FrameworkDiagnosis = getattr(importlib.import_module(module), cls)(self._collector, self._note)
+            made.begin()
         except Exception as failure:
-            self._note(f"A fault of this tool prevented the diagnosis of {what}: {failure!r}.")
-            return False
-        for fault in found:
-            self._add(fault)
-        return bool(found)
+            self._note(f"{name} could not be watched: {failure}")
+            return
+        self.frameworks[name] = made
+
+
+class _ImportNotice(importlib.abc.MetaPathFinder):
+    """A finder that finds nothing itself, and calls back once a module has been imported.
+
+    Args:
+        name: the module.
+        imported: called with the name.
+    """
+
+    def __init__(self, name: str, imported: Callable[[str], None]) -> None:
+        self._name, self._imported = name, imported
+
+    def cancel(self) -> None:
+        """Find nothing more."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the spec that the other finders find, with a loader that calls back."""
+        if fullname != self._name:
+            return None
+        self.cancel()
+        spec = importlib.util.find_spec(fullname)
+        loader: Any = None if spec is None else spec.loader
+        if loader is not None and hasattr(loader, "exec_module"):
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self._imported(self._name)
+
+            loader.exec_module = exec_module
+        return spec

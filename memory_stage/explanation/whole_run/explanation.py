@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import sys
 from types import TracebackType
 from typing import Any
 
+from memory_stage.explanation.whole_run.diagnosis import FRAMEWORKS, Diagnosis
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.one_screen import as_text
 from memory_stage.recorder.reachable_tensors import local_variables
@@ -34,11 +36,9 @@ class Explanation:
         self.variables = variables
         self.faults: list[Fault] = []
         self.unseen: list[str] = []
-        self._diagnosis: Any = None
+        self._diagnosis: Diagnosis | None = None
 
     def __enter__(self) -> Explanation:
-        from memory_stage.explanation.whole_run.diagnosis import Diagnosis
-
         self._diagnosis = Diagnosis(self.add, self._note)
         self._diagnosis.begin()
         return self
@@ -47,6 +47,8 @@ class Explanation:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         diagnosis, self._diagnosis = self._diagnosis, None
+        if diagnosis is None:
+            return
         frame = sys._getframe(1)
         found = frame.f_globals if frame.f_code.co_name == "<module>" else local_variables(frame)
         variables = found if self.variables is None else self.variables
@@ -88,8 +90,8 @@ def watching(variables: dict[str, Any] | None = None) -> Explanation:
             code around the block.
 
     Raises:
-        ImportError: if PyTorch is not installed.
+        ImportError: if neither PyTorch nor Paddle is installed.
     """
-    import torch  # noqa: F401  # fails here, and not inside the program
-
+    if not any(name in sys.modules or importlib.util.find_spec(name) for name in FRAMEWORKS):
+        raise ImportError("neither PyTorch nor Paddle is installed in this environment, so no program can be explained")
     return Explanation(variables)

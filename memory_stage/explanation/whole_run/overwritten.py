@@ -13,8 +13,10 @@ import torch
 from memory_stage.engines.torch.node_names import short_name
 from memory_stage.explanation.whole_run import derivatives
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, listed
-from memory_stage.explanation.whole_run.overwritten_fixes import OverwrittenValue, fixes
+from memory_stage.explanation.whole_run.overwritten_fixes import fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
+from memory_stage.explanation.whole_run.program_text import assigned_name
+from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
 from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
@@ -141,6 +143,8 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
     operation = short_name(saved.tensor.node.name())
     attribute = saved.tensor.attribute
     name = names.of(saved.tensor.data)
+    if not name and attribute == "out":
+        name = assigned_name(saved.line)
     tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{operation}`"
     asking = watch.line_of(frame)
     lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[:MOST_WRITERS]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from memory_stage.explanation.whole_run.faults import Edit
+from memory_stage.watch.lines import ProgramLine
 
 
 class ProgramText:
@@ -52,6 +53,22 @@ class ProgramText:
         """Return the edit that replaces a statement by others."""
         count = (statement.end_lineno or statement.lineno) - statement.lineno + 1
         return Edit(statement.lineno, count, tuple(self._indent(statement.lineno) + text for text in texts))
+
+    def siblings_after(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return the statements that follow another one in the same block."""
+        for node in self._nodes():
+            for block in ("body", "orelse", "finalbody"):
+                statements = getattr(node, block, None)
+                if isinstance(statements, list) and statement in statements:
+                    return statements[statements.index(statement) + 1 :]
+        return []
+
+    def wrapped_in_block(self, header: str, statements: list[ast.stmt]) -> Edit:
+        """Return the edit that puts successive statements into a block, such as ``with torch.no_grad():``."""
+        first, last = statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno
+        indent = self._indent(first)
+        sources = [line for each in statements for line in ast.unparse(each).splitlines()]
+        return Edit(first, last - first + 1, (indent + header, *(f"{indent}    {line}" for line in sources)))
 
     def insert_before(self, statement: ast.stmt, *texts: str) -> Edit:
         """Return the edit that inserts statements before another."""
@@ -139,6 +156,14 @@ def target_of(statement: ast.stmt) -> str:
     else:
         return ""
     return owner.id if isinstance(owner, ast.Name) else ""
+
+
+def assigned_name(line: ProgramLine) -> str:
+    """Return the variable or attribute to which the statement of a line gives its value, or ""."""
+    statement = ProgramText(line.file).statement_at(line.number)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    is_name = len(targets) == 1 and isinstance(targets[0], (ast.Name, ast.Attribute))
+    return ast.unparse(targets[0]) if is_name else ""
 
 
 def is_fed_back(text: ProgramText, name: str) -> bool:

@@ -16,8 +16,7 @@ from typing import Any
 from memory_stage.explanation.rewrite import out_of_place
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
-from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.watched_run import WatchedRun
+from memory_stage.watch.lines import Lines, ProgramLine
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class RefusedStatement:
     """A statement that raised an error.
 
     Attributes:
-        watch: the logs of the run.
+        made_in: returns the line that made a tensor, as far as it is known.
         frame: the frame of the program in which the statement ran.
         line: its line.
         text: the source of its file.
@@ -33,7 +32,7 @@ class RefusedStatement:
         message: the text of the error.
     """
 
-    watch: WatchedRun
+    made_in: Callable[[Any], ProgramLine]
     frame: FrameType
     line: ProgramLine
     text: ProgramText
@@ -63,11 +62,14 @@ class _Rule:
     fixes: Callable[[RefusedStatement], list[Fix]]
 
 
-def diagnose_error(watch: WatchedRun, error: BaseException, traceback: TracebackType | None) -> Fault | None:
+def diagnose_error(
+    lines: Lines, made_in: Callable[[Any], ProgramLine], error: BaseException, traceback: TracebackType | None
+) -> Fault | None:
     """Return the fault of an error that ended the program, or None if no rule knows its message.
 
     Args:
-        watch: the logs of the run.
+        lines: knows which frames belong to the program.
+        made_in: returns the line that made a tensor, as far as it is known.
         error: the error.
         traceback: its traceback.
     """
@@ -75,7 +77,7 @@ def diagnose_error(watch: WatchedRun, error: BaseException, traceback: Traceback
     rule = next((each for each in _RULES if each.message in message), None)
     frames = []
     while traceback is not None:
-        if watch.lines.is_program(traceback.tb_frame):
+        if lines.is_program(traceback.tb_frame):
             frames.append((traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
     if rule is None or not frames:
@@ -83,7 +85,7 @@ def diagnose_error(watch: WatchedRun, error: BaseException, traceback: Traceback
     frame, number = frames[-1]
     line = ProgramLine(frame.f_code.co_filename, number, frame.f_code.co_name)
     text = ProgramText(line.file)
-    refusal = RefusedStatement(watch, frame, line, text, text.statement_at(number), message)
+    refusal = RefusedStatement(made_in, frame, line, text, text.statement_at(number), message)
     verdict = f"Line {number} {rule.verdict}"
     try:
         fixes = tuple(rule.fixes(refusal))
@@ -92,15 +94,34 @@ def diagnose_error(watch: WatchedRun, error: BaseException, traceback: Traceback
     return Fault("refused", verdict, (Evidence(line, "refused"),), rule.reason, fixes)
 
 
+#: Operations that ignore the old numbers: on a leaf they initialize it.
+_INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_value|trunc_normal|random|bernoulli)_?\(")
+
+
 def _of_leaf(of: RefusedStatement) -> list[Fix]:
+    """Wrap the statement, and those after it that write the same tensor, in ``no_grad``; or make a new tensor."""
     if of.statement is None:
         return []
+    framework = "paddle" if "Leaf Var" in of.message else "torch"
+    target = target_of(of.statement)
+    statements = [of.statement]
+    for each in of.text.siblings_after(of.statement):
+        if not target or target_of(each) != target:
+            break
+        statements.append(each)
     source = of.text.source_of(of.statement)
-    fixes = []
-    edits = of.replaced("with torch.no_grad():", *(f"    {part}" for part in source.splitlines()))
-    fixes.append(of.fix("To change the leaf itself, for example to initialize it: write without recording.", edits))
-    rewritten = out_of_place(source)
-    if rewritten:
+    edits = (of.text.wrapped_in_block(f"with {framework}.no_grad():", statements),)
+    is_alone = all(of.text.is_alone(each) for each in statements)
+    fixes = [
+        of.fix(
+            "To change the leaf itself, for example to initialize it: write without recording.",
+            edits if is_alone else (),
+        )
+    ]
+    function = of.text.function_at(of.line.number)
+    is_argument = function is not None and target in {each.arg for each in function.args.args}
+    rewritten = "" if _INITIALIZING.search(source) or is_argument else out_of_place(source)
+    if rewritten and len(statements) == 1:
         fixes.append(of.fix("Or make a new tensor that has a history, and keep the leaf.", of.replaced(rewritten)))
     return fixes
 
@@ -170,7 +191,7 @@ def _of_optimized(of: RefusedStatement) -> list[Fix]:
     for name in names:
         value = of.variable(name)
         if isinstance(value, torch.Tensor) and value.grad_fn is not None and of.statement is not None:
-            made = of.watch.lines[of.watch.nodes.find(value.grad_fn._sequence_nr())[0]]
+            made = of.made_in(value)
             where = f"line {made.number}" if made.number else "code that is not watched"
             edit = of.text.insert_before(of.statement, f"{name} = {name}.detach().requires_grad_()")
             sentence = (
@@ -245,6 +266,12 @@ def _of_batched_write(of: RefusedStatement) -> list[Fix]:
 _RULES = (
     _Rule(
         "a leaf Variable that requires grad is being used in an in-place operation",
+        "writes in place into a leaf that requires a gradient.",
+        "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
+        _of_leaf,
+    ),
+    _Rule(
+        "that doesn't stop gradient can't use inplace strategy",
         "writes in place into a leaf that requires a gradient.",
         "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
         _of_leaf,

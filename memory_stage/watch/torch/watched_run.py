@@ -112,12 +112,7 @@ class WatchedRun:
 
     def program_frames(self, frame: FrameType | None) -> list[FrameType]:
         """Return the frames of the program at and around a frame, the innermost first."""
-        found = []
-        while frame is not None:
-            if self.lines.is_program(frame):
-                found.append(frame)
-            frame = frame.f_back
-        return found
+        return self.lines.program_frames(frame)
 
     def _before(self, roots: Any, frame: FrameType) -> None:
         if self.writes.last_uncounted > self._checked:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -18,9 +15,8 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from memory_stage.explanation.whole_run.explanation import watching  # noqa: E402
-from memory_stage.recorder.script import as_main, read_script  # noqa: E402
+from tests.support.peers.whole_runs import REPORTS, explained, report, written  # noqa: E402
 
-REPORTS = ROOT / "facts" / "programs" / "reports"
 PROGRAMS = Path(__file__).parent / "programs"
 
 #: By the number of a report: the kind of its fault, and the line that is to blame.
@@ -46,33 +42,6 @@ FOUND = {
 }
 #: Reports whose fix is a sentence: the program's meaning decides between two, or the change spans several places.
 IN_WORDS = {"t01", "t47"}
-
-
-def explained(path: Path):
-    """Run a program in this process; return its explanation, its output and its error."""
-    program, source = read_script(str(path))
-    explanation, output = watching(), io.StringIO()
-    error = None
-    with as_main(program, [str(path)]) as names, contextlib.redirect_stdout(output), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        explanation.variables = names
-        try:
-            with explanation:
-                exec(compile(source, str(program), "exec", dont_inherit=True), names)
-        except Exception as raised:
-            error = raised.with_traceback(None)
-    return explanation, output.getvalue(), error
-
-
-def written(folder: Path, source: str) -> Path:
-    path = folder / f"program{len(list(folder.iterdir()))}.py"
-    path.write_text(source)
-    return path
-
-
-def report(number: str) -> Path:
-    (path,) = REPORTS.glob(f"{number}_*.py")
-    return path
 
 
 @pytest.mark.parametrize("number", FOUND)
@@ -385,7 +354,7 @@ def test_a_block_is_watched_and_its_own_variables_are_searched_for_graphs():
 def test_the_logs_stay_small_in_a_long_run():
     explanation = watching()
     with explanation:
-        watch = explanation._diagnosis._run
+        watch = explanation._diagnosis.frameworks["torch"]._run
         w = torch.zeros(2, requires_grad=True)
         for _ in range(3000):
             (w * 2).sum().backward()

@@ -1,0 +1,41 @@
+"""Collect the faults that diagnoses find, and survive the faults of the diagnoses themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from memory_stage.explanation.whole_run.faults import Fault
+
+
+class FaultCollector:
+    """A place for the faults of a run.
+
+    Args:
+        add: called with each fault.
+        note: called with a sentence about something that could not be diagnosed.
+    """
+
+    def __init__(self, add: Callable[[Fault], None], note: Callable[[str], None]) -> None:
+        self.add, self._note = add, note
+        self._explained = 0  # the id of the last error that was diagnosed
+
+    def collect(self, what: str, diagnose: Callable[[], list[Any]]) -> bool:
+        """Add the faults of a diagnosis, and return True if there are any. Its own failure is noted, not raised."""
+        try:
+            found = [fault for fault in diagnose() if fault is not None]
+        except Exception as failure:
+            self._note(f"A fault of this tool prevented the diagnosis of {what}: {failure!r}.")
+            return False
+        for fault in found:
+            self.add(fault)
+        return bool(found)
+
+    def explain(self, error: BaseException, what: str, diagnose: Callable[[], list[Any]]) -> None:
+        """Add the faults behind an error, unless it has been explained."""
+        if not self.is_explained(error) and self.collect(what, diagnose):
+            self._explained = id(error)
+
+    def is_explained(self, error: BaseException) -> bool:
+        """Return True if a fault was found for an error."""
+        return id(error) == self._explained

@@ -1,0 +1,57 @@
+"""The tensors that the variables of frames lead to, each with the code that reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+from memory_stage.recorder.reachable_tensors import local_variables, reached
+
+MOST_FRAMES = 12  # of the program, counted from the innermost
+
+
+class _Engine:
+    """The part of a stage's engine that the search for names asks."""
+
+    def __init__(self, is_tensor: Callable[[Any], bool]) -> None:
+        self.is_tensor = is_tensor
+
+    @staticmethod
+    def slots(value: Any) -> Any:
+        return None
+
+
+def in_frames(frames: list[FrameType], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """Yield every tensor that the variables of frames lead to, with its name, the innermost frame first.
+
+    Args:
+        frames: frames of the program.
+        is_tensor: True for a tensor of the framework.
+    """
+    seen: set[int] = set()
+    for frame in frames[:MOST_FRAMES]:
+        for variables in (local_variables(frame), frame.f_globals):
+            if id(variables) not in seen:
+                seen.add(id(variables))
+                yield from in_variables(variables, is_tensor)
+
+
+def in_variables(variables: Mapping[str, Any], is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """Yield every tensor that variables lead to, with its name."""
+    for name, value in list(variables.items()):
+        if not name.startswith("_"):
+            yield from _below(name, value, is_tensor)
+
+
+def shortest(names: list[str]) -> str:
+    """Return the name with the fewest attributes and letters, or ""."""
+    return min(names, key=lambda name: (name.count("."), len(name)), default="")
+
+
+def _below(name: str, value: Any, is_tensor: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    try:
+        found = reached(name, value, _Engine(is_tensor), lambda _: "")  # type: ignore[arg-type]  # two are asked
+        yield from ((path, x) for path, x in found if is_tensor(x))
+    except Exception:  # an attribute of the program's own class raised
+        return

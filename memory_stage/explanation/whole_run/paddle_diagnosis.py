@@ -1,0 +1,103 @@
+"""Diagnose the faults of a watched run of Paddle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from memory_stage.explanation.whole_run import leaks, paddle_faults, paddle_views
+from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.paddle_graph import SavedState, saved_states
+from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
+from memory_stage.watch.paddle.paddle_calls import nodes_behind
+from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
+
+
+class PaddleDiagnosis:
+    """The watching of one run of Paddle, from :meth:`begin` to :meth:`end`.
+
+    Args:
+        collector: collects the faults.
+        note: called with a sentence about something that could not be watched.
+    """
+
+    def __init__(self, collector: FaultCollector, note: Callable[[str], None]) -> None:
+        self._collector = collector
+        self._paddle = sys.modules["paddle"]
+        self._run = WatchedPaddleRun(self._paddle, self._failed, self._suspected, note)
+        self._known: set[Any] = set()  # silent faults that were found
+
+    @property
+    def failure(self) -> Exception | None:
+        """The failure of this package that ended the watching, or None."""
+        return self._run.calls.failure
+
+    def begin(self) -> None:
+        """Watch this thread."""
+        self._run.begin()
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._run.end()
+
+    def diagnose_end(self, variables: dict[str, Any], file: str) -> list[Fault]:
+        """Return the faults of the state in which the program ended.
+
+        Args:
+            variables: the variables of the program, in which graphs and views are searched.
+            file: the program's file.
+        """
+        found = leaks.diagnose_end(_PaddleGraphs(self._run, self._paddle.__version__), variables, file)
+        return found + paddle_views.diagnose_end(self._run, variables)
+
+    def made_in(self, x: Any) -> ProgramLine:
+        """Return the line that made a tensor, as far as it is known."""
+        calls = self._run.calls
+        if not calls.is_tensor(x) or x.stop_gradient or x.grad_fn is None:
+            return UNKNOWN_LINE
+        node = calls.graph.find(x.grad_fn.node_ptr())
+        return UNKNOWN_LINE if node is None else calls.lines[node.line]
+
+    def _failed(self, roots: list[Any], error: BaseException, frame: FrameType) -> None:
+        def diagnose() -> list[Fault | None]:
+            return [paddle_faults.diagnose_error(self._run, self._paddle.__version__, roots, error, frame)]
+
+        self._collector.explain(error, "an error of a backward pass", diagnose)
+
+    def _suspected(self, roots: list[Any], frame: FrameType) -> None:
+        def diagnose() -> list[Fault]:
+            return paddle_faults.diagnose_silence(self._run, self._paddle.__version__, roots, frame, self._known)
+
+        self._collector.collect("a backward pass", diagnose)
+
+
+class _PaddleGraphs:
+    """The graphs that tensors of Paddle hold; see :class:`.leaks.HeldGraphs`."""
+
+    def __init__(self, run: WatchedPaddleRun, version: str) -> None:
+        self._run, self._version = run, version
+
+    def is_tensor(self, value: Any) -> bool:
+        return self._run.calls.is_tensor(value)
+
+    def holds_graph(self, x: Any) -> bool:
+        return any(self._run.calls.graph.find(node.node_ptr()) is not None for node in nodes_behind([x]))
+
+    def addition_lines(self, x: Any) -> list[ProgramLine]:
+        found = [self._run.calls.graph.find(node.node_ptr()) for node in nodes_behind([x])]
+        names = ("add", "add_", "subtract", "subtract_")
+        return [self._run.calls.lines[node.line] for node in found if node is not None and node.operation in names]
+
+    def held_bytes(self, tensors: list[Any]) -> int:
+        storages: dict[int, int] = {}
+        for saved in saved_states(self._run, self._version, tensors):
+            if not _is_parameter(saved):
+                storages[saved.state.address] = max(storages.get(saved.state.address, 0), saved.state.nbytes)
+        return sum(storages.values())
+
+
+def _is_parameter(saved: SavedState) -> bool:
+    return saved.state.wants_gradient and not saved.state.maker and saved.role.startswith("in")

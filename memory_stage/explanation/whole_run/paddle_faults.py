@@ -1,0 +1,258 @@
+"""Diagnose a backward pass of Paddle: one that fails, and one that computes wrong gradients without an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from memory_stage.explanation.whole_run import derivatives, named_tensors
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, listed
+from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_nodes, saved_states
+from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
+from memory_stage.explanation.whole_run.write_fixes import (
+    OverwrittenValue,
+    around_a_step,
+    at_the_reading,
+    at_the_write,
+)
+from memory_stage.watch.paddle.graph_log import LoggedNode, TensorState
+from memory_stage.watch.paddle.paddle_calls import nodes_behind
+from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
+from memory_stage.watch.write_log import LineWrites
+
+STALE, FREED = "has been modified by an inplace operation", "backward twice for the same subgraph"
+_VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)")
+MOST_WRITERS = 3
+
+
+def diagnose_error(
+    run: WatchedPaddleRun, version: str, roots: list[Any], error: BaseException, frame: FrameType
+) -> Fault | None:
+    """Return the fault behind an error of a backward pass, or None if it is of another kind.
+
+    Args:
+        run: the watched run.
+        version: Paddle's version.
+        roots: the tensors from which the pass started.
+        error: the error that it raised.
+        frame: the frame that asked for the pass.
+    """
+    if FREED in str(error):
+        return _freed(run, roots, frame)
+    found = _VERSIONS.search(str(error))
+    if found is None or STALE not in str(error):
+        return None
+    expected = int(found[2])
+    for saved in sorted(saved_states(run, version, roots), key=lambda each: -each.node.number):
+        writers = [
+            each
+            for each in run.calls.writes.since(saved.state.address, saved.node.time)
+            if each.is_counted and each.version > saved.state.version
+        ]
+        if saved.state.version == expected and writers:
+            return _overwritten(run, saved, writers, frame, is_silent=False)
+    return None
+
+
+def diagnose_silence(
+    run: WatchedPaddleRun, version: str, roots: list[Any], frame: FrameType, known: set[Any]
+) -> list[Fault]:
+    """Return a fault for each tensor whose gradient will be wrong although this backward pass raises no error.
+
+    Args:
+        run, version, roots, frame: as for :func:`diagnose_error`.
+        known: lines of faults that were returned before; those of this call are added.
+    """
+    found = []
+    for saved in saved_states(run, version, roots):
+        if not derivatives.is_known(*derivatives.of_paddle(saved.node.operation, saved.role)):
+            continue
+        writers = [
+            each
+            for each in run.calls.writes.since(saved.state.address, saved.node.time)
+            if not each.is_counted and each.begin < saved.state.end and saved.state.begin < each.end
+        ]
+        key = ("saved", saved.node.line, tuple(each.line for each in writers))
+        if writers and key not in known:
+            known.add(key)
+            found.append(_overwritten(run, saved, writers, frame, is_silent=True))
+    for node in logged_nodes(run, roots):
+        for state in node.inputs.values():
+            fault = _cut_history(run, node, state, frame, known)
+            if fault is not None:
+                found.append(fault)
+    return found
+
+
+def _overwritten(
+    run: WatchedPaddleRun, saved: SavedState, writers: list[LineWrites], frame: FrameType, is_silent: bool
+) -> Fault:
+    lines = run.calls.lines
+    frames = run.program_frames(frame)
+    operation, attribute = derivatives.of_paddle(saved.node.operation, saved.role)
+    name = _name_of(run, frames, saved.state)
+    if not name and attribute == "out":
+        name = assigned_name(lines[saved.node.line])
+    tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{saved.node.operation}`"
+    asking, made = run.line_of(frame), lines[saved.node.line]
+    written = list(dict.fromkeys(lines[each.line] for each in writers))[:MOST_WRITERS]
+    evidence = [Evidence(made, f"`{saved.node.operation}` saves {tensor}")] if made.number else []
+    for line in written:
+        name_of_write = next(each.operation for each in writers if lines[each.line] == line)
+        evidence.append(Evidence(line, f"`{name_of_write}` overwrites it"))
+    evidence.append(Evidence(asking, "backward needs it as it was when it was saved"))
+    subject = listed([f"line {line.number}" for line in written])
+    verb = "overwrite" if len(written) > 1 else "overwrites"
+    if is_silent:
+        verdict = (
+            f"Wrong gradients: {subject} {verb} {tensor} without raising its version, and the backward pass in line "
+            f"{asking.number} uses the new numbers."
+        )
+    else:
+        verdict = (
+            f"{subject.capitalize()} {verb} {tensor}, which the backward pass in line {asking.number} still needs."
+        )
+    of = OverwrittenValue(name, attribute == "out", made, written, asking, saved.node.time, writers[0].operation)
+    if writers[0].operation == "step" or of.is_optimizer_step:
+        fixes = list(around_a_step(of))
+    else:
+        fixes = [*at_the_write(of, frames, lambda value: _is_shared(run, value)), *at_the_reading(of)]
+    return Fault(
+        "overwritten silently" if is_silent else "overwritten",
+        verdict,
+        tuple(evidence),
+        derivatives.reason(operation, attribute),
+        tuple(fixes),
+        is_silent,
+    )
+
+
+def _cut_history(
+    run: WatchedPaddleRun, node: LoggedNode, state: TensorState, frame: FrameType, known: set[Any]
+) -> Fault | None:
+    """Return a fault if a tensor was written through another one that shares its memory: its history has no write."""
+    maker = run.calls.graph.find(state.maker) if state.wants_gradient and state.maker else None
+    if maker is None or state.version <= maker.made_version:
+        return None
+    writers = [
+        each
+        for each in run.calls.recorded_writes.since(state.address, maker.time)
+        if maker.made_version < each.version <= state.version and each.begin < state.end and state.begin < each.end
+    ]
+    lines = run.calls.lines
+    written = list(dict.fromkeys(lines[each.line] for each in writers))[:MOST_WRITERS]
+    key = ("view", maker.line, node.line, tuple(each.line for each in writers))
+    if not written or key in known:
+        return None
+    known.add(key)
+    frames = run.program_frames(frame)
+    name = _name_of(run, frames, state)
+    tensor = f"`{name}`" if name else f"the result of `{maker.operation}`"
+    made, reads, asking = lines[maker.line], lines[node.line], run.line_of(frame)
+    evidence = [Evidence(made, f"`{maker.operation}` made {tensor}")] if made.number else []
+    evidence += [
+        Evidence(line, f"writes its memory through another tensor, with `{writers[0].operation}`") for line in written
+    ]
+    evidence += [Evidence(reads, "reads the new numbers")] if reads.number and reads != asking else []
+    evidence.append(Evidence(asking, "differentiates as if nothing had been written"))
+    subject = listed([f"line {line.number}" for line in written])
+    return Fault(
+        "history cut",
+        f"Wrong gradients: {subject} {'write' if len(written) > 1 else 'writes'} into {tensor} through another tensor "
+        f"that shares its memory, and Paddle records the write for that other tensor only.",
+        tuple(evidence),
+        "In Paddle a view and its base have one memory, but each has its own history. (In PyTorch they share it.)",
+        (
+            Fix(
+                f"Write into {tensor} itself, with an index, for example `{name or 'x'}[...] = ...`: the write then "
+                f"belongs to its history."
+            ),
+            Fix("Or compute the part as a new tensor, and put the parts together with paddle.concat or paddle.where."),
+        ),
+        is_silent=True,
+    )
+
+
+def _freed(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> Fault | None:
+    calls, asking = run.calls, run.line_of(frame)
+    found = [calls.graph.find_freed(node.node_ptr()) for node in nodes_behind(roots)]
+    gone = [each for each in found if each is not None]
+    if not gone:
+        return None
+    node, line = max(gone, key=lambda each: each[0].number)
+    made, freed = calls.lines[node.line], calls.lines[line]
+    name = _name_of_maker(run, roots, frame)
+    evidence = [Evidence(made, "made the graph")] if made.number else []
+    evidence += [Evidence(freed, "ran backward through it and freed it"), Evidence(asking, "needs it again")]
+    if name:
+        sentence = (
+            f"Detach `{name}` before the next iteration reads it: `.detach()` keeps its numbers and drops its graph."
+        )
+        text = ProgramText(asking.file)
+        statement = text.statement_at(asking.number)
+        fix = Fix(sentence)
+        if (
+            statement is not None
+            and text.is_alone(statement)
+            and text.function_at(asking.number) is text.function_at(made.number)
+        ):
+            fix = Fix(sentence, text.file, (text.insert_after(statement, f"{name} = {name}.detach()"),))
+        return Fault(
+            "graph freed",
+            f"`{name}` carries the graph of the backward pass in line {freed.number} into the one in line "
+            f"{asking.number}.",
+            tuple(evidence),
+            "A value that is computed from its last value keeps the graphs of all its earlier values.",
+            (fix,),
+        )
+    fixes = (
+        Fix(
+            f"Run the forward pass again before line {asking.number}: its gradients then belong to the parameters as "
+            f"they are now."
+        ),
+        Fix(
+            f"Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
+            f"retain_graph=True in line {freed.number}, which keeps the graph in memory for line {asking.number}."
+        ),
+    )
+    return Fault(
+        "graph freed",
+        f"Line {asking.number} runs backward through a graph that the backward pass in line {freed.number} has freed.",
+        tuple(evidence),
+        "A backward pass frees what the operations saved, unless retain_graph=True keeps it.",
+        fixes,
+    )
+
+
+def _name_of_maker(run: WatchedPaddleRun, roots: list[Any], frame: FrameType) -> str:
+    """Return the variable that carries a freed graph from one iteration to the next, or ""."""
+    text = ProgramText(run.line_of(frame).file)
+    if any(run.calls.graph.find(x.grad_fn.node_ptr()) is None for x in roots if x.grad_fn is not None):
+        return ""  # the whole graph is gone
+    for name, x in named_tensors.in_frames(run.program_frames(frame), run.calls.is_tensor):
+        if not x.stop_gradient and x.grad_fn is not None and is_fed_back(text, name):
+            return name
+    return ""
+
+
+def _name_of(run: WatchedPaddleRun, frames: Sequence[FrameType], state: TensorState) -> str:
+    exact: list[str] = []
+    whole: list[str] = []
+    for name, x in named_tensors.in_frames(list(frames), run.calls.is_tensor):
+        now = run.calls.state(x)
+        if now.address == state.address:
+            (exact if (now.begin, now.end) == (state.begin, state.end) else whole).append(name)
+    return named_tensors.shortest(exact or whole)
+
+
+def _is_shared(run: WatchedPaddleRun, value: Any) -> bool:
+    """Return True for a leaf that wants a gradient, and for a tensor that is known to share its memory."""
+    if not run.calls.is_tensor(value):
+        return False
+    state = run.calls.state(value)
+    is_view = (id(value), state.begin) in run.calls.views or any(
+        each.base.address == state.address for each in run.calls.views.values()
+    )
+    return is_view or (state.wants_gradient and not state.maker)

@@ -1,0 +1,100 @@
+"""Diagnose the faults of a watched run of PyTorch: the place where logs and graphs become faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import torch
+
+from memory_stage.engines.torch.node_names import short_name
+from memory_stage.explanation.whole_run import freed_graph, leaks, overwritten
+from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.references import StateDicts
+from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
+from memory_stage.watch.torch.backward_graph import node_of, nodes_behind, saved_by
+from memory_stage.watch.torch.watched_run import WatchedRun
+
+
+class TorchDiagnosis:
+    """The watching of one run of PyTorch, from :meth:`begin` to :meth:`end`.
+
+    Args:
+        collector: collects the faults.
+        note: called with a sentence about something that could not be watched.
+    """
+
+    def __init__(self, collector: FaultCollector, note: Callable[[str], None]) -> None:
+        self._collector = collector
+        self._run = WatchedRun(self._failed, self._suspected, note)
+        self._state_dicts = StateDicts(self._run, collector.add)
+        self._known: set[Any] = set()  # silent faults that were found
+
+    @property
+    def failure(self) -> Exception | None:
+        """The failure of this package that ended the watching, or None."""
+        return self._run.failure
+
+    def begin(self) -> None:
+        """Watch this thread."""
+        self._state_dicts.subscribe()
+        self._run.__enter__()
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._run.__exit__(None, None, None)
+        self._state_dicts.unsubscribe()
+
+    def diagnose_end(self, variables: dict[str, Any], file: str) -> list[Fault]:
+        """Return the faults of the state in which the program ended.
+
+        Args:
+            variables: the variables of the program, in which graphs are searched.
+            file: the program's file.
+        """
+        return leaks.diagnose_end(_TorchGraphs(self._run), variables, file)
+
+    def made_in(self, x: Any) -> ProgramLine:
+        """Return the line that made a tensor, as far as it is known."""
+        node = node_of(x) if isinstance(x, torch.Tensor) else None
+        return UNKNOWN_LINE if node is None else self._run.lines[self._run.nodes.find(node._sequence_nr())[0]]
+
+    def _failed(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:
+        def diagnose() -> list[Fault | None]:
+            fault = overwritten.diagnose_error(run, roots, error, frame)
+            return [fault or freed_graph.diagnose_error(run, roots, error, frame)]
+
+        self._collector.explain(error, "an error of a backward pass", diagnose)
+
+    def _suspected(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
+        self._collector.collect("a backward pass", lambda: overwritten.diagnose_silence(run, roots, frame, self._known))
+
+
+class _TorchGraphs:
+    """The graphs that tensors of PyTorch hold; see :class:`.leaks.HeldGraphs`."""
+
+    def __init__(self, run: WatchedRun) -> None:
+        self._run = run
+        self._kept = max((each.next_node for each in run.passes if each.keeps_graph), default=0)
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def holds_graph(self, x: torch.Tensor) -> bool:
+        node = node_of(x)
+        return node is not None and node._sequence_nr() >= self._kept
+
+    def addition_lines(self, x: torch.Tensor) -> list[ProgramLine]:
+        made = [node for node in nodes_behind(x) if short_name(node.name()) in ("add", "sub")]
+        return [self._run.lines[self._run.nodes.find(node._sequence_nr())[0]] for node in made]
+
+    def held_bytes(self, tensors: list[torch.Tensor]) -> int:
+        storages: dict[int, int] = {}
+        for node in nodes_behind(tensors):
+            for saved in saved_by(node):
+                x = saved.data
+                if not (x.is_leaf and x.requires_grad) and not isinstance(x, torch.nn.Parameter):
+                    storages[torch._C._storage_address(x)] = x.untyped_storage().nbytes()
+        return sum(storages.values())

@@ -1,0 +1,153 @@
+"""Fixes of a line that overwrites a tensor before backward has read it, in the words of any framework."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.whole_run.faults import Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, names_in, target_of
+from memory_stage.recorder.reachable_tensors import local_variables
+from memory_stage.watch.lines import ProgramLine
+
+
+@dataclass(frozen=True)
+class OverwrittenValue:
+    """The facts of an overwritten tensor.
+
+    Attributes:
+        name: the program's name for the tensor, or "".
+        is_result: True if the operation that saved it saved its own result.
+        saved_in: the line that saved it.
+        written_in: the lines that overwrote it since, the earliest first.
+        asked_in: the line of the backward pass.
+        time: the number of writes before it was saved.
+        operation: the name of the operation that overwrote it first.
+        is_saved_once: True if only one operation saved the tensor and needs it unchanged.
+    """
+
+    name: str
+    is_result: bool
+    saved_in: ProgramLine
+    written_in: list[ProgramLine]
+    asked_in: ProgramLine
+    time: int
+    operation: str
+    is_saved_once: bool = True
+
+    @property
+    def is_optimizer_step(self) -> bool:
+        """Return True if the write belongs to the step of an optimizer."""
+        return bool(self.written_in) and re.search(r"\.step\(", self.written_in[0].text) is not None
+
+
+def at_the_write(of: OverwrittenValue, frames: list[FrameType], is_shared: Callable[[Any], bool]) -> Iterator[Fix]:
+    """Yield the fix that changes the writing line.
+
+    Args:
+        of: the overwritten tensor.
+        frames: frames of the program.
+        is_shared: True for a tensor whose memory the program reaches by other tensors too: a view, or a leaf.
+    """
+    line = of.written_in[0]
+    text = ProgramText(line.file)
+    statement = text.statement_at(line.number)
+    if statement is None or not text.is_alone(statement):
+        return
+    operation = of.operation.strip("_")
+    layers = () if operation in line.text else text.without_keyword("inplace", operation)
+    if layers:
+        yield Fix("Let the layer write into new memory, and keep the old numbers for backward.", text.file, layers)
+        return
+    source = text.source_of(statement)
+    target = target_of(statement)
+    function = text.function_at(line.number)
+    returned = _must_be_returned(function, target) if function is not None and target else None
+    if not target or not _is_rebindable(text, statement, target, frames, is_shared):
+        yield Fix("Write into new memory there, and let the program use the new tensor; or clone the tensor before.")
+        return
+    rewritten = out_of_place(source) if ".data" not in source else ""
+    if rewritten:
+        sentence = "Write the result into new memory, and keep the old numbers for backward."
+        edits = [text.replace(statement, rewritten)]
+    else:
+        sentence = "Write into a copy, and keep the old numbers for backward."
+        edits = [text.insert_before(statement, f"{target} = {target}.clone()")]
+    if returned is not None:
+        edits.append(text.insert_after(returned, f"return {target}"))
+    yield Fix(sentence, text.file, tuple(edits))
+
+
+def at_the_reading(of: OverwrittenValue) -> Iterator[Fix]:
+    """Yield the fix that gives the saving operation a copy, if it saved an input that its line names."""
+    if of.is_result or not of.is_saved_once or not of.name.isidentifier():
+        return
+    text = ProgramText(of.saved_in.file)
+    statement = text.statement_at(of.saved_in.number)
+    if statement is None or not text.is_alone(statement) or of.name not in names_in(statement):
+        return
+    value = getattr(statement, "value", None)
+    if not isinstance(value, ast.expr):
+        return
+    if any(isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) for each in ast.walk(value)):
+        return  # a comprehension gives the name another value
+    before = ast.unparse(value)
+    after = re.sub(rf"(?<![\w.]){re.escape(of.name)}\b(?!\s*\()", f"{of.name}.clone()", before)
+    if after == before:
+        return
+    source = text.source_of(statement)
+    yield Fix(
+        f"Let line {of.saved_in.number} read a copy, and write into `{of.name}` as before.",
+        text.file,
+        (text.replace(statement, source.replace(before, after)),),
+    )
+
+
+def _is_rebindable(
+    text: ProgramText, statement: ast.stmt, target: str, frames: list[FrameType], is_shared: Callable[[Any], bool]
+) -> bool:
+    """Return True if giving the name to a new tensor keeps the program's meaning: nothing else needs the write."""
+    for frame in frames:
+        value: Any = local_variables(frame).get(target)
+        if frame.f_code.co_filename == text.file and is_shared(value):
+            return False
+    if any(target in names_in(loop.target) for loop in text.loops_around(statement.lineno)):
+        return False
+    if text.has(rf"^\s*{target}\s*=\s*[\w.]+(\[|\.(data|T|mT|view|detach|squeeze|unsqueeze|narrow|select)\b)"):
+        return False
+    function = text.function_at(statement.lineno)
+    if function is None or target not in _arguments(function):
+        return True
+    calls = [
+        line for line in text.lines if re.search(rf"\b{function.name}\b", line) and f"def {function.name}" not in line
+    ]
+    used = rf"register_\w*hook\w*\(\s*{function.name}\b|(\breturn\b|=).*\b{function.name}\b"
+    return bool(calls) and all(re.search(used, line) for line in calls)
+
+
+def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    return {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+
+
+def _must_be_returned(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> ast.stmt | None:
+    """Return the last statement of a function that writes its argument and returns nothing; otherwise None."""
+    if name not in _arguments(function) or any(isinstance(each, ast.Return) for each in ast.walk(function)):
+        return None
+    return function.body[-1]
+
+
+def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
+    """Yield both ways to order a step of an optimizer, a forward and a backward; the program's meaning decides."""
+    step = of.written_in[0].number
+    yield Fix(
+        f"Run the forward pass of line {of.saved_in.number} again after line {step}: its loss then describes "
+        f"the parameters that the step has left."
+    )
+    yield Fix(
+        f"Or call this backward() before line {step}: its gradients are then those of the parameters before the step."
+    )

@@ -1,0 +1,1 @@
+"""Watch a program of Paddle: calls, writes and backward passes."""

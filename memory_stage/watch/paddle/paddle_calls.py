@@ -1,0 +1,230 @@
+"""Log the nodes and the writes of a program of Paddle from its calls of Paddle's functions.
+
+Before and after each call the versions and addresses of its tensors are read, and no elements. No tensor is kept.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from memory_stage.engines.paddle import saved_table, tensor_access
+from memory_stage.engines.paddle.entries import LEAF
+from memory_stage.watch.lines import Lines
+from memory_stage.watch.paddle.graph_log import GraphLog, LoggedNode, TensorState
+from memory_stage.watch.write_log import WriteLog
+
+#: Functions that write their first argument, a parameter or a list of them, and do not raise its version.
+_STEPS = frozenset(
+    ("sgd_", "momentum_", "adam_", "adamw_", "adamax_", "adagrad_", "adadelta_", "rmsprop_", "lamb_", "nadam_")
+    + ("radam_", "asgd_", "rprop_", "merged_adam_", "merged_momentum_", "fused_adam_", "adam", "sgd", "momentum")
+)
+_UNCOUNTED = _STEPS | {"set_value", "exponential_", "uniform_inplace_", "gaussian_inplace_"}
+
+#: Functions whose results share the memory of their argument, although their name does not say so.
+_VIEWS = frozenset(
+    ("transpose", "reshape", "flatten", "squeeze", "unsqueeze", "T", "mT", "diagonal", "unbind", "split")
+)
+
+MOST_VIEWS = 10_000
+
+
+@dataclass(frozen=True)
+class SharedView:
+    """A result that shares the memory of the argument of the call.
+
+    Attributes:
+        operation: the function that made it.
+        line: the index of the line.
+        time: the number of writes before it.
+        base, view: the argument and the result, at that time.
+        written: the index of the first line that wrote through the view; 0 if none has.
+    """
+
+    operation: str
+    line: int
+    time: int
+    base: TensorState
+    view: TensorState
+    written: int = 0
+
+
+class PaddleCallWatcher:
+    """The logs of one thread.
+
+    Args:
+        paddle: the module.
+        unseen: called with a sentence about a part of the program that is not watched.
+
+    Attributes:
+        lines: the lines that the logs refer to.
+        graph: the nodes.
+        writes: the lines that wrote each storage.
+        recorded_writes: those of them that took part in the graph: gradients were recorded, and the version was raised.
+        views: results that share memory, by the id of the tensor.
+        time: the number of writes so far.
+        is_open: False once watching has ended.
+        failure: the fault of this package that ended watching, or None.
+    """
+
+    def __init__(self, paddle: Any, unseen: Callable[[str], None]) -> None:
+        self._paddle, self._unseen = paddle, unseen
+        self._tensor = paddle.Tensor
+        self._thread = threading.get_ident()
+        self.lines, self.graph = Lines(), GraphLog()
+        self.writes, self.recorded_writes = WriteLog(), WriteLog()
+        self.views: OrderedDict[tuple[int, int], SharedView] = OrderedDict()
+        self.time = 0
+        self.is_open = True
+        self.failure: Exception | None = None
+
+    def is_tensor(self, value: Any) -> bool:
+        """Return True for a dense tensor that has memory."""
+        return isinstance(value, self._tensor) and value.is_dense() and value._is_initialized()
+
+    def is_watched(self) -> bool:
+        """Return True if the calls of this thread are logged."""
+        return self.is_open and threading.get_ident() == self._thread
+
+    def pass_on(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Run a function that needs no log, because the functions that it calls are logged."""
+        if name == "to_static" and self.is_watched():
+            self.is_open = False
+            self._unseen("A function is made static: what follows was not watched.")
+        return function(*arguments, **keywords)
+
+    def single(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Run a function of Paddle and log its nodes and writes."""
+        if not self.is_watched():
+            return function(*arguments, **keywords)
+        before: dict[str, tuple[Any, TensorState]] = {}
+        try:
+            found = saved_table.inputs(arguments, keywords, self.is_tensor)
+            before = {path: (x, self.state(x)) for path, x in found.items()}
+        except Exception as failure:
+            self._fail(failure)
+        result = function(*arguments, **keywords)
+        if self.is_open:
+            try:
+                self._log(name, before, arguments, keywords, result)
+            except Exception as failure:
+                self._fail(failure)
+        return result
+
+    def custom(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Run a method of a ``PyLayer``, and log the node that ``apply`` makes."""
+        if name != "apply":
+            return function(*arguments, **keywords)
+        return self.single(name, function, arguments, keywords)
+
+    def state(self, x: Any) -> TensorState:
+        """Return the state of a tensor."""
+        begin = int(x.data_ptr())
+        layout = tensor_access.layout_of(x)
+        size = x.element_size()
+        end = begin + size * (tensor_access.reach_of(layout) - layout.offset)
+        wants = not x.stop_gradient
+        node = x.grad_fn if wants else None
+        maker = 0 if node is None or node.name() == LEAF else node.node_ptr()
+        return TensorState(begin - int(x.offset), begin, end, x._inplace_version(), maker, wants)
+
+    def _fail(self, failure: Exception) -> None:
+        """End the watching because of a fault of this package; the program continues."""
+        self.is_open, self.failure = False, failure.with_traceback(None)
+
+    def _log(self, name: str, before: dict[str, tuple[Any, TensorState]], args: Any, kwargs: Any, result: Any) -> None:
+        written = [(x, state) for x, state in before.values() if x._inplace_version() != state.version]
+        uncounted = []
+        if name in _UNCOUNTED and before:
+            first = next(iter(before.values()))[0]
+            uncounted = [
+                x for x in _first_list(args, kwargs, self.is_tensor) or [first] if all(x is not w for w, _ in written)
+            ]
+        outputs = {path: x for path, x in saved_table.paths(result, self.is_tensor)}
+        makers = {state.maker for _, state in before.values()}
+        line = 0
+        if written or uncounted or any(not x.stop_gradient for x in outputs.values()):
+            line = self.lines.number_of(sys._getframe(1))
+        for x, state in written:
+            self._add_write(x, state, name, line, True)
+        for x in uncounted:
+            self._add_write(x, self.state(x), name, line, False)
+        self._log_nodes(name, before, outputs, [x for x, _ in written], makers, line, args, kwargs)
+        if self.views:  # another tensor may get the id of one that was freed
+            given = {id(x) for x, _ in before.values()}
+            for x in outputs.values():
+                if id(x) not in given:
+                    self.views.pop((id(x), int(x.data_ptr())), None)
+        if name in _VIEWS and before:
+            self._log_views(name, next(iter(before.values()))[1], outputs.values())
+
+    def _log_nodes(
+        self, name: str, before: Any, outputs: dict[str, Any], written: list[Any], makers: set[int], line: int,
+        args: Any, kwargs: Any,
+    ) -> None:  # fmt: skip
+        states = None
+        for x in (*outputs.values(), *written):
+            fn = None if x.stop_gradient else x.grad_fn
+            if fn is None or fn.node_ptr() in makers or fn.name() == LEAF:
+                continue
+            if states is None:
+                states = {path: self.state(each) for path, each in outputs.items()}
+            makers.add(fn.node_ptr())
+            inputs = {path: state for path, (_, state) in before.items()}
+            kinds = saved_table.signature(args, kwargs, self.is_tensor)
+            node = LoggedNode(
+                fn.name(), name, kinds, line, self.time, self.graph.count, inputs, states, x._inplace_version()
+            )
+            self.graph.add(fn.node_ptr(), node)
+
+    def _add_write(self, x: Any, before: TensorState, name: str, line: int, is_counted: bool) -> None:
+        self.time += 1
+        extent = before.begin, before.end
+        version = x._inplace_version()
+        self.writes.add(before.address, line, written_name(name), self.time, version, is_counted, extent)
+        if is_counted and self._paddle.is_grad_enabled():
+            self.recorded_writes.add(before.address, line, written_name(name), self.time, version, True, extent)
+        key = id(x), before.begin
+        view = self.views.get(key)
+        if view is not None and not view.written and view.view.address == before.address:
+            self.views[key] = SharedView(view.operation, view.line, view.time, view.base, view.view, line)
+
+    def _log_views(self, name: str, base: TensorState, results: Any) -> None:
+        for x in results:
+            state = self.state(x)
+            if state.address != base.address:
+                continue
+            line = self.lines.number_of(sys._getframe(2))
+            self.views[(id(x), state.begin)] = SharedView(name, line, self.time, base, state)
+            if len(self.views) > MOST_VIEWS:
+                self.views.popitem(last=False)
+
+
+def written_name(name: str) -> str:
+    """Return the name under which a write is reported."""
+    return "step" if name in _STEPS else name
+
+
+def _first_list(args: Any, kwargs: Any, is_tensor: Callable[[Any], bool]) -> list[Any]:
+    """Return the tensors of the first argument if it is a list."""
+    first = args[0] if args else next(iter(kwargs.values()), None)
+    return [x for x in first if is_tensor(x)] if isinstance(first, (list, tuple)) else []
+
+
+def nodes_behind(roots: Any, most: int = 200_000) -> Iterator[Any]:
+    """Yield the nodes that a backward pass from tensors may run, without those of leaves."""
+    todo = [x.grad_fn for x in roots if not x.stop_gradient and x.grad_fn is not None]
+    seen = {node.node_ptr() for node in todo}
+    while todo and len(seen) < most:
+        node = todo.pop()
+        if node.name() == LEAF:
+            continue
+        yield node
+        for parent in node.next_functions:
+            if parent is not None and parent.node_ptr() not in seen:
+                seen.add(parent.node_ptr())
+                todo.append(parent)

@@ -1,0 +1,267 @@
+"""Explain whole runs of Paddle programs: public reports, gradients that are silently wrong, and right programs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+paddle = pytest.importorskip("paddle", reason="no Paddle is installed")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from tests.support.peers.whole_runs import REPORTS, explained, report, written  # noqa: E402
+
+#: By the number of a report: the kind of its fault, and the line that is to blame.
+FOUND = {"n03": ("refused", 4), "p02": ("refused", 9), "p06": ("shared", 5), "p07": ("leak", 10)}
+
+
+@pytest.mark.parametrize("number", FOUND)
+def test_a_public_report_gets_its_line_and_a_fix_with_the_right_output(number, tmp_path):
+    path = report(number)
+    kind, line = FOUND[number]
+    explanation, _, _ = explained(path)
+    assert [each.kind for each in explanation.faults] == [kind] and explanation.unseen == [], str(explanation)
+    (fault,) = explanation.faults
+    assert line in [each.line.number for each in fault.evidence]
+    _, right, _ = explained(REPORTS / "right" / path.name)
+    (fix,) = [fix for fix in fault.fixes if fix.edits]
+    again, output, error = explained(written(tmp_path, fix.apply(path.read_text())))
+    assert error is None and output == right and again.faults == [], str(again)
+
+
+@pytest.mark.parametrize("path", sorted(REPORTS.glob("right/p*.py")), ids=lambda path: path.stem)
+def test_nothing_is_found_in_a_report_that_was_put_right(path):
+    explanation, _, error = explained(path)
+    assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
+
+
+def mended(explanation, path: Path, folder: Path) -> str:
+    """Apply each edit of a fault, and return the output of the programs, which is the same."""
+    (fault,) = explanation.faults
+    outputs = set()
+    for fix in [fix for fix in fault.fixes if fix.edits]:
+        again, output, error = explained(written(folder, fix.apply(path.read_text())))
+        assert error is None and again.faults == [], str(again)
+        outputs.add(output)
+    (output,) = outputs
+    return output
+
+
+RESULT_WRITTEN = """
+import paddle
+from paddle.nn import functional as F
+class Gate(paddle.nn.Layer):
+    def forward(self, x):
+        h = F.sigmoid(x)
+        h[:, 0] = 0.0
+        return h
+x = paddle.ones([2, 3])
+x.stop_gradient = False
+Gate()(x).sum().backward()
+print(x.grad.sum().item())
+"""
+
+
+def test_a_result_that_was_overwritten_has_its_name_its_derivative_and_a_tried_fix(tmp_path):
+    path = written(tmp_path, RESULT_WRITTEN)
+    explanation, _, error = explained(path)
+    assert "modified by an inplace operation" in str(error)
+    (fault,) = explanation.faults
+    assert fault.verdict.startswith("Line 7 overwrites `h`, which the backward pass in line 11")
+    assert "s * (1 - s)" in fault.reason and [each.line.number for each in fault.evidence] == [6, 7, 11]
+    slope = 1 / (1 + 2.718281828459045**-1)
+    assert float(mended(explanation, path, tmp_path)) == pytest.approx(4 * slope * (1 - slope), rel=1e-5)
+
+
+CARRIED = """
+import paddle
+from paddle import nn
+paddle.seed(0)
+cell = nn.GRUCell(2, 3)
+h = paddle.zeros([1, 3])
+for i in range(3):
+    out, h = cell(paddle.ones([1, 2]), h)
+    out.sum().backward()
+print(round(float(h.sum()), 6))
+"""
+
+
+def test_the_state_that_carries_a_freed_graph_is_named_and_detached(tmp_path):
+    path = written(tmp_path, CARRIED)
+    explanation, _, error = explained(path)
+    assert error is not None and "`h` carries the graph of the backward pass" in explanation.faults[0].verdict
+    _, right, _ = explained(written(tmp_path, CARRIED.replace("out.sum().backward()", "h = h.detach()")))
+    assert mended(explanation, path, tmp_path) == right
+
+
+STEP_IN_BETWEEN = """
+import paddle
+from paddle import nn
+paddle.seed(0)
+gen, dis = nn.Linear(2, 3), nn.Linear(3, 1)
+opt = paddle.optimizer.Adam(0.1, parameters=dis.parameters())
+x = paddle.ones([4, 2])
+score = dis(gen(x))
+d_loss, g_loss = score.mean(), -score.mean()
+d_loss.backward(retain_graph=True)
+opt.step()
+gen.clear_gradients()
+g_loss.backward()
+print(gen.weight.grad.abs().sum().item())
+"""
+
+
+def test_a_step_between_forward_and_backward_is_silently_wrong_and_both_orders_are_shown(tmp_path):
+    explanation, output, error = explained(written(tmp_path, STEP_IN_BETWEEN))
+    assert error is None and explanation.is_silently_wrong
+    (fault,) = explanation.faults
+    assert [each.line.number for each in fault.evidence] == [8, 11, 13] and "`dis.weight`" in fault.verdict
+    again, before, _ = explained(
+        written(
+            tmp_path,
+            STEP_IN_BETWEEN.replace("opt.step()\n", "").replace("g_loss.backward()", "g_loss.backward()\nopt.step()"),
+        )
+    )
+    assert again.faults == [] and before != output
+    again, after, _ = explained(
+        written(tmp_path, STEP_IN_BETWEEN.replace("gen.clear", "g_loss = -dis(gen(x)).mean()\ngen.clear"))
+    )
+    assert again.faults == [] and before != after
+
+
+VIEW_WRITTEN = """
+import paddle
+w = paddle.ones([3])
+w.stop_gradient = False
+b = w * 1.0
+v = b[0:2]
+v.scale_(10.0)
+b.sum().backward()
+print(w.grad.tolist())
+"""
+
+
+def test_a_write_through_a_view_that_the_history_of_its_base_does_not_have(tmp_path):
+    explanation, output, error = explained(written(tmp_path, VIEW_WRITTEN))
+    assert error is None and output == "[1.0, 1.0, 1.0]\n"  # 10, 10, 1 would be right
+    (fault,) = explanation.faults
+    assert fault.is_silent and "line 7 writes into `b` through another tensor" in fault.verdict
+    source = VIEW_WRITTEN.replace("v = b[0:2]\nv.scale_(10.0)", "b[0:2] = b[0:2] * 10.0")  # the first fix
+    again, output, _ = explained(written(tmp_path, source))
+    assert again.faults == [] and output == "[10.0, 10.0, 1.0]\n"
+
+
+RIGHT = {
+    "a training with many kinds of layers": """
+import paddle
+from paddle import nn
+paddle.seed(0)
+layers = nn.Conv2D(1, 4, 3), nn.BatchNorm2D(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10), nn.LayerNorm(10)
+net = nn.Sequential(*layers)
+opt = paddle.optimizer.AdamW(0.01, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(1.0))
+total = 0.0
+for i in range(4):
+    out = net(paddle.randn([2, 1, 8, 8])).reshape([2, 10]).transpose([1, 0]).transpose([1, 0])
+    loss = nn.functional.cross_entropy(out, paddle.randint(0, 10, [2]))
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+    total += loss.item()
+    with paddle.no_grad():
+        for p in net.parameters():
+            p.clip_(-1.0, 1.0)
+net.eval()
+net(paddle.randn([2, 1, 8, 8]))
+net.set_state_dict({k: v.clone() for k, v in net.state_dict().items()})
+""",
+    "attention and a recurrent layer": """
+import paddle
+from paddle import nn
+nn.MultiHeadAttention(8, 2)(paddle.randn([1, 5, 8])).sum().backward()
+out, (h, c) = nn.LSTM(4, 6)(paddle.randn([2, 3, 4]))
+out.mean().backward()
+""",
+    "rows and masks of a tensor without a gradient": """
+import paddle
+q = paddle.zeros([3, 4])
+q[0] = 1.0
+q[:, 1] += 2.0
+row = q[1]
+row.fill_(3.0)
+q[q > 2] = 0.5
+""",
+    "a generator that learns through a fresh forward": """
+import paddle
+from paddle import nn
+gen, dis = nn.Linear(2, 3), nn.Linear(3, 1)
+og = paddle.optimizer.Adam(0.1, parameters=gen.parameters())
+od = paddle.optimizer.SGD(0.1, parameters=dis.parameters())
+for _ in range(3):
+    fake = gen(paddle.randn([4, 2]))
+    (dis(fake.detach()).mean() - dis(paddle.randn([4, 3])).mean()).backward()
+    od.step()
+    od.clear_grad()
+    (-dis(fake).mean()).backward()
+    og.step()
+    og.clear_grad()
+""",
+    "losses added up before one backward, and gradients of gradients": """
+import paddle
+from paddle import nn
+net, loss = nn.Linear(3, 4), 0
+for column in range(4):
+    loss += net(paddle.ones([2, 3]))[:, column].square().mean()
+loss.backward()
+x = paddle.ones([3])
+x.stop_gradient = False
+(g,) = paddle.grad((x * x * x).sum(), x, create_graph=True)
+g.sum().backward()
+""",
+    "a layer of the program's own and mixed precision": """
+import paddle
+from paddle import nn
+class Cube(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensor()
+        return g * 3 * x * x
+w = paddle.ones([2])
+w.stop_gradient = False
+for _ in range(3):
+    Cube.apply(w).sum().backward()
+    w.clear_gradient()
+""",
+    "moving averages and clipped weights after each step": """
+import copy
+import paddle
+from paddle import nn
+net = nn.Linear(3, 2)
+slow = copy.deepcopy(net)
+opt = paddle.optimizer.Momentum(0.1, parameters=net.parameters())
+for _ in range(3):
+    net(paddle.randn([4, 3])).square().mean().backward()
+    opt.step()
+    opt.clear_grad()
+    for a, b in zip(slow.parameters(), net.parameters()):
+        a.set_value(0.9 * a + 0.1 * b)
+""",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_nothing_is_found_in_a_right_program(name, tmp_path):
+    explanation, _, error = explained(written(tmp_path, RIGHT[name]))
+    assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
+
+
+def test_the_functions_of_paddle_are_restored(tmp_path):
+    names = ("add", "matmul", "exp")
+    before = [getattr(paddle._C_ops, name) for name in names], vars(paddle.Tensor)["__add__"]
+    explained(written(tmp_path, RIGHT["rows and masks of a tensor without a gradient"]))
+    assert before == ([getattr(paddle._C_ops, name) for name in names], vars(paddle.Tensor)["__add__"])
