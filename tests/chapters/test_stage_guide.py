@@ -1,4 +1,4 @@
-"""Test the page "How to read the stage": its marks, options, limits and examples are those of the stage."""
+"""Test the tour "How to read the stage" and the options of "Your own program": marks, options, limits and examples."""
 
 from __future__ import annotations
 
@@ -17,13 +17,43 @@ from memory_stage.recorder.record import LIMIT
 from memory_stage.web.picture import script_source
 from tests.support.chapters.chapter import FOLDER, Chapter
 
-PAGE = Chapter.read("how_to_read_the_stage")
+TOUR = Chapter.read("how_to_read_the_stage")
+OWN = Chapter.read("your_own_program")
 TRACE = re.compile(r'<memory-stage[^>]*>\s*<script type="application/json">(.*?)</script>', re.DOTALL)
 
+# The marks of the legend beside a picture, and the words with which the page explains them.
+EXPLAINED = {
+    "line": "**(line 4)**",
+    "gone": "**A struck-through name**",
+    "outside": "**numpy**",
+    "borrowed": "**borrowed**",
+    "shared": "Striped cells are read by both",
+    "many": "**A number in place of cells**",
+    "written": "A heavy frame marks the cells",
+    "loose": "is **dashed**",
+    "runs": "**1,000 runs**",
+    "unversioned": "**stays 0**",
+    "freed": "A dashed box is freed memory",
+    "gradient": "**gradient**: *leaf*",
+    "saved": "**A rounded box beside a tensor**",
+    "inferred": "**A question mark**",
+    "copy": "**Gray cells**",
+    "stale": "`0 ≠ 1` in red",
+    "state": "a pill such as `x@0`",
+    "past": "**A struck-through pill**",
+    "node": "boxes are operations",
+    "chain": "**40 × add**",
+    "group": "**A dotted frame**",
+    "passed": "**A heavy arrow**",
+    "grad": "its numbers are above the state",
+    "failed": "**A red operation**",
+    "folded": "**5 more**",
+}
 
-def section(title: str) -> str:
-    """Return the Markdown under a heading, including comments of its code, which begin like headings."""
-    return PAGE.prose.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+def folded(title: str) -> str:
+    """Return the Markdown that folds under this title in *Your own program*."""
+    return OWN.prose.partition(f"\n:::{{dropdown}} {title}\n")[2].partition("\n:::")[0]
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +65,10 @@ def shell() -> Iterator[InteractiveShell]:
 
 @pytest.fixture(scope="module")
 def traces(shell) -> list[dict]:
-    """Return the traces of the page's stages."""
+    """Return the traces of the tour's stages."""
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(FOLDER)
-        return [trace for cell in PAGE.code for trace in run(shell, cell.source)]
+        return [trace for cell in TOUR.code for trace in run(shell, cell.source)]
 
 
 def run(shell: InteractiveShell, source: str) -> list[dict]:
@@ -51,35 +81,42 @@ def run(shell: InteractiveShell, source: str) -> list[dict]:
     return [*displayed, result.result.data] if isinstance(result.result, Stage) else displayed
 
 
-def test_every_mark_of_the_legend_occurs_on_the_page(traces):
+def marks(v8, expression: str) -> set[str]:
+    return set(json.loads(v8.eval(f"JSON.stringify([...{expression}])")))
+
+
+def test_the_page_explains_every_mark_and_its_tour_shows_the_first_ones(traces):
     py_mini_racer = pytest.importorskip("py_mini_racer")
     with py_mini_racer.MiniRacer() as v8:
         v8.eval(script_source())
-        marks = set(json.loads(v8.eval("JSON.stringify(memoryStage.legendRows('x').map(([mark]) => mark))"))) - {""}
-        found: set[str] = set()
-        for trace in traces:
-            found |= set(json.loads(v8.eval(f"JSON.stringify([...memoryStage.marksOf({json.dumps(trace)})])")))
-    assert len(marks) > 15
-    assert marks - found == set()
+        legend = marks(v8, "memoryStage.legendRows('x').map(([mark]) => mark)") - {""}
+        seen = set().union(*(marks(v8, f"memoryStage.marksOf({json.dumps(trace)})") for trace in traces))
+    assert legend == set(EXPLAINED)
+    assert {"written", "freed", "shared", "gradient", "saved", "stale", "state", "node", "failed"} <= seen
 
 
-def test_the_page_lists_the_options_of_the_magic():
+@pytest.mark.parametrize("mark", EXPLAINED)
+def test_a_mark_is_explained_in_these_words(mark):
+    assert EXPLAINED[mark] in TOUR.prose
+
+
+def test_the_options_of_the_magic_are_listed():
     options = {option for action in _options._actions for option in action.option_strings}
-    assert set(re.findall(r"(?<![\w-])--[a-z]+", section("Your own programs") + section("Limits"))) == options
+    assert set(re.findall(r"(?<![\w-])--[a-z]+", folded("Stages in a notebook") + folded("Limits"))) == options
 
 
-def test_the_page_lists_the_options_of_the_command():
+def test_the_options_of_the_command_are_listed():
     options = {option for action in _command()._actions for option in action.option_strings} - {"-h", "--help"}
-    assert set(re.findall(r"(?<![\w-])--[a-z]+", section("A program in a file"))) == options
+    assert set(re.findall(r"(?<![\w-])--[a-z]+", folded("The command"))) == options
 
 
-def test_the_page_has_the_recorders_limit():
-    assert re.findall(r"after (\d+) steps", section("Limits")) == [str(LIMIT)]
+def test_the_recorders_limit_is_named():
+    assert re.findall(r"after (\d+) steps", folded("Limits")) == [str(LIMIT)]
 
 
 def test_the_examples_run(shell, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    examples = re.findall(r"^```python\n(.*?)^```", section("Your own programs"), re.MULTILINE | re.DOTALL)
+    examples = re.findall(r"^```python\n(.*?)^```", folded("Stages in a notebook"), re.MULTILINE | re.DOTALL)
     shell.run_cell("def step(model, batch):\n    return (model * batch).sum()").raise_error()
     shown = []
     for number, example in enumerate(examples):
