@@ -54,7 +54,7 @@ def as_html(report: Report) -> str:
     heads = "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in HEADS)
     body = "".join(map(_row_html, data["rows"]))
     return (
-        # The roles repeat the elements because a narrow page shows them as blocks, which are no table to a screen reader.
+        # The roles repeat the elements: a narrow page shows them as blocks, and a screen reader needs the table.
         f'{head}\n<table role="table"><thead role="rowgroup"><tr role="row">{heads}</tr></thead>\n'
         f'<tbody role="rowgroup">{body}</tbody></table>\n{rest}{_words_html(data["words"])}</div>'
     )
