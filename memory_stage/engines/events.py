@@ -29,7 +29,7 @@ class Alloc(NamedTuple):
 class Free(NamedTuple):
     """A storage is being freed, and its memory is no longer counted.
 
-    The recorder asks only for its key, ``Engine.freed`` and ``Engine.freed_there``.
+    The recorder asks only for its key, ``Engine.freed`` and ``Engine.freed_on_gpu``.
     """
 
     storage: Storage

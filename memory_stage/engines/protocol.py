@@ -50,7 +50,7 @@ class Elements(NamedTuple):
     itemsize: int
 
 
-class Look(NamedTuple):
+class StorageView(NamedTuple):
     """A tensor's view of its storage.
 
     Attributes:
@@ -143,7 +143,7 @@ class Saved(NamedTuple):
     inferred: bool = False
 
 
-class Fate(Enum):
+class SavedState(Enum):
     """The present state of a saved tensor. Backward raises an error for the last two."""
 
     RELEASED = "backward is done with it"
@@ -209,7 +209,7 @@ class Engine(Protocol):
     def has_framework(self) -> bool:
         """True if it records tensors of another library than this package."""
 
-    def arrive(self) -> None:
+    def discover_frameworks(self) -> None:
         """Add the frameworks that the program has imported since the last call. It is called before each statement."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
@@ -235,7 +235,7 @@ class Engine(Protocol):
     def is_shown(self, value: Any) -> bool:
         """True for a tensor that the program can have, and not a number that an operation has wrapped."""
 
-    def look(self, x: Tensor) -> Look:
+    def storage_view(self, x: Tensor) -> StorageView:
         """Return the tensor's view of its storage."""
 
     def storage(self, x: Tensor) -> Storage:
@@ -262,16 +262,16 @@ class Engine(Protocol):
     def records(self, x: Tensor) -> bool:
         """True if operations on it are recorded for backward now."""
 
-    def spells_otherwise(self, x: Tensor) -> bool:
+    def has_other_names(self, x: Tensor) -> bool:
         """True if the program may use other names for its operations than events have: ``mul_`` for ``multiply_``."""
 
-    def spelled(self, op: str) -> str:
+    def other_name(self, op: str) -> str:
         """Return the other vocabulary's name of the operation that events call ``op``."""
 
     def has_name(self, x: Tensor, name: str) -> bool:
         """True if the vocabulary of ``x`` has a method, a property or a function of that name."""
 
-    def is_otherwise(self, frame: FrameType) -> bool:
+    def is_other_vocabulary(self, frame: FrameType) -> bool:
         """True if a frame of the engine runs code of the other vocabulary."""
 
     def is_inside(self, frame: FrameType) -> bool:
@@ -285,7 +285,7 @@ class Engine(Protocol):
 
     # ----- storages -----
 
-    def is_own(self, thing: Any) -> bool:
+    def owns(self, thing: Any) -> bool:
         """True if a storage or a node belongs to this engine."""
 
     def key(self, thing: Storage | Node) -> Key:
@@ -303,7 +303,7 @@ class Engine(Protocol):
     def freed(self, storage: Storage) -> int:
         """Return the bytes that the host's meter has subtracted for it; called on its ``Free``."""
 
-    def freed_there(self, storage: Storage) -> tuple[GpuMeter, int] | None:
+    def freed_on_gpu(self, storage: Storage) -> tuple[GpuMeter, int] | None:
         """Return its GPU's meter and the bytes that this subtracts; called on its ``Free``. None on the host."""
 
     def numbers(self, storage: Storage, cells: Iterable[int]) -> list[Any]:
@@ -346,7 +346,7 @@ class Engine(Protocol):
     def indices(self, node: Node) -> list[Storage]:
         """Return the storages of indices that it saved."""
 
-    def fate(self, node: Node, position: int) -> Fate:
+    def saved_state(self, node: Node, position: int) -> SavedState:
         """Return the state of the tensor that it saved at ``position``."""
 
     def is_released(self, node: Node) -> bool:
@@ -372,7 +372,7 @@ class Engine(Protocol):
     def storage_behind(self, array: np.ndarray) -> Storage | None:
         """Return the shared storage whose cells a numpy array contains; None if there is none, or its cells differ."""
 
-    def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:
+    def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
         """Return the array's view of the storage."""
 
     def bits(self, storage: Storage) -> np.ndarray | None:

@@ -135,7 +135,7 @@ class Router:
     """An :class:`~memory_stage.engines.protocol.Engine` that passes each question to the engine it concerns."""
 
     # by the tensor asked about
-    look = _by_tensor(Engine.look)
+    storage_view = _by_tensor(Engine.storage_view)
     storage = _by_tensor(Engine.storage)
     version = _by_tensor(Engine.version)
     group = _by_tensor(Engine.group)
@@ -144,7 +144,7 @@ class Router:
     gradient = _by_tensor(Engine.gradient)
     preserves = _by_tensor(Engine.preserves)
     records = _by_tensor(Engine.records)
-    spells_otherwise = _by_tensor(Engine.spells_otherwise)
+    has_other_names = _by_tensor(Engine.has_other_names)
     has_name = _by_tensor(Engine.has_name)
     array = _by_tensor(Engine.array)
     written = _by_tensor(Engine.written)
@@ -155,7 +155,7 @@ class Router:
     below = _by_handle(Engine.below)
     block = _by_handle(Engine.block)
     freed = _by_handle(Engine.freed)
-    freed_there = _by_handle(Engine.freed_there)
+    freed_on_gpu = _by_handle(Engine.freed_on_gpu)
     numbers = _by_handle(Engine.numbers)
     writer = _by_handle(Engine.writer)
     role = _by_handle(Engine.role)
@@ -165,17 +165,17 @@ class Router:
     place = _by_handle(Engine.place)
     saved = _by_handle(Engine.saved)
     indices = _by_handle(Engine.indices)
-    fate = _by_handle(Engine.fate)
+    saved_state = _by_handle(Engine.saved_state)
     is_released = _by_handle(Engine.is_released)
     copies = _by_handle(Engine.copies)
     is_checked = _by_handle(Engine.is_checked)
-    look_of_array = _by_handle(Engine.look_of_array)
+    storage_view_of_array = _by_handle(Engine.storage_view_of_array)
     bits = _by_handle(Engine.bits)
     # by all engines
     is_tensor = _by_any(Engine.is_tensor)
     is_shown = _by_any(Engine.is_shown)
-    is_own = _by_any(Engine.is_own)
-    is_otherwise = _by_any(Engine.is_otherwise)
+    owns = _by_any(Engine.owns)
+    is_other_vocabulary = _by_any(Engine.is_other_vocabulary)
     slots = _by_first_answer(Engine.slots)
     storage_behind = _by_first_answer(Engine.storage_behind)
     gpus = _by_all(Engine.gpus)
@@ -189,9 +189,9 @@ class Router:
         self._ends_of_sharing: list[tuple[Callable[[Storage], None], list[Callable[[], None]]]] = []
         if has_minitensor():
             self.engines.append(importlib.import_module("memory_stage.engines.minitensor.engine").MINITENSOR)
-        self.arrive()
+        self.discover_frameworks()
 
-    def arrive(self) -> None:
+    def discover_frameworks(self) -> None:
         """Add an engine for each framework that the program has imported since the last call."""
         for name in [name for name in self._awaited if _is_imported(name)]:
             module = importlib.import_module(self._awaited.pop(name))
@@ -217,7 +217,7 @@ class Router:
 
     def _owner_of(self, thing: Storage | Node) -> Engine:
         for engine in self.engines[1:]:
-            if engine.is_own(thing):
+            if engine.owns(thing):
                 return engine
         return self.engines[0]
 
@@ -261,9 +261,9 @@ class Router:
         """Return the sum over all engines."""
         return sum(engine.allocated() for engine in self.engines)
 
-    def spelled(self, op: str) -> str:
+    def other_name(self, op: str) -> str:
         """Return the second name of an operation; only minitensor has one."""
-        return self.engines[0].spelled(op)
+        return self.engines[0].other_name(op)
 
     def is_inside(self, frame: FrameType) -> bool:
         """Return True for a frame of an engine, of numpy or of this package."""

@@ -19,7 +19,7 @@ Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
-class About:
+class WriteFacts:
     """Facts about a write that the rules need and its row does not have.
 
     Attributes:
@@ -41,16 +41,16 @@ class About:
     apart: tuple[str, bool] | None = None
 
 
-NOTHING = About()
+NOTHING = WriteFacts()
 
 
-def instead(row: ReportRow, code: list[str], about: About = NOTHING) -> str:
+def instead(row: ReportRow, code: list[str], about: WriteFacts = NOTHING) -> str:
     """Return a sentence that advises a replacement for the line, or "" if nothing is wrong."""
     said = _instead(row, code, about)
     return respelled(said) if about.package == "paddle" else said
 
 
-def _instead(row: ReportRow, code: list[str], about: About) -> str:
+def _instead(row: ReportRow, code: list[str], about: WriteFacts) -> str:
     text = row.where.text
     if row.error:
         return _of_error(row, code)
@@ -63,7 +63,7 @@ def _instead(row: ReportRow, code: list[str], about: About) -> str:
     if about.apart is not None and row.verdict is Verdict.UNRECORDED:
         return _of_histories(row, *about.apart)
     if row.verdict is Verdict.UNRECORDED and about.package == "torch":
-        announced = _to_be_announced(code, row.where.line, row.op)
+        announced = _advise_mark_dirty(code, row.where.line, row.op)
         if announced:
             return announced
     if row.verdict is not Verdict.STALE:
@@ -100,16 +100,16 @@ def _of_histories(row: ReportRow, name: str, is_part: bool) -> str:
     )
 
 
-def _rewritten(row: ReportRow, code: list[str], about: About) -> str:
+def _rewritten(row: ReportRow, code: list[str], about: WriteFacts) -> str:
     text = row.where.text
     new = out_of_place(text, about.masks) or (re.sub(r",?\s*inplace=True", "", text) if "inplace=True" in text else "")
     new = new or _without_underscore(text, row.op)
     if not new:
         return ""
-    return f"`{new}`: new numbers in new memory.{_to_be_returned(code, row.where.line, new)}"
+    return f"`{new}`: new numbers in new memory.{_advise_return(code, row.where.line, new)}"
 
 
-def _to_be_returned(code: list[str], line: int, statement: str) -> str:
+def _advise_return(code: list[str], line: int, statement: str) -> str:
     """Advise to return an argument that ``statement`` binds to a new tensor, if its function does not return it."""
     name = statement.partition(" = ")[0]
     around = [each for each in _all_in(code, ast.FunctionDef) if each.lineno <= line <= (each.end_lineno or 0)]
@@ -127,7 +127,7 @@ def _to_be_returned(code: list[str], line: int, statement: str) -> str:
     )
 
 
-def _to_be_announced(code: list[str], line: int, op: str) -> str:
+def _advise_mark_dirty(code: list[str], line: int, op: str) -> str:
     """Advise ``mark_dirty`` if the ``forward`` of a user-defined function writes one of its arguments."""
     written = re.compile(rf"\b(\w+)(?:\.{re.escape(op)}\(|\[[^]]*\]\s*[-+*/@%&|^]{{0,2}}=|\s*[-+*/@%&|^]{{1,2}}=)[^=]")
     names = {found[1] for found in written.finditer(code[line - 1])}
@@ -166,7 +166,7 @@ def _without_underscore(text: str, op: str) -> str:
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
 
 
-def _unnoticed(row: ReportRow, text: str, about: About) -> str:
+def _unnoticed(row: ReportRow, text: str, about: WriteFacts) -> str:
     saved = _lines_of(row)
     if about.attribute:
         what = about.attribute.rpartition(".")[2]

@@ -9,10 +9,10 @@ import math
 
 from memory_stage.model.changes import Wrote
 from memory_stage.model.entries import TensorEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 
 
-def package_of(done: Done) -> str:
+def package_of(done: FinishedStep) -> str:
     """Return the package of the program's tensors, ``paddle`` or ``torch``; "" while that is not known."""
     for entry in done.ledger.tensors.entries.values():
         x = entry.ref()

@@ -31,9 +31,9 @@ from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SourceLine, TensorView
 from memory_stage.explanation.separate_histories import histories_apart, package_of, sentence_about, size_of
 from memory_stage.explanation.verdict import Verdict, in_order
-from memory_stage.model.changes import UNTOLD, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
+from memory_stage.model.changes import UNREPORTED_WRITE, Asked, Refused, Reshaped, Unversioned, Viewed, Wrote
 from memory_stage.model.entries import SaveEntry, TensorEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 
 NOT_KNOWN = "The history does not know of it."
 
@@ -44,14 +44,14 @@ class StepReporter:
     def __init__(self) -> None:
         self._rows: list[ReportRow] = []
         self._causes: dict[SaveEntry, ReportRow] = {}  # the row of the write that made a saved tensor stale
-        self._about: dict[int, advice.About] = {}  # by the number of the row
+        self._about: dict[int, advice.WriteFacts] = {}  # by the number of the row
         self._in_forward: dict[int, TensorEntry] = {}  # the tensor that a `forward` wrote, by the number of the row
         self._report = Report()
         self._package = ""
         #: A tensor whose history lacks a write to its memory, the tensor that was written, and the row of the write.
         self._apart: list[tuple[TensorEntry, TensorEntry, ReportRow]] = []
 
-    def on_step(self, done: Done) -> None:
+    def on_step(self, done: FinishedStep) -> None:
         """Add the rows of a finished step."""
         self._package = self._package or package_of(done)
         for fact in done.facts:
@@ -60,7 +60,7 @@ class StepReporter:
                 self._marked_dirty(fact)
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
                 row = self._wrote(done, fact)
-                about = advice.About(is_leaf(fact.tensor), masks, attribute=kept_by_hand(fact.taken))
+                about = advice.WriteFacts(is_leaf(fact.tensor), masks, attribute=kept_by_hand(fact.taken))
                 self._add(row, about)
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
                 if done.statement.function == "forward":
@@ -68,7 +68,7 @@ class StepReporter:
             elif isinstance(fact, Unversioned):
                 leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
                 borrowed = fact.storage.root.is_borrowed
-                about = advice.About(leaf, borrowed=borrowed, attribute=kept_by_hand(fact.used))
+                about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=kept_by_hand(fact.used))
                 self._add(self._unversioned(done, fact), about)
             elif isinstance(fact, Asked):
                 self._add(self._asked(done, fact))
@@ -80,7 +80,7 @@ class StepReporter:
     def _marked_dirty(self, fact: Wrote) -> None:
         """Correct the last row if a user-defined function raised the version: the history then has its write."""
         last = self._rows[-1] if self._rows else None
-        if last is None or fact.op != UNTOLD or self._in_forward.get(last.number) is not fact.tensor:
+        if last is None or fact.op != UNREPORTED_WRITE or self._in_forward.get(last.number) is not fact.tensor:
             return
         if last.after == fact.before and Verdict.UNRECORDED in last.verdicts:
             last.verdicts = in_order(each for each in last.verdicts if each is not Verdict.UNRECORDED)
@@ -114,7 +114,7 @@ class StepReporter:
 
     # ---------- rows ----------
 
-    def _add(self, row: ReportRow, about: advice.About = advice.NOTHING) -> None:
+    def _add(self, row: ReportRow, about: advice.WriteFacts = advice.NOTHING) -> None:
         last = self._rows[-1] if self._rows else None
         if last is not None and last.verdicts == row.verdicts == (Verdict.METADATA,) and last.where == row.where:
             return
@@ -137,7 +137,7 @@ class StepReporter:
             name = apart.short_name
             self._about[row.number] = replace(about, apart=(name, size_of(apart) < size_of(written)))
 
-    def _new(self, done: Done, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> ReportRow:
+    def _new(self, done: FinishedStep, op: str, tensor: TensorEntry | None, *verdicts: Verdict) -> ReportRow:
         view = None
         if tensor is not None:
             shape = tensor.look.get("elements", tensor.look)["shape"]
@@ -145,7 +145,7 @@ class StepReporter:
             view = TensorView(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
         return ReportRow(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
 
-    def _wrote(self, done: Done, fact: Wrote) -> ReportRow:
+    def _wrote(self, done: FinishedStep, fact: Wrote) -> ReportRow:
         verdicts = []
         if fact.victims:
             verdicts.append(Verdict.STALE)
@@ -153,7 +153,7 @@ class StepReporter:
             verdicts.append(Verdict.UNNOTICED)
         aliases = [each for each in fact.storage.aliases.values() if each is not fact.tensor and not each.is_array]
         unknown = fact.tensor.look["stop_gradient"] and any(has_history(each) for each in aliases)
-        by_hand = fact.node is None and has_history(fact.tensor) and fact.op != UNTOLD
+        by_hand = fact.node is None and has_history(fact.tensor) and fact.op != UNREPORTED_WRITE
         if unknown or by_hand:
             verdicts.append(Verdict.UNRECORDED)
         row = self._new(done, fact.called, fact.tensor, *verdicts)
@@ -172,7 +172,7 @@ class StepReporter:
             row.happened += other_names(fact.tensor)
         return row
 
-    def _unversioned(self, done: Done, fact: Unversioned) -> ReportRow:
+    def _unversioned(self, done: FinishedStep, fact: Unversioned) -> ReportRow:
         verdicts = [Verdict.UNNOTICED] if fact.used and not fact.checked else []
         tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
@@ -190,7 +190,7 @@ class StepReporter:
             )
         return row
 
-    def _asked(self, done: Done, fact: Asked) -> ReportRow:
+    def _asked(self, done: FinishedStep, fact: Asked) -> ReportRow:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
         row.happened = (
             f"`{fact.tensor.short_name or fact.tensor.op}` is not a leaf: `{fact.tensor.op or 'an operation'}` "
@@ -198,7 +198,7 @@ class StepReporter:
         )
         return row
 
-    def _failed(self, done: Done) -> ReportRow:
+    def _failed(self, done: FinishedStep) -> ReportRow:
         refused = done.all(Refused)
         of_write = bool(refused) and refused[-1].reason != "stale"
         row = self._new(done, "", None, Verdict.REFUSED if of_write else Verdict.RAISES)

@@ -61,7 +61,7 @@ def show(
         allocator = _allocator_of(source, events[0].device)
     memory = _Memory(allocator)
     if allocator is not None:
-        memory.take_over(allocator.segments(), _makers(source, events))
+        memory.copy_segments(allocator.segments(), _makers(source, events))
         for event in reversed(events):
             memory.undo(event)
     names: dict[str, int] = {}
@@ -69,7 +69,7 @@ def show(
     run = described(events, names, start=memory.totals())
     happened = []
     for event, entry, following in zip(events, run.events, [*events[1:], None], strict=True):
-        happened.append({**memory.happen(event, following), "say": entry["say"]})
+        happened.append({**memory.apply(event, following), "say": entry["say"]})
         if event.kind in ("alloc", "free", "oom"):
             happened[-1]["name"] = entry.get("name", names.setdefault(name_of(event), len(names)))
     chosen = range(len(events))[-1 if opens is None else opens - (opens > 0)]
@@ -123,7 +123,7 @@ class _Memory:
         self.segments: dict[int, _MappedSegment] = {}
         self.count = 0
 
-    def take_over(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
+    def copy_segments(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
         """Copy an allocator's segments after the last event; ``makers`` names its blocks, by address."""
         for view in views:
             segment = self._add(view.address, view.size, f"{view.pool} pool" if self.small_up_to else "")
@@ -148,7 +148,7 @@ class _Memory:
         elif event.kind == "segment_free":
             self._add(event.address, event.size, "")
 
-    def happen(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
+    def apply(self, event: MemoryEvent, following: MemoryEvent | None) -> dict[str, Any]:
         """Apply ``event`` and describe it by segment and offset. The ``following`` event decides a segment's pool."""
         said: dict[str, Any] = {"do": event.kind, "bytes": event.size}
         if event.kind == "oom":

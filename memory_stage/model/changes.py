@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 #: The name of the operation for a write that was found and emitted no event.
-UNTOLD = "an update"
+UNREPORTED_WRITE = "an update"
 
 
 @dataclass(eq=False)

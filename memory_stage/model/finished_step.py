@@ -11,7 +11,7 @@ from memory_stage.model.statement import Statement
 
 
 @dataclass
-class Done:
+class FinishedStep:
     """A finished step."""
 
     statement: Statement
@@ -22,7 +22,7 @@ class Done:
     printed: bool
     error: BaseException | None
     node: NodeEntry | None
-    told: str  # the sentence of the previous step
+    previous: str  # the sentence of the previous step
     ledger: Ledger
     events: list[dict[str, Any]]
     unreserved: int = 0  # bytes that the GPU's allocator released

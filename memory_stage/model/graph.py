@@ -247,8 +247,8 @@ class Graph:
         ins = list(dict.fromkeys(each.id for each in reads.values()))
         if op != name:
             added.op = op  # the engine records `cast_` as a cast
-        if self.other_names or entry.otherwise or (x is not None and self._engine.spells_otherwise(x)):
-            added.word = op = self._engine.spelled(op)
+        if self.other_names or entry.otherwise or (x is not None and self._engine.has_other_names(x)):
+            added.word = op = self._engine.other_name(op)
         event: Event = {"do": "node", "id": added.drawn, "op": op, "line": line, "ins": ins, "out": state.id}
         journal.events.append(event)
         saved = self._engine.saved(node)

@@ -99,17 +99,17 @@ class Ledger:
             case events.Discovery(x):
                 self.graph.observe(x)
             case events.Make(x, op, inputs):
-                self.made(x, op, inputs)
+                self.add_result(x, op, inputs)
             case events.MakeView(x, op, inputs):
-                self.viewed(x, op, inputs)
+                self.add_view(x, op, inputs)
             case events.Write(x, op, inputs, where):
-                self.wrote(x, op, inputs, where)
+                self.add_write(x, op, inputs, where)
             case events.UnversionedWrite(x, op, where):
-                self.wrote_unversioned(x, op, where)
+                self.add_unversioned_write(x, op, where)
             case events.Overwrite(storage, savers, patch):
-                self.taken(storage, savers, patch)
+                self.add_overwrite(storage, savers, patch)
             case events.Relayout(x, op, inputs):
-                self.reshaped(x, op, inputs)
+                self.add_relayout(x, op, inputs)
 
     # ---------- storages ----------
 
@@ -118,7 +118,7 @@ class Ledger:
         if self.storages.is_registered(storage):
             self.free_key(self.engine.key(storage))
         else:
-            self.storages.free_other(self.engine.freed(storage), self.engine.freed_there(storage))
+            self.storages.free_other(self.engine.freed(storage), self.engine.freed_on_gpu(storage))
 
     def free_key(self, key: Key) -> None:
         """Record that the storage with this key is freed."""
@@ -134,7 +134,7 @@ class Ledger:
 
     # ---------- operations ----------
 
-    def made(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def add_result(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """Record a normal operation, which made ``x``: on a new storage, unless that borrows shared memory."""
         if not self.engine.is_shown(x):
             return
@@ -148,7 +148,7 @@ class Ledger:
         self.journal.facts.append(fact)
         self.graph.observe(x)
 
-    def viewed(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def add_view(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """Record a view, which made ``x`` on an existing storage."""
         given = self.graph.observe_all(inputs)
         key = self.engine.group(x)
@@ -161,7 +161,7 @@ class Ledger:
         self.journal.facts.append(changes.Viewed(op, entry, given[0] if given else None, group is not None))
         self.graph.observe(x)
 
-    def wrote(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
+    def add_write(self, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any = None) -> None:
         """Record an in-place operation, which wrote all cells of ``x`` or those that ``where`` selects."""
         engine, graph, tensors, journal = self.engine, self.graph, self.tensors, self.journal
         entry = tensors.entries.get(id(x))
@@ -203,12 +203,12 @@ class Ledger:
         graph.observe(x)
         fact.reads = [other for other in graph.observe_all(inputs) if other is not entry]
 
-    def taken(self, storage: Storage, savers: list[tuple[Node, int]], patch: PreservedBytes | None) -> None:
+    def add_overwrite(self, storage: Storage, savers: list[tuple[Node, int]], patch: PreservedBytes | None) -> None:
         """Record that the running write overwrites bytes that ``savers`` saved, as pairs of a node and a position."""
         known = [(node, position, self.graph.save_at(node, position)) for node, position in savers]
-        self.saved.taken(storage, known, patch)
+        self.saved.add_overwrite(storage, known, patch)
 
-    def reshaped(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
+    def add_relayout(self, x: Tensor, op: str, inputs: tuple[Any, ...]) -> None:
         """Record an in-place operation that changed the shape, strides, dtype or storage of ``x``."""
         graph = self.graph
         entry = self.tensors.entries.get(id(x)) or self.tensors.register(x)
@@ -226,7 +226,7 @@ class Ledger:
         self.tensors.refresh(x, entry)
         self.journal.facts.append(changes.Reshaped(op, entry, old))
 
-    def wrote_unversioned(self, x: Tensor, op: str, where: Any = None) -> None:
+    def add_unversioned_write(self, x: Tensor, op: str, where: Any = None) -> None:
         """Record an operation that wrote ``x`` and raised no version, as the fused step of an optimizer does."""
         entry = self.graph.observe(x)
         kept = self.engine.storage(x)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_stage.engines.protocol import Engine, Key, Look, Tensor
+from memory_stage.engines.protocol import Engine, Key, StorageView, Tensor
 from memory_stage.model import changes
 from memory_stage.model.entries import StorageEntry, TensorEntry, ViewGroup
 from memory_stage.model.holders import SOMETHING, holder_of
@@ -101,7 +101,7 @@ class Tensors:
 
     def _look(self, x: Tensor, storage: StorageEntry) -> dict[str, Any]:
         own = {} if storage.over is None else {"version": self._engine.version(x)}
-        return {**own, **_as_event(self._engine.look(x))}
+        return {**own, **_as_event(self._engine.storage_view(x))}
 
     def refresh(self, x: Tensor, entry: TensorEntry) -> None:
         """Record a tensor's shape, strides and need for a gradient if they have changed."""
@@ -180,7 +180,7 @@ class Tensors:
         entry = self.arrays.get(key)
         if entry is not None and entry.storage is storage:
             return entry
-        look = _as_event(self._engine.look_of_array(shared, array))
+        look = _as_event(self._engine.storage_view_of_array(shared, array))
         me = weakref.ref(self)
         ref = weakref.ref(array, lambda _: _alias_freed(me, key, "arrays"))
         entry = TensorEntry(self._journal.new_id("t"), ref, ViewGroup("", storage), look, run=self._journal.run)
@@ -253,7 +253,7 @@ def _changes(old: dict[str, Any], look: dict[str, Any]) -> dict[str, Any]:
     return {**changed, "elements": None} if "elements" in old and "elements" not in look else changed
 
 
-def _as_event(look: Look) -> dict[str, Any]:
+def _as_event(look: StorageView) -> dict[str, Any]:
     """Return the properties of a tensor as an event has them."""
     (shape, strides, offset), dtype, wants_gradient, leaf, elements = look
     own = {} if elements is None else {"elements": elements._asdict()}

@@ -32,7 +32,7 @@ class UnannouncedWrites:
         storage, kept = entry.storage, self._engine.storage(x)
         before, storage.version = storage.version, self._engine.version(x)
         writes = [fact.op for fact in self._journal.facts if type(fact) is changes.Wrote]
-        op = self._engine.writer(kept, storage.version) or (writes or [changes.UNTOLD])[-1]
+        op = self._engine.writer(kept, storage.version) or (writes or [changes.UNREPORTED_WRITE])[-1]
         cover = Cover([], 0) if op == "_bump_inplace_version" else Cover.all_of(storage.length)
         victims = self._add(storage, kept, cover)
         wanted = not entry.look["stop_gradient"]

@@ -16,7 +16,7 @@ from memory_stage.trace import cells
 MOST_SUMMED = 64  # elements of a gradient whose sum is shown
 
 
-def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
+def record_start(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     """Record that backward starts at ``node``."""
     for each in ledger.graph.nodes.values():
         each.arrived = each.state.gradient = None
@@ -27,7 +27,7 @@ def started(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     ledger.journal.facts.append(changes.Started(_named(ledger, value.state) if value is not None else "", text))
 
 
-def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
+def record_entry(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
     """Record that the rules of ``node`` are about to run; return its entry."""
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(gradient)
@@ -42,7 +42,7 @@ def entered(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | Non
     return value
 
 
-def hooked(
+def record_hook(
     ledger: Ledger,
     node: Node | None,
     gradient: np.ndarray,
@@ -65,7 +65,7 @@ def hooked(
     if answer is not None:
         text = cells.gradient_text(ledger.engine.array(answer))
         storage = ledger.tensors.register(answer).storage.root
-        if value is not None and _stands_for_its_state(ledger.engine.role(node), value):
+        if value is not None and _is_for_whole_state(ledger.engine.role(node), value):
             _emit(ledger, value.state, text)
     given = cells.gradient_text(gradient)
     now = given if itself is None else cells.gradient_text(itself)
@@ -76,7 +76,9 @@ def hooked(
     )
 
 
-def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None) -> None:
+def record_visit(
+    ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tuple[Node, np.ndarray]] | None
+) -> None:
     """Record that the rules of the interior ``node`` ran and ``sent`` gradients, or None if they are unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
     if passed is None:  # its rules are code of the program, which has recorded steps
@@ -89,7 +91,7 @@ def visited(ledger: Ledger, node: Node, gradient: np.ndarray, sent: Sequence[tup
         value = ledger.graph.entry_of(parent)
         total = _sum(ledger, value, part)
         state = _state_for(ledger, ledger.graph.entry_of(node), parent, value)
-        if value is not None and state is not None and _stands_for_its_state(ledger.engine.role(parent), value):
+        if value is not None and state is not None and _is_for_whole_state(ledger.engine.role(parent), value):
             _emit(ledger, state, total)
         label = _named(ledger, state) if state is not None else ""
         passed.sent.append(changes.Sent(value, label, cells.gradient_text(part), total))
@@ -109,7 +111,7 @@ def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEn
     return states[max(states)] if states else value.state
 
 
-def left(ledger: Ledger, node: Node) -> None:
+def record_release(ledger: Ledger, node: Node) -> None:
     """Record that the saved tensors of ``node`` are released, unless the graph is retained."""
     value = ledger.graph.entry_of(node)
     if value is None:
@@ -119,7 +121,7 @@ def left(ledger: Ledger, node: Node) -> None:
         ledger.saved.release(value)
 
 
-def collected(ledger: Ledger, node: Node, gradient: Tensor) -> None:
+def record_leaf_gradient(ledger: Ledger, node: Node, gradient: Tensor) -> None:
     """Record that a leaf has its gradient."""
     value = ledger.graph.entry_of(node)
     text = cells.gradient_text(ledger.engine.array(gradient))
@@ -146,7 +148,7 @@ def _named(ledger: Ledger, state: StateEntry) -> str:
     return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
 
 
-def _stands_for_its_state(role: Role, value: NodeEntry) -> bool:
+def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:
     """Return True if a gradient for a node is one for the whole memory of its group, and not for one view of it."""
     if value.inner:
         return False  # it is the gradient of all results, one after the other

@@ -80,9 +80,9 @@ class Follower:
             case events.FlightChange(nbytes):
                 self._steps.in_flight += nbytes
             case events.HookCall(node, gradient, answer, after, layer):
-                backward_steps.hooked(ledger, node, gradient, answer, after, layer)
+                backward_steps.record_hook(ledger, node, gradient, answer, after, layer)
             case events.LeafGradient(leaf, gradient):
-                backward_steps.collected(ledger, leaf, gradient)
+                backward_steps.record_leaf_gradient(ledger, leaf, gradient)
             case events.BackwardStart(node) | events.NodeEnter(node) | events.NodeVisit(node) | events.NodeLeave(node):
                 if self._engine.role(node) is not Role.LEAF:
                     self._record_backward(event)
@@ -92,19 +92,19 @@ class Follower:
     def _record_backward(self, event: _OfNode) -> None:
         """Record an event of backward; all but the visit finish the step of a node and begin the next one."""
         if isinstance(event, events.NodeVisit):
-            backward_steps.visited(self._ledger, event.node, event.gradient, event.sent)
+            backward_steps.record_visit(self._ledger, event.node, event.gradient, event.sent)
             return
         statement = self._steps.statement
         if isinstance(event, events.NodeLeave):
-            backward_steps.left(self._ledger, event.node)
+            backward_steps.record_release(self._ledger, event.node)
         self._steps.finish(partly=True)
         if not self._steps.active or statement is None or self._steps.is_full():
             return
         self._steps.open = OpenStep(statement, "backward", continues=True)
         match event:
             case events.BackwardStart(node, gradient):
-                backward_steps.started(self._ledger, node, gradient)
+                backward_steps.record_start(self._ledger, node, gradient)
                 self._steps.finish(partly=True)  # hooks at the root have their own step
                 self._steps.open = OpenStep(statement, "backward", continues=True)
             case events.NodeEnter(node, gradient):
-                self._steps.open.node = backward_steps.entered(self._ledger, node, gradient)
+                self._steps.open.node = backward_steps.record_entry(self._ledger, node, gradient)

@@ -52,10 +52,10 @@ class OperationNaming:
     def call_site(self, frame: FrameType | None, tensors: Sequence[Any]) -> ProgramCall:
         """Return the call of an operation with ``tensors``, of which ``frame`` emits an event."""
         given = [each for each in tensors if self.engine.is_tensor(each)]
-        x = next((each for each in given if self.engine.spells_otherwise(each)), None)
+        x = next((each for each in given if self.engine.has_other_names(each)), None)
         otherwise = x is not None
         while frame is not None and self.engine.is_inside(frame):
-            otherwise = otherwise or self.engine.is_otherwise(frame)
+            otherwise = otherwise or self.engine.is_other_vocabulary(frame)
             frame = frame.f_back
         return ProgramCall(frame, otherwise, given[0] if x is None else x)
 
@@ -69,9 +69,9 @@ class OperationNaming:
                 continue  # events have the program's own names
             entry: TensorEntry | None = getattr(fact, "tensor", None)
             if otherwise:
-                fact.word = self.engine.spelled(fact.op)
+                fact.word = self.engine.other_name(fact.op)
             if otherwise and entry is not None:
-                entry.otherwise, entry.op = True, entry.op and self.engine.spelled(entry.op)
+                entry.otherwise, entry.op = True, entry.op and self.engine.other_name(entry.op)
             if frame is not None:
                 fact.at = self._place(frame, x)
 

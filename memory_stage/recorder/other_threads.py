@@ -30,7 +30,7 @@ class OtherThreads:
             case Alloc(storage):
                 self._queue.append(partial(self._alloc, engine.key(storage), engine.weak(storage, _ignore)))
             case Free(storage):
-                sizes = engine.freed(storage), engine.freed_there(storage)
+                sizes = engine.freed(storage), engine.freed_on_gpu(storage)
                 self._queue.append(partial(self._free, engine.key(storage), *sizes))
             case Write(x):
                 key, version = engine.key(engine.storage(x)), engine.version(x)

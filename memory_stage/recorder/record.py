@@ -20,7 +20,7 @@ from typing import Any
 
 from memory_stage.engines.protocol import Engine
 from memory_stage.engines.router import Router
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.recorder import instrument
 from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.recorder import Recorder
@@ -64,7 +64,7 @@ def run(
     functions: Sequence[Any] = (),
     engine: Engine | None = None,
     echo: bool = False,
-    on_step: Callable[[Done], None] | None = None,
+    on_step: Callable[[FinishedStep], None] | None = None,
 ) -> RecordedRun:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 

@@ -16,7 +16,7 @@ from memory_stage.recorder.names import Names
 from memory_stage.recorder.other_threads import OtherThreads
 from memory_stage.recorder.source import ProgramSource
 from memory_stage.recorder.stack import Stack
-from memory_stage.recorder.stack_headroom import Room
+from memory_stage.recorder.stack_headroom import StackHeadroom
 from memory_stage.recorder.steps import Steps
 from memory_stage.recorder.tracer import Tracer
 
@@ -95,7 +95,7 @@ class Recorder:
         """Record that the program has reached a hook."""
         if index not in self.source.statements or threading.get_ident() != self._thread:
             return
-        with Room(), _Guard(self):
+        with StackHeadroom(), _Guard(self):
             if moment in ("return", "yield", "leave"):
                 self.tracer.leave(moment, value, sys._getframe(2))
             else:
@@ -121,7 +121,7 @@ class Recorder:
             with _Guard(self):
                 self._threads.add(event)
         else:
-            with Room(), _Guard(self):
+            with StackHeadroom(), _Guard(self):
                 self.follower.follow(sys._getframe(1), event)
 
     def on_freed(self, record: Callable[[], None]) -> None:
@@ -131,7 +131,7 @@ class Recorder:
             return
         with _Guard(self):
             try:
-                with Room():
+                with StackHeadroom():
                     self.follower.follow_freed(sys._getframe(1), record)
             except RecursionError:
                 self._threads.add_freed(record)  # the stack has no room for it here

@@ -6,7 +6,7 @@ import sys
 import threading
 
 
-class Room:
+class StackHeadroom:
     """A context manager around a listener: its calls have room even if the program has used up the stack.
 
     A program with infinite recursion therefore ends as it does without a listener, and the listener continues.
@@ -21,19 +21,19 @@ class Room:
     _limit = 0
 
     def __enter__(self) -> None:
-        with Room._lock:
-            if not Room._inside:
+        with StackHeadroom._lock:
+            if not StackHeadroom._inside:
                 limit = sys.getrecursionlimit()
                 try:  # if this is refused, the limit is reached, and it could not be restored either
                     sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None
-                Room._limit = limit
-                sys.setrecursionlimit(limit + Room.CALLS)
-            Room._inside += 1
+                StackHeadroom._limit = limit
+                sys.setrecursionlimit(limit + StackHeadroom.CALLS)
+            StackHeadroom._inside += 1
 
     def __exit__(self, *error: object) -> None:
-        with Room._lock:
-            Room._inside -= 1
-            if not Room._inside:
-                sys.setrecursionlimit(Room._limit)
+        with StackHeadroom._lock:
+            StackHeadroom._inside -= 1
+            if not StackHeadroom._inside:
+                sys.setrecursionlimit(StackHeadroom._limit)

@@ -15,7 +15,7 @@ from typing import Any
 from memory_stage.engines.protocol import Engine
 from memory_stage.model import changes
 from memory_stage.model.entries import Event, NodeEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.model.ledger import Ledger
 from memory_stage.model.statement import Statement
 from memory_stage.recorder import operation_names
@@ -77,7 +77,7 @@ class Steps:
         self.failure: Exception | None = None
         self.in_flight = 0
         self.being_freed = 0
-        self.on_step: Callable[[Done], None] | None = None
+        self.on_step: Callable[[FinishedStep], None] | None = None
         self.ledger = ledger
         self._engine = engine
         self._names = names
@@ -170,7 +170,7 @@ class Steps:
             return
         gpu = ledger.storages.meters.reading()
         reserved = self._gpu_readings[-1]["reserved"] if self._gpu_readings else self._reserved_before
-        done = Done(
+        done = FinishedStep(
             statement=step.statement,
             line=self._source.line_of(step.statement),
             phase="backward" if in_backward else step.phase,
@@ -179,7 +179,7 @@ class Steps:
             printed=bool(printed),
             error=error,
             node=step.node,
-            told=self.recorded[-1]["say"] if self.recorded else "",
+            previous=self.recorded[-1]["say"] if self.recorded else "",
             ledger=ledger,
             events=events,
             unreserved=max(0, reserved - gpu["reserved"]),
@@ -189,7 +189,7 @@ class Steps:
             self.on_step(done)
         self._add(done, gpu, self._engine.allocated() - early + self.being_freed, printed)
 
-    def _add(self, done: Done, gpu: dict[str, int], allocated: int, printed: str) -> None:
+    def _add(self, done: FinishedStep, gpu: dict[str, int], allocated: int, printed: str) -> None:
         storages = self.ledger.storages
         allocated += storages.bytes_of_others_freed
         storages.meters.peak = max(storages.meters.peak, allocated)  # if an engine emits no event of an allocation

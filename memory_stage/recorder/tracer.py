@@ -42,7 +42,7 @@ class Tracer:
     def begin_statement(self, statement: Statement) -> None:
         """Begin a statement of the top level."""
         if self._steps.active:
-            self._engine.arrive()
+            self._engine.discover_frameworks()
         self._reported, self.suspended = None, False
         self._stack.top.passes.clear()
         self._steps.begin(statement)
@@ -75,7 +75,7 @@ class Tracer:
         else:
             self._come_to(frame)
             self._steps.finish(frame)
-            self._engine.arrive()
+            self._engine.discover_frameworks()
             passes = self._stack.top.passes
             if moment == "turn":
                 passes[index] = passes.get(index, 0) + 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory_stage.model.changes import Allocated, Collected, HookReturned, Named, Passed, Sent, Started, StorageFreed
 from memory_stage.model.entries import NodeEntry, StorageEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_sent_unseen
 from memory_stage.sentences.words import (
     RESHAPING,
@@ -21,7 +21,7 @@ from memory_stage.sentences.words import (
 from memory_stage.trace.amounts import bytes_text
 
 
-def say_backward(done: Done) -> str:
+def say_backward(done: FinishedStep) -> str:
     """Return the sentence of a step of backward; empty if the step is about something else."""
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
     hooked = done.all(HookReturned)
@@ -67,7 +67,7 @@ def _hooked_in_turn(hooked: list[HookReturned]) -> str:
     return f"{len(hooked)} hooks{on} are given {copies}{given} in turn and give {len(answers)} answers: {last}."
 
 
-def _passed(done: Done, fact: Passed) -> str:
+def _passed(done: FinishedStep, fact: Passed) -> str:
     node = fact.node
     where = node_text(node) if node is not None else f"{code(fact.op)} (earlier)"
     sent = fact.sent
@@ -108,7 +108,7 @@ def _passed(done: Done, fact: Passed) -> str:
     return fitting(_sending(f"{where} takes {fact.gradient} and sends", sent), let_go)
 
 
-def _called_own(done: Done, fact: Passed, where: str) -> str:
+def _called_own(done: FinishedStep, fact: Passed, where: str) -> str:
     """Describe the start of a node whose rules are a function of the program."""
     named = done.all(Named)
     name = f"{code(named[0].name)} names it, in storage {named[0].tensor.storage.id}." if named else ""
@@ -117,7 +117,7 @@ def _called_own(done: Done, fact: Passed, where: str) -> str:
     return fitting(f"{where} takes the gradient {fact.gradient} and calls its own {code('backward')}.", name)
 
 
-def _own_done(done: Done, where: str, sent: list[Sent]) -> str:
+def _own_done(done: FinishedStep, where: str, sent: list[Sent]) -> str:
     """Describe the end of a node whose rules are a function of the program."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
@@ -206,7 +206,7 @@ def _collected_briefly(collected: list[Collected]) -> str:
     return f"{code('backward')} is done: {both(told[:2])}." if told else f"{code('backward')} is done."
 
 
-def _collected(done: Done, collected: list[Collected]) -> str:
+def _collected(done: FinishedStep, collected: list[Collected]) -> str:
     told = []
     for fact in collected:
         told.append(f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from memory_stage.model.changes import Called, Made, Named, Resumed, Returned, Viewed
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import called, freed, moved
 from memory_stage.sentences.several import brief
 from memory_stage.sentences.words import both, code, fitting
 from memory_stage.sentences.writes import kept_for_backward
 
 
-def say_call(done: Done, ops: list[Any]) -> str:
+def say_call(done: FinishedStep, ops: list[Any]) -> str:
     """Describe a call of a function, and its names for tensors."""
     function = done.all(Called)[-1].function
     inside = f" in {function.rpartition('.')[2]}"
@@ -30,7 +30,7 @@ def say_call(done: Done, ops: list[Any]) -> str:
     return fitting(first, f"{both(told[:2])}." if told else "")
 
 
-def say_return(done: Done, ops: list[Any]) -> str:
+def say_return(done: FinishedStep, ops: list[Any]) -> str:
     """Describe the return of a function and its value; a generator may only be suspended."""
     returned = done.all(Returned)[-1]
     function, named = returned.function, done.all(Named)
@@ -71,7 +71,7 @@ def _named(named: list[Named], returned: Returned) -> str:
     return f" {few} {'names a tensor that was' if one else 'name tensors that were'} there already."
 
 
-def say_resumed(done: Done, ops: list[Any]) -> str:
+def say_resumed(done: FinishedStep, ops: list[Any]) -> str:
     """Describe a resumed generator, the names that it had, and the tensors that it was sent."""
     fact = done.all(Resumed)[-1]
     inside = f" in {fact.place}"

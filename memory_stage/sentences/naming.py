@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_stage.model.changes import Allocated, Named, StorageFreed, TensorFreed, Unnamed
 from memory_stage.model.entries import StorageEntry, TensorEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.words import both, code, fitting, node_text, storages_text
 from memory_stage.trace.amounts import bytes_text
 
@@ -16,7 +16,7 @@ MOST_NAMED = 3  # storages that a sentence names by their numbers
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 
-def say_names(done: Done) -> str:
+def say_names(done: FinishedStep) -> str:
     """Return the sentence on the names that a step bound and deleted."""
     named, unnamed = done.all(Named), done.all(Unnamed)
     line = f"Line {done.line}"
@@ -61,7 +61,7 @@ def say_names(done: Done) -> str:
     return f"{line} touches no tensor: memory stays as it is."
 
 
-def _array(done: Done, fact: Named) -> str:
+def _array(done: FinishedStep, fact: Named) -> str:
     """Describe a name for a numpy array on the memory of a storage."""
     storage = fact.tensor.storage
     names = [entry.names[0] for entry in storage.aliases.values() if not entry.is_array and entry.names]
@@ -72,7 +72,7 @@ def _array(done: Done, fact: Named) -> str:
     )
 
 
-def _storages_of(done: Done, named: Sequence[Named]) -> str:
+def _storages_of(done: FinishedStep, named: Sequence[Named]) -> str:
     """Return the storages of tensors that no operation made, such as deep copies, and those of them that are new."""
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
@@ -92,12 +92,12 @@ def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
     return [name for name in fact.tensor.names if name not in [other.name for other in named]]
 
 
-def _changed_looks(done: Done) -> list[dict[str, Any]]:
+def _changed_looks(done: FinishedStep) -> list[dict[str, Any]]:
     """Return the events of tensors whose properties changed; without events that only name the holder of a tensor."""
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 
-def _regradient(done: Done) -> str:
+def _regradient(done: FinishedStep) -> str:
     changed = _changed_looks(done)
     entry = next((e for e in done.ledger.tensors.entries.values() if e.id == changed[0]["id"]), None)
     name = called(done, entry) if entry is not None else "the tensor"
@@ -113,7 +113,7 @@ def _regradient(done: Done) -> str:
     return f"Line {done.line} changes how {name} looks at its storage. No number moves."
 
 
-def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
+def _deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> str:
     if len(unnamed) > 1:
         names = both([code(fact.name) for fact in unnamed[:3]])
         storages = {fact.tensor.storage.root for fact in unnamed}
@@ -150,11 +150,11 @@ def _deleted(done: Done, unnamed: Sequence[Unnamed]) -> str:
     return f"{subject} takes away a name and its {what}. {kept(done, storage)}"
 
 
-def _on_gpu(done: Done, storage: StorageEntry) -> bool:
+def _on_gpu(done: FinishedStep, storage: StorageEntry) -> bool:
     return storage.event.get("device", "cpu") != "cpu"
 
 
-def moved(done: Done) -> str:
+def moved(done: FinishedStep) -> str:
     """Describe a name that was moved from one tensor to another."""
     for fact in done.all(Named):
         if fact.before is None:
@@ -169,7 +169,7 @@ def moved(done: Done) -> str:
     return ""
 
 
-def fate(done: Done, fact: Named) -> str:
+def fate(done: FinishedStep, fact: Named) -> str:
     """Describe the tensor that a name had before."""
     old = fact.before
     if old is None:
@@ -182,7 +182,7 @@ def fate(done: Done, fact: Named) -> str:
     return kept(done, storage)
 
 
-def keeper(done: Done, storage: StorageEntry) -> str:
+def keeper(done: FinishedStep, storage: StorageEntry) -> str:
     """Return the holders of a storage."""
     looking = done.ledger.tensors.aliases_of(storage.root)
     for entry in looking:
@@ -198,12 +198,12 @@ def keeper(done: Done, storage: StorageEntry) -> str:
     return "something outside still holds it"
 
 
-def kept(done: Done, storage: StorageEntry) -> str:
+def kept(done: FinishedStep, storage: StorageEntry) -> str:
     """Describe a storage that stays allocated, and its holders."""
     return f"Storage {storage.id} stays, because {keeper(done, storage)}."
 
 
-def freed(done: Done) -> str:
+def freed(done: FinishedStep) -> str:
     """Return the freed storages and their bytes; an empty text if none was freed."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
@@ -216,14 +216,14 @@ def freed(done: Done) -> str:
     return f"{len(storages)} storages are freed: {total}."
 
 
-def name_of(done: Done, entry: TensorEntry) -> str:
+def name_of(done: FinishedStep, entry: TensorEntry) -> str:
     """Return the name of a tensor in a sentence: inside a function, the function's own name for it."""
     inside = f" in {done.statement.function}"
     own = [name for name in entry.names if name.endswith(inside)] if done.statement.function else []
     return own[0] if own else entry.name
 
 
-def called(done: Done, entry: TensorEntry) -> str:
+def called(done: FinishedStep, entry: TensorEntry) -> str:
     """Return the name of a tensor, or else the operation that made it."""
     name = name_of(done, entry)
     if name:

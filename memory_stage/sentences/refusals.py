@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_stage.model.changes import Refused, Unversioned, Wrote
 from memory_stage.model.entries import TensorEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_written_all_the_same
 from memory_stage.sentences.several import brief
 from memory_stage.sentences.words import code, fitting, node_text
@@ -20,7 +20,7 @@ _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
-def say_error(done: Done, before: Sequence[Any]) -> str:
+def say_error(done: FinishedStep, before: Sequence[Any]) -> str:
     """Return the sentence on the error that ended a step, and on the operations ``before`` it."""
     error = done.error
     text, kind = str(error), type(error).__name__
@@ -76,7 +76,7 @@ def say_error(done: Done, before: Sequence[Any]) -> str:
     return fitting(f"{first} {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
 
 
-def _unchanged(done: Done) -> str:
+def _unchanged(done: FinishedStep) -> str:
     """Describe the effect of a refused operation: none, or numbers that it wrote before it raised the error."""
     written = done.all(Unversioned)
     if written and done.error is not None and written[-1].tensor is not None:
@@ -84,13 +84,13 @@ def _unchanged(done: Done) -> str:
     return "" if done.all(Wrote) else "Nothing is written."
 
 
-def _reason(done: Done) -> str:
+def _reason(done: FinishedStep) -> str:
     """Return the reason of a refusal: the name of the function that made the error."""
     refused = done.all(Refused)
     return refused[-1].reason if refused else ""
 
 
-def _target(done: Done) -> str:
+def _target(done: FinishedStep) -> str:
     """Return the name of the tensor that the statement writes; empty if it has none, or if it may be one of several."""
     text = done.statement.text
     method, item = _METHOD.match(text), _ITEM.match(text)
@@ -113,7 +113,7 @@ def _of_several(target: str) -> str:
     return f"{_name(target)}, one of several views that one call gave"
 
 
-def _overlapping(done: Done, target: str) -> str:
+def _overlapping(done: FinishedStep, target: str) -> str:
     """Describe a tensor whose elements share cells."""
     entry = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
     if entry is None:
@@ -124,7 +124,7 @@ def _overlapping(done: Done, target: str) -> str:
     return f"{code(target)}, whose {size:,} elements lie in {count_of(few, 'cell')}"
 
 
-def _protected(done: Done, name: str) -> str:
+def _protected(done: FinishedStep, name: str) -> str:
     """Return the leaf that a refused operation would have written through ``name``."""
     entry = _named(done, name) or _named(done, f"{name} in {done.statement.function}")
     if entry is None:
@@ -135,5 +135,5 @@ def _protected(done: Done, name: str) -> str:
     return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
 
 
-def _named(done: Done, name: str) -> TensorEntry | None:
+def _named(done: FinishedStep, name: str) -> TensorEntry | None:
     return next((entry for entry in done.ledger.tensors.entries.values() if name in entry.names), None)

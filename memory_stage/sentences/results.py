@@ -10,7 +10,7 @@ import re
 
 from memory_stage.model.changes import Made, Named, Operated, Reshaped, Viewed
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import has_own_history, say_histories_apart, say_unknown
 from memory_stage.sentences.naming import called, kept, moved, name_of
 from memory_stage.sentences.sharing import say_borrowed
@@ -22,7 +22,7 @@ _NO_OPERATION = re.compile(r"^-?\d[\w.]*$|^\w+$")  # a number or a name
 MOST_CODE = 28  # characters of the program's code that a sentence quotes
 
 
-def say_made(done: Done, fact: Made) -> str:
+def say_made(done: FinishedStep, fact: Made) -> str:
     """Describe a tensor on a new storage, or on borrowed memory."""
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
@@ -69,7 +69,7 @@ def say_made(done: Done, fact: Made) -> str:
     return fitting(first, _share_nothing(done, fact))
 
 
-def _share_nothing(done: Done, fact: Made) -> str:
+def _share_nothing(done: FinishedStep, fact: Made) -> str:
     names = [name_of(done, entry) for entry in fact.inputs if entry.names]
     if not names or not fact.tensor.names:
         return ""
@@ -85,7 +85,7 @@ def _saved(node: NodeEntry | None, op: str) -> str:
     return kept_for_backward(node, op)
 
 
-def say_viewed(done: Done, fact: Viewed) -> str:
+def say_viewed(done: FinishedStep, fact: Viewed) -> str:
     """Describe a tensor on an existing storage."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
@@ -115,7 +115,7 @@ def say_viewed(done: Done, fact: Viewed) -> str:
     return fitting(first, moved(done) if whole else "No byte is added.")
 
 
-def _on_old_memory(done: Done, fact: Viewed, subject: str) -> str:
+def _on_old_memory(done: FinishedStep, fact: Viewed, subject: str) -> str:
     """Describe the cells that a tensor shows."""
     tensor, storage, base = fact.tensor, fact.tensor.storage, fact.base
     size, cells = math.prod(tensor.look["shape"]), distinct(tensor)
@@ -150,7 +150,7 @@ def _as_bytes(tensor: TensorEntry, storage: StorageEntry) -> str:
     return f"{text}, {more}"
 
 
-def say_reshaped(done: Done, fact: Reshaped) -> str:
+def say_reshaped(done: FinishedStep, fact: Reshaped) -> str:
     """Describe a tensor that got another shape, or other strides, on the same storage."""
     tensor, old = fact.tensor, fact.old
     new = tensor.look
@@ -169,7 +169,7 @@ def say_reshaped(done: Done, fact: Reshaped) -> str:
     )
 
 
-def _subject(done: Done, fact: Operated) -> str:
+def _subject(done: FinishedStep, fact: Operated) -> str:
     """Return the maker of a tensor: the program's expression if it is short, or else the operation."""
     text = done.statement.text
     if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5` the target made it

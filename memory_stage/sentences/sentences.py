@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_stage.model.changes import (
-    UNTOLD,
+    UNREPORTED_WRITE,
     Called,
     Elsewhere,
     Made,
@@ -25,7 +25,7 @@ from memory_stage.model.changes import (
     Viewed,
     Wrote,
 )
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.backward import say_backward
 from memory_stage.sentences.calls import say_call, say_resumed, say_return
 from memory_stage.sentences.naming import say_names
@@ -39,18 +39,20 @@ from memory_stage.trace.amounts import bytes_text
 NOTHING = "The program has no statement that touches memory."
 
 
-def say(done: Done) -> str:
+def say(done: FinishedStep) -> str:
     """Return the sentence of a step."""
     said = _say(done)
-    said = said[0].upper() + said[1:] if said.startswith(UNTOLD) else said
+    said = said[0].upper() + said[1:] if said.startswith(UNREPORTED_WRITE) else said
     unseen = " ".join(dict.fromkeys(fact.text for fact in done.all(Unseen)))
     if unseen:
         return f"{said} {unseen}" if _main(done) or done.error is not None else unseen
     # A screen reader reads a sentence only if it differs from the previous one.
-    return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}" if said == done.told else said
+    if said != done.previous:
+        return said
+    return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}"
 
 
-def _say(done: Done) -> str:
+def _say(done: FinishedStep) -> str:
     if done.error is not None:
         return say_error(done, _main(done))
     if done.phase == "backward":
@@ -58,7 +60,7 @@ def _say(done: Done) -> str:
     return _forward(done)
 
 
-def _forward(done: Done) -> str:
+def _forward(done: FinishedStep) -> str:
     ops = _main(done)
     if done.all(Called):
         return say_call(done, ops)
@@ -86,7 +88,7 @@ def _forward(done: Done) -> str:
     return say_reshaped(done, fact)
 
 
-def _main(done: Done) -> list[Any]:
+def _main(done: FinishedStep) -> list[Any]:
     """Return the changes by operations, without views that only served a write of the same line."""
     ops = done.all(Made, Viewed, Wrote, Reshaped, Moved, Unversioned, Elsewhere)
     ops = [fact for fact in ops if not (isinstance(fact, Elsewhere) and fact.storage.freed)]
@@ -104,7 +106,7 @@ def _main(done: Done) -> list[Any]:
     ]
 
 
-def _unreserved(done: Done) -> str:
+def _unreserved(done: FinishedStep) -> str:
     """Describe the memory that a GPU's allocator released."""
     if not done.unreserved or done.events:
         return ""

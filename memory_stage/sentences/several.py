@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned, Viewed, Wrote
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.naming import called, kept, moved
 from memory_stage.sentences.savers import preserved_text, stale_text
 from memory_stage.sentences.sharing import brief_moved, brief_unversioned, unnoticed
@@ -14,7 +14,7 @@ from memory_stage.sentences.writes import cells_text
 from memory_stage.trace.amounts import bytes_text, count_of
 
 
-def say_several(done: Done, ops: list[Any]) -> str:
+def say_several(done: FinishedStep, ops: list[Any]) -> str:
     """Describe all operations of a line: each one if there are few, or else their sums."""
     if all(isinstance(fact, Viewed) for fact in ops) and len({(fact.op, fact.tensor.storage.id) for fact in ops}) == 1:
         return _views(done, ops)
@@ -54,7 +54,7 @@ def say_several(done: Done, ops: list[Any]) -> str:
     return fitting(first, taken, moved(done) or result, again, lost, held)
 
 
-def _views(done: Done, ops: list[Viewed]) -> str:
+def _views(done: FinishedStep, ops: list[Viewed]) -> str:
     """Describe one operation that makes several views."""
     names = [code(fact.tensor.names[0]) for fact in ops if fact.tensor.names]
     which = f", {both(names[:3])}" if names and len(names) == len(ops) <= 3 else ""
@@ -66,7 +66,7 @@ def _views(done: Done, ops: list[Viewed]) -> str:
     return f"{first}: no number is copied."
 
 
-def _written_names(done: Done, writes: list[Wrote]) -> str:
+def _written_names(done: FinishedStep, writes: list[Wrote]) -> str:
     """Return ``4 storages: those of `net.weight`, `net.bias` and 2 more``."""
     storages = list({fact.storage.id: fact for fact in writes}.values())
     names = [code(fact.tensor.names[0]) for fact in storages if fact.tensor.names]
@@ -85,7 +85,7 @@ def _lost(made: list[Made], writes: list[Wrote]) -> str:
     return ""
 
 
-def brief(done: Done, fact: Any) -> str:
+def brief(done: FinishedStep, fact: Any) -> str:
     """Describe one operation of several, as a part of a sentence."""
     if isinstance(fact, Made):
         return f"{code(fact.called)} makes storage {fact.tensor.storage.id}, {bytes_text(fact.tensor.storage.nbytes)}"

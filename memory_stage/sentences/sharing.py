@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned
 from memory_stage.model.entries import StorageEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_counts_nothing
 from memory_stage.sentences.naming import called, kept
 from memory_stage.sentences.savers import named_savers, stale_text
@@ -13,7 +13,7 @@ from memory_stage.sentences.writes import cells_text, who_sees
 from memory_stage.trace.amounts import bytes_text, count_of
 
 
-def say_borrowed(done: Done, fact: Made, subject: str) -> str:
+def say_borrowed(done: FinishedStep, fact: Made, subject: str) -> str:
     """Describe a tensor on memory that another library has allocated."""
     tensor, storage = fact.tensor, fact.tensor.storage
     numbers = count_of(storage.length, "number")
@@ -25,7 +25,7 @@ def say_borrowed(done: Done, fact: Made, subject: str) -> str:
     return fitting(first, f"Storage {storage.id} is borrowed memory: {size} that its owner has allocated.")
 
 
-def say_unversioned(done: Done, fact: Unversioned) -> str:
+def say_unversioned(done: FinishedStep, fact: Unversioned) -> str:
     """Describe a write that did not change the version."""
     storage = fact.storage
     what = f"{cells_text(storage, fact.cover)} of storage {storage.id}"
@@ -41,7 +41,7 @@ def say_unversioned(done: Done, fact: Unversioned) -> str:
     return fitting(first, *unnoticed(fact), who_sees(done, storage, fact.cover, fact.tensor))
 
 
-def say_elsewhere(done: Done, fact: Elsewhere) -> str:
+def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> str:
     """Describe a storage that another thread has made or written."""
     name = next((entry.names[0] for entry in fact.storage.aliases.values() if entry.names), "")
     whose = f", that of {code(name)}" if name else ""
@@ -77,7 +77,7 @@ def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
     ]
 
 
-def say_moved(done: Done, fact: Moved) -> str:
+def say_moved(done: FinishedStep, fact: Moved) -> str:
     """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
     name, size = called(done, tensor), bytes_text(storage.nbytes)
@@ -102,21 +102,21 @@ def say_moved(done: Done, fact: Moved) -> str:
     return fitting(f"{subject} lets {name} look at {where}: nothing is copied.", left)
 
 
-def _left(done: Done, storage: StorageEntry) -> str:
+def _left(done: FinishedStep, storage: StorageEntry) -> str:
     """Describe the storage that a tensor left."""
     if storage.freed:
         return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."
     return kept(done, storage)
 
 
-def brief_moved(done: Done, fact: Moved) -> str:
+def brief_moved(done: FinishedStep, fact: Moved) -> str:
     """Return the same as a part of a longer sentence."""
     storage = fact.tensor.storage.root
     who = code(fact.called) if fact.called else "it"
     return f"{who} moves {called(done, fact.tensor)} to storage {storage.id}"
 
 
-def brief_unversioned(done: Done, fact: Unversioned) -> str:
+def brief_unversioned(done: FinishedStep, fact: Unversioned) -> str:
     """Return the same as a part of a longer sentence."""
     who = code(fact.called) if fact.op else "numpy"
     return f"{who} writes {cells_text(fact.storage, fact.cover)} of storage {fact.storage.id}, version unchanged"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memory_stage.model.changes import UNTOLD
+from memory_stage.model.changes import UNREPORTED_WRITE
 
 if TYPE_CHECKING:
     from memory_stage.model.entries import NodeEntry, StorageEntry
@@ -19,7 +19,7 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 def code(text: str) -> str:
     """Return code in backticks, and words unchanged. A backtick inside is replaced, because it would end the code."""
-    if text == UNTOLD:
+    if text == UNREPORTED_WRITE:
         return text
     return "`" + text.replace("`", "'") + "`"
 

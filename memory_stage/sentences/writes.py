@@ -8,7 +8,7 @@ import re
 from memory_stage.model.changes import Named, Wrote
 from memory_stage.model.covers import Cover
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
-from memory_stage.model.finished_step import Done
+from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import is_inferred, say_inferred, say_unknown
 from memory_stage.sentences.naming import called
 from memory_stage.sentences.savers import preserved_text, spared_text, stale_text, taken_text
@@ -19,7 +19,7 @@ from memory_stage.trace.cells import SMALL, merged, runs_of
 _CALL = re.compile(r"\.(\w+)\(")
 
 
-def say_write(done: Done, fact: Wrote) -> str:
+def say_write(done: FinishedStep, fact: Wrote) -> str:
     """Return the sentence on an in-place operation."""
     tensor, storage = fact.tensor, fact.storage
     subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.called)
@@ -64,22 +64,22 @@ def say_write(done: Done, fact: Wrote) -> str:
     )
 
 
-def _second_name(done: Done, fact: Wrote, names: list[str]) -> str:
+def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> str:
     """Return True if this line gave the written tensor further names that no sentence has named."""
     if names == ["_"]:
         return f"The notebook keeps {called(done, fact.tensor)} as its output, {code('_')}."
     return f"{code(names[0])} names the same tensor." if names and fact.victims else ""
 
 
-def as_written(done: Done, op: str, tensor: TensorEntry | None) -> str:
+def as_written(done: FinishedStep, op: str, tensor: TensorEntry | None) -> str:
     """Return the program's name of an in-place operation, which may differ from the engine's name, as in PyTorch."""
     names = [name for name in _CALL.findall(done.statement.text) if name.endswith("_")]
     x = None if tensor is None or tensor.is_array else tensor.ref()
-    others = x is not None and done.ledger.engine.spells_otherwise(x)
+    others = x is not None and done.ledger.engine.has_other_names(x)
     return names[0] if others and len(names) == 1 else op
 
 
-def _read_first(done: Done, fact: Wrote) -> str:
+def _read_first(done: FinishedStep, fact: Wrote) -> str:
     """Describe an operation that reads cells before it writes them."""
     if fact.storage.length > SMALL or not fact.cover.exact:
         return ""
@@ -118,26 +118,26 @@ def _kept_first(subject: str, fact: Wrote) -> str:
     return f"{subject} needs its input for backward, so it first copies {size} to {where}. Then it writes"
 
 
-def _joined(done: Done, fact: Wrote) -> str:
+def _joined(done: FinishedStep, fact: Wrote) -> str:
     """Describe a tensor without a history that was overwritten with numbers that have one."""
     if fact.node is None or fact.wanted_gradient:
         return ""
     return f"From now on {called(done, fact.tensor)} has a history and wants a gradient."
 
 
-def _aliases(done: Done, fact: Wrote) -> list[TensorEntry]:
+def _aliases(done: FinishedStep, fact: Wrote) -> list[TensorEntry]:
     """Return the other named tensors and arrays on the written storage."""
     others = fact.storage.aliases.values()
     return [entry for entry in others if entry is not fact.tensor and entry.names]
 
 
-def _says_through(done: Done, fact: Wrote) -> bool:
+def _says_through(done: FinishedStep, fact: Wrote) -> bool:
     """Return True if the sentence should name the tensor through which the storage was written."""
     tensor = fact.tensor
     return bool(tensor.name) and fact.op != "setitem" and (bool(_aliases(done, fact)) or "." in tensor.name)
 
 
-def _same_tensor(done: Done, fact: Wrote) -> str:
+def _same_tensor(done: FinishedStep, fact: Wrote) -> str:
     """Return the other names of the written tensor."""
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
@@ -147,7 +147,7 @@ def _same_tensor(done: Done, fact: Wrote) -> str:
     return f"{both(others)} {'names' if len(others) == 1 else 'name'} the same tensor."
 
 
-def _unknown_to_history(done: Done, fact: Wrote) -> str:
+def _unknown_to_history(done: FinishedStep, fact: Wrote) -> str:
     wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
     if not fact.tensor.look["stop_gradient"]:
         wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]  # views with a history each
@@ -156,7 +156,7 @@ def _unknown_to_history(done: Done, fact: Wrote) -> str:
     return f"{code(wanting[0].names[0])} changes with it, and its history does not know."
 
 
-def _group_moves(done: Done, fact: Wrote) -> str:
+def _group_moves(done: FinishedStep, fact: Wrote) -> str:
     if fact.node is None:
         return ""
     others = [entry for entry in _aliases(done, fact) if entry.group is fact.tensor.group]
@@ -165,13 +165,13 @@ def _group_moves(done: Done, fact: Wrote) -> str:
     return f"The write joins the history they share, so {code(others[0].names[0])} moves on with it."
 
 
-def _seen(done: Done, fact: Wrote) -> str:
+def _seen(done: FinishedStep, fact: Wrote) -> str:
     if _group_moves(done, fact) or _unknown_to_history(done, fact):
         return ""
     return who_sees(done, fact.storage, fact.cover, fact.tensor)
 
 
-def who_sees(done: Done, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> str:
+def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> str:
     """Return the other tensors that certainly show a written cell."""
     on_it = done.ledger.tensors.aliases_of(storage)
     if by is None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.protocol import CellLayout, Copied, Fate, Look, Role, Saved, StorageInfo
+from memory_stage.engines.protocol import CellLayout, Copied, Role, Saved, SavedState, StorageInfo, StorageView
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
@@ -44,7 +44,7 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 
 
 @functools.cache
-def _pytorchs() -> dict[str, str]:
+def _pytorch_names() -> dict[str, str]:
     """Return PyTorch's names of the rows that have another name there, when the first such tensor is used."""
     spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
@@ -107,7 +107,7 @@ class MinitensorEngine:
         """Return False: it is this package."""
         return False
 
-    def arrive(self) -> None:
+    def discover_frameworks(self) -> None:
         """Do nothing: minitensor is imported from the beginning."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
@@ -146,11 +146,11 @@ class MinitensorEngine:
         """True, unless it is a constant that an operation made of a number."""
         return isinstance(value, Tensor) and value._storage is not CONSTANT and not isinstance(value._array, np.generic)
 
-    def look(self, x: Tensor) -> Look:
+    def storage_view(self, x: Tensor) -> StorageView:
         """Read its array, its storage's buffer and its node."""
         node = peek(x)
         leaf = node is None or (type(node) is Leaf and _shows_all_of_it(x))
-        return Look(_layout(x._array, x._storage.buffer), _dtype_name(x._array), node is not None, leaf)
+        return StorageView(_layout(x._array, x._storage.buffer), _dtype_name(x._array), node is not None, leaf)
 
     def storage(self, x: Tensor) -> Storage:
         """Return its storage, or that of ``x.data``, which has its own versions."""
@@ -190,14 +190,14 @@ class MinitensorEngine:
         """Return the grad mode."""
         return modes.grad
 
-    def spells_otherwise(self, x: Tensor) -> bool:
+    def has_other_names(self, x: Tensor) -> bool:
         """True in PyTorch's vocabulary."""
         return x._spelled_otherwise
 
-    def spelled(self, op: str) -> str:
+    def other_name(self, op: str) -> str:
         """Return PyTorch's name of the row."""
         twin = op.removesuffix("_")
-        return _pytorchs().get(twin, twin) + op[len(twin) :]
+        return _pytorch_names().get(twin, twin) + op[len(twin) :]
 
     def has_name(self, x: Tensor, name: str) -> bool:
         """True for a member of its class, or a function of its package."""
@@ -206,7 +206,7 @@ class MinitensorEngine:
             hasattr(each, name) for each in (type(x), package, sys.modules.get(f"{package.__name__}.nn.functional"))
         )
 
-    def is_otherwise(self, frame: FrameType) -> bool:
+    def is_other_vocabulary(self, frame: FrameType) -> bool:
         """True in ``minitensor.torch``."""
         return str(frame.f_globals.get("__name__")).startswith("minitensor.torch")
 
@@ -224,7 +224,7 @@ class MinitensorEngine:
 
     # ----- storages -----
 
-    def is_own(self, thing: Any) -> bool:
+    def owns(self, thing: Any) -> bool:
         """True for a storage or a node of minitensor."""
         return isinstance(thing, (Storage, Node))
 
@@ -252,7 +252,7 @@ class MinitensorEngine:
         """Return 0 for a storage on a GPU, which its allocator counts."""
         return storage.nbytes if type(storage) is Storage else 0
 
-    def freed_there(self, storage: Storage) -> tuple[Any, int] | None:
+    def freed_on_gpu(self, storage: Storage) -> tuple[Any, int] | None:
         """Return the bytes of its block, which is freed after it."""
         gpu = gpu_of(storage.buffer)
         return None if gpu is None else (gpu, gpu.counted(storage.buffer))
@@ -326,14 +326,14 @@ class MinitensorEngine:
         there = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
         return list(node.saved[1]) if there else []
 
-    def fate(self, node: Node, position: int) -> Fate:
+    def saved_state(self, node: Node, position: int) -> SavedState:
         """Return the state that backward would find."""
         if node.saved is FREED:
-            return Fate.RELEASED
+            return SavedState.RELEASED
         saved = node.saved[position]
         if not is_right(saved):
-            return Fate.LOST if type(saved[2]) is Lost else Fate.MOVED
-        return Fate.APART if type(saved[2]) is Preserved and saved[2].left == 0 else Fate.RIGHT
+            return SavedState.LOST if type(saved[2]) is Lost else SavedState.MOVED
+        return SavedState.APART if type(saved[2]) is Preserved and saved[2].left == 0 else SavedState.RIGHT
 
     def is_released(self, node: Node) -> bool:
         """True after a backward without ``retain_graph``."""
@@ -375,9 +375,9 @@ class MinitensorEngine:
         storage = numpy_memory.storage_around(*byte_bounds(array))
         return storage if storage is not None and storage.buffer.itemsize == array.itemsize else None
 
-    def look_of_array(self, storage: Storage, array: np.ndarray) -> Look:
+    def storage_view_of_array(self, storage: Storage, array: np.ndarray) -> StorageView:
         """Read the strides and the address of the array."""
-        return Look(_layout(array, storage.buffer), _dtype_name(array), False, True)
+        return StorageView(_layout(array, storage.buffer), _dtype_name(array), False, True)
 
     def bits(self, storage: Storage) -> np.ndarray | None:
         """Return the cells as integers, so that a NaN is equal to itself."""

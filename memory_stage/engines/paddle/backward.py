@@ -166,7 +166,7 @@ class PaddleBackward:
                 number = x._register_grad_hook(ArrivalHook(self, address, self._guard))
                 self._handles.append(_TensorHookHandle(record.ref, number))
 
-    def arrive(self, address: int, gradient: np.ndarray) -> None:
+    def on_gradient(self, address: int, gradient: np.ndarray) -> None:
         """Emit the events of a gradient that has arrived at a tensor, whose node runs next."""
         node = self._entries[address]
         self._passed.append(address)
@@ -285,7 +285,7 @@ class ArrivalHook:
         """Report the gradient that arrives at the tensor."""
         with self._guard:
             has_memory = tensor_access.is_drawable(gradient)  # a gradient without memory is a zero
-            self._run.arrive(self._address, tensor_access.copied(gradient) if has_memory else np.zeros(()))
+            self._run.on_gradient(self._address, tensor_access.copied(gradient) if has_memory else np.zeros(()))
 
 
 class _TensorHookHandle:

@@ -23,12 +23,12 @@ from memory_stage.engines.protocol import (
     DEFAULT_POLICY,
     CellLayout,
     Copied,
-    Fate,
-    Look,
     NotRecordable,
     Role,
     Saved,
+    SavedState,
     StorageInfo,
+    StorageView,
 )
 
 #: Operations that only move values to other positions.
@@ -81,7 +81,7 @@ class PaddleEngine:
         """Return True."""
         return True
 
-    def arrive(self) -> None:
+    def discover_frameworks(self) -> None:
         """Do nothing: no further framework belongs to this engine."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
@@ -124,14 +124,16 @@ class PaddleEngine:
         """True for every tensor."""
         return self.is_tensor(value)
 
-    def look(self, x: Any) -> Look:
+    def storage_view(self, x: Any) -> StorageView:
         """Return the properties that Paddle reports."""
         real = self._real(x)
         if real is None:
-            look: Look = x.view
+            look: StorageView = x.view
             return look
         wants = not real.stop_gradient
-        look = Look(tensor_access.layout_of(real), tensor_access.dtype_of(real), wants, not wants or bool(real.is_leaf))
+        look = StorageView(
+            tensor_access.layout_of(real), tensor_access.dtype_of(real), wants, not wants or bool(real.is_leaf)
+        )
         if isinstance(x, GradientHandle):
             x.view = look
         return look
@@ -172,11 +174,11 @@ class PaddleEngine:
         """Return Paddle's grad mode."""
         return bool(self.paddle.is_grad_enabled())
 
-    def spells_otherwise(self, x: Any) -> bool:
+    def has_other_names(self, x: Any) -> bool:
         """Return False: events have the names of Paddle's functions."""
         return False
 
-    def spelled(self, op: str) -> str:
+    def other_name(self, op: str) -> str:
         """Return the name unchanged."""
         return op
 
@@ -184,7 +186,7 @@ class PaddleEngine:
         """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (self.paddle.Tensor, self.paddle, self.paddle.nn.functional))
 
-    def is_otherwise(self, frame: FrameType) -> bool:
+    def is_other_vocabulary(self, frame: FrameType) -> bool:
         """Return False: there is one vocabulary."""
         return False
 
@@ -205,7 +207,7 @@ class PaddleEngine:
 
     # ----- storages -----
 
-    def is_own(self, thing: Any) -> bool:
+    def owns(self, thing: Any) -> bool:
         """True for an entry of this engine."""
         return isinstance(thing, (PaddleStorage, GradNode))
 
@@ -230,7 +232,7 @@ class PaddleEngine:
         """Return 0: the event is emitted just before Paddle's meter changes."""
         return 0
 
-    def freed_there(self, storage: PaddleStorage) -> None:
+    def freed_on_gpu(self, storage: PaddleStorage) -> None:
         """Return None: no storage is on a GPU."""
 
     def numbers(self, storage: PaddleStorage, cells: Iterable[int]) -> list[Any]:
@@ -248,7 +250,7 @@ class PaddleEngine:
 
     def written(self, x: Any, where: CellLayout | np.ndarray | None) -> CellLayout | np.ndarray:
         """Return ``where``, or the layout of ``x`` if it is None."""
-        return self.look(x).layout if where is None else where
+        return self.storage_view(x).layout if where is None else where
 
     def nodes_of_write(self, x: Any) -> list[tuple[GradNode, bool]]:
         """Return its own node: a write through a view is not in the history of its base."""
@@ -290,16 +292,16 @@ class PaddleEngine:
         """Return an empty list: no index is known."""
         return []
 
-    def fate(self, node: GradNode, position: int) -> Fate:
+    def saved_state(self, node: GradNode, position: int) -> SavedState:
         """Compare the versions, as Paddle does."""
         if node.is_released:
-            return Fate.RELEASED
+            return SavedState.RELEASED
         save = node.saved[position]
         if save.version == save.storage.version:
-            return Fate.RIGHT
+            return SavedState.RIGHT
         if save.is_unchecked:
-            return Fate.TAKEN if save.is_lost else Fate.RIGHT
-        return Fate.LOST if save.is_lost else Fate.MOVED
+            return SavedState.TAKEN if save.is_lost else SavedState.RIGHT
+        return SavedState.LOST if save.is_lost else SavedState.MOVED
 
     def is_released(self, node: GradNode) -> bool:
         """True after a backward without ``retain_graph``."""
@@ -330,7 +332,7 @@ class PaddleEngine:
     def storage_behind(self, array: np.ndarray) -> None:
         """Return None: ``numpy()`` copies."""
 
-    def look_of_array(self, storage: PaddleStorage, array: np.ndarray) -> Look:
+    def storage_view_of_array(self, storage: PaddleStorage, array: np.ndarray) -> StorageView:
         """Raise NotImplementedError: no array shares a storage."""
         raise NotImplementedError
 

@@ -17,12 +17,12 @@ import torch
 from memory_stage.engines import events
 from memory_stage.engines.torch.cuda import is_capturing
 from memory_stage.engines.torch.memory import elements_of, is_drawable, muted
-from memory_stage.engines.torch.node_hooks import Arrived, Enters, Leaves, when_arrived
+from memory_stage.engines.torch.node_hooks import AfterLeaf, AfterNode, BeforeNode, call_after_leaf
 from memory_stage.engines.torch.node_names import is_leaf
-from memory_stage.engines.torch.node_tags import Mark
+from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
-from memory_stage.engines.torch.threads import taken_off
+from memory_stage.engines.torch.threads import remove_mode
 from memory_stage.engines.torch.user_hooks import UserHooks
 
 _STALE = "modified by an inplace operation"
@@ -33,7 +33,7 @@ class _Part:
 
     def __init__(self, left: int, gradient: np.ndarray) -> None:
         self.left, self.gradient = left, gradient
-        self.sent: list[tuple[Mark, np.ndarray]] = []
+        self.sent: list[tuple[NodeTag, np.ndarray]] = []
 
 
 class Backward:
@@ -44,9 +44,9 @@ class Backward:
         self._real: Any = None
         self._mine: Any = None
         self._thread = threading.get_ident()
-        self.hooks = UserHooks(registry, nodes, mode, self._settle, self.lands)
+        self.hooks = UserHooks(registry, nodes, mode, self._settle, self.register_received)
         self._passes: list[_Pass] = []
-        self._flying: dict[int, tuple[int, Any]] = {}
+        self._in_flight: dict[int, tuple[int, Any]] = {}
 
     def patch(self) -> None:
         """Patch backward."""
@@ -72,7 +72,7 @@ class Backward:
         with mode.guard, muted():
             passing = _Pass(self, t_outputs, args)
             self._passes.append(passing)
-            hooks = self.hooks.put_in()
+            hooks = self.hooks.install()
         self._registry.backwards += 1
         again = mode.is_inside  # hooks of the program are observed during a call of torch
         if again:
@@ -87,10 +87,10 @@ class Backward:
             raise
         finally:
             if again:
-                taken_off(mode)  # unless the recording ended in a hook
+                remove_mode(mode)  # unless the recording ended in a hook
                 mode.is_inside = True
             self._registry.backwards -= 1
-            self.hooks.take_out(hooks)
+            self.hooks.restore(hooks)
             if passing is not None:
                 passing.end()
                 self._passes.remove(passing)
@@ -102,42 +102,42 @@ class Backward:
 
     # ---------- gradients in flight ----------
 
-    def fly(self, gradient: torch.Tensor) -> None:
+    def count_in_flight(self, gradient: torch.Tensor) -> None:
         """Count a gradient in flight by its address; reading its storage would change how torch adds to it."""
         if not gradient.numel() or gradient.device.type != "cpu" or self._registry.memory_at(gradient) is not None:
             return
         begin = gradient.data_ptr() - gradient.storage_offset() * gradient.element_size()
-        if begin in self._flying:
+        if begin in self._in_flight:
             return
         reach = 1 + sum((n - 1) * stride for n, stride in zip(gradient.shape, gradient.stride(), strict=True))
         size, me = reach * gradient.element_size(), weakref.ref(self)
-        self._flying[begin] = size, weakref.ref(gradient, lambda _: _landed(me, begin))
+        self._in_flight[begin] = size, weakref.ref(gradient, lambda _: _on_gradient_freed(me, begin))
         self._registry.allocated += size
         self._emit(events.FlightChange(size))
 
-    def lands(self, gradient: Any) -> None:
+    def register_received(self, gradient: Any) -> None:
         """Register a gradient that the program gets."""
         if isinstance(gradient, torch.Tensor) and is_drawable(gradient) and self._registry.memory_at(gradient) is None:
-            self.landed(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
+            self.stop_counting(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
             self._registry.register(gradient, is_new=True)
 
-    def landed(self, begin: int) -> None:
+    def stop_counting(self, begin: int) -> None:
         """Stop counting a gradient that was freed or has arrived."""
-        size, _ = self._flying.pop(begin, (0, None))
+        size, _ = self._in_flight.pop(begin, (0, None))
         self._registry.allocated -= size
         if size and self._mode.is_open:
             self._emit(events.FlightChange(-size))
 
-    def land_all(self) -> None:
+    def stop_counting_all(self) -> None:
         """Stop counting all gradients, at the end of a pass."""
-        for begin in list(self._flying):
-            self.landed(begin)
+        for begin in list(self._in_flight):
+            self.stop_counting(begin)
 
 
-def _landed(backward: weakref.ref[Backward], begin: int) -> None:
+def _on_gradient_freed(backward: weakref.ref[Backward], begin: int) -> None:
     alive = backward()
     if alive is not None:
-        alive.landed(begin)
+        alive.stop_counting(begin)
 
 
 class _Pass:
@@ -149,15 +149,15 @@ class _Pass:
         self._keeps = bool(keeps or creates)
         self._handles: list[Any] = []
         self._parts: dict[int, _Part] = {}
-        self._left: Mark | None = None
+        self._left: NodeTag | None = None
         self._later: list[events.Event] = []  # of a thread that torch runs for a GPU
         roots = [x for x in ((roots,) if isinstance(roots, torch.Tensor) else roots) if isinstance(x, torch.Tensor)]
         starts = [(self._nodes.of(x), x, g) for x, g in zip(roots, grads or (None,) * len(roots), strict=False)]
         self._listen([fn for x in roots if (fn := self._nodes.fn_of(x)) is not None])
-        for mark, x, g in starts:
-            if mark is not None and is_drawable(x):
+        for tag, x, g in starts:
+            if tag is not None and is_drawable(x):
                 gradient = elements_of(g.detach()) if g is not None else np.ones(tuple(x.shape), np.float32)
-                of._emit(events.BackwardStart(mark, gradient))
+                of._emit(events.BackwardStart(tag, gradient))
 
     def _listen(self, todo: list[Any]) -> None:
         """Add hooks to every node that backward may visit. No node is kept alive."""
@@ -168,25 +168,25 @@ class _Pass:
                 x = fn.variable
                 if not self._registry.is_tensor(x):
                     continue
-                mark = self._nodes.leaf(x)
+                tag = self._nodes.leaf(x)
                 self._registry.awaited[id(x)] = id(x.grad) if x.grad is not None else 0
-                self._handles.append(when_arrived(fn, Arrived(self, mark, weakref.ref(x))))
+                self._handles.append(call_after_leaf(fn, AfterLeaf(self, tag, weakref.ref(x))))
                 continue
-            mark = self._nodes.known(fn) or self._nodes.at(fn)
-            parents = tuple(self._parent(mark, parent, output) for parent, output in fn.next_functions)
-            self._handles.append(fn.register_prehook(Enters(self, mark)))
-            self._handles.append(fn.register_hook(Leaves(self, mark, parents)))
+            tag = self._nodes.known(fn) or self._nodes.at(fn)
+            parents = tuple(self._parent(tag, parent, output) for parent, output in fn.next_functions)
+            self._handles.append(fn.register_prehook(BeforeNode(self, tag)))
+            self._handles.append(fn.register_hook(AfterNode(self, tag, parents)))
             for parent, _ in fn.next_functions:
                 if parent is not None and parent not in seen:
                     seen.add(parent)
                     todo.append(parent)
 
-    def _parent(self, mark: Mark, parent: Any, output: int) -> Mark | None:
-        """Return the tag of a parent; ``mark`` itself for another node of the same call."""
+    def _parent(self, tag: NodeTag, parent: Any, output: int) -> NodeTag | None:
+        """Return the tag of a parent; ``tag`` itself for another node of the same call."""
         if parent is None:
             return None
-        within = not is_leaf(parent) and self._nodes.known(parent) is mark
-        return mark if within else self._nodes.parent(parent, output)
+        within = not is_leaf(parent) and self._nodes.known(parent) is tag
+        return tag if within else self._nodes.parent(parent, output)
 
     def end(self) -> None:
         """Remove the hooks at the end of the pass, or after an error."""
@@ -198,8 +198,8 @@ class _Pass:
                 self._of._emit(event)
             if not self._registry.backwards:
                 self._registry.awaited.clear()
-                self._of.land_all()
-                self._registry.firm()
+                self._of.stop_counting_all()
+                self._registry.read_objects()
 
     # ---------- events ----------
 
@@ -209,52 +209,52 @@ class _Pass:
         else:  # its arrays are copied from the GPU
             self._later.append(event)
 
-    def entered(self, mark: Mark, grads: Sequence[torch.Tensor | None]) -> None:
+    def before_node(self, tag: NodeTag, grads: Sequence[torch.Tensor | None]) -> None:
         """Emit that the rule of a node is about to run."""
         self.settle()
-        mark.begin_reading()
+        tag.begin_reading()
         gradient = next((g for g in grads if g is not None), None)
         if gradient is None or not is_drawable(gradient):
             return
-        self._of.fly(gradient)
-        if id(mark) in self._parts:
+        self._of.count_in_flight(gradient)
+        if id(tag) in self._parts:
             return  # another node of a call that was entered
         elements = elements_of(gradient.detach())
-        self._parts[id(mark)] = _Part(mark.size, elements.copy() if elements.size <= 64 else elements[:0])
-        self._emit(events.NodeEnter(mark, elements))
-        if mark.is_by_hand:
+        self._parts[id(tag)] = _Part(tag.size, elements.copy() if elements.size <= 64 else elements[:0])
+        self._emit(events.NodeEnter(tag, elements))
+        if tag.is_custom:
             for each in grads:
-                self._of.lands(each)
+                self._of.register_received(each)
 
-    def passed(self, mark: Mark, parents: Sequence[Mark | None], given: Sequence[torch.Tensor | None]) -> None:
+    def after_node(self, tag: NodeTag, parents: Sequence[NodeTag | None], given: Sequence[torch.Tensor | None]) -> None:
         """Emit that the rule of a node has run."""
-        part = self._parts.get(id(mark))
+        part = self._parts.get(id(tag))
         if part is None:
             return
         sent = []
         for parent, gradient in zip(parents, given, strict=False):
             if parent is not None and gradient is not None and is_drawable(gradient):
-                self._of.fly(gradient)
-                if parent is not mark:
+                self._of.count_in_flight(gradient)
+                if parent is not tag:
                     sent.append((parent, elements_of(gradient.detach())))
         part.left -= 1
         if part.left > 0:
             part.sent += [(parent, elements.copy()) for parent, elements in sent]
             return
-        del self._parts[id(mark)]
-        self._emit(events.NodeVisit(mark, part.gradient, part.sent + sent))
-        self._left = mark
+        del self._parts[id(tag)]
+        self._emit(events.NodeVisit(tag, part.gradient, part.sent + sent))
+        self._left = tag
 
     def settle(self) -> None:
         """Release the tensors that the last node saved, after its hooks."""
-        mark, self._left = self._left, None
-        if mark is None:
+        tag, self._left = self._left, None
+        if tag is None:
             return
         if not self._keeps:
-            mark.release()
-        self._emit(events.NodeLeave(mark))
+            tag.release()
+        self._emit(events.NodeLeave(tag))
 
-    def arrived(self, mark: Mark, x: torch.Tensor | None) -> None:
+    def after_leaf(self, tag: NodeTag, x: torch.Tensor | None) -> None:
         """Emit that a leaf has its gradient."""
         self.settle()
         gradient = None if x is None else x.grad
@@ -262,5 +262,5 @@ class _Pass:
         if gradient is None or not self._registry.is_tensor(gradient):
             return
         if not self._registry.is_registered(gradient):
-            self._of.lands(gradient)
-        self._emit(events.LeafGradient(mark, gradient))
+            self._of.register_received(gradient)
+        self._emit(events.LeafGradient(tag, gradient))

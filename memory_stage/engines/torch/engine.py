@@ -30,13 +30,13 @@ from memory_stage.engines.protocol import (
     CellLayout,
     Copied,
     Elements,
-    Fate,
     GpuMeter,
-    Look,
     NotRecordable,
     Role,
     Saved,
+    SavedState,
     StorageInfo,
+    StorageView,
 )
 from memory_stage.engines.torch import cuda
 from memory_stage.engines.torch.frames import is_inside
@@ -50,7 +50,7 @@ from memory_stage.engines.torch.memory import (
     name_of,
     own_layout_of,
 )
-from memory_stage.engines.torch.node_tags import Mark
+from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.session import TorchSubscription
@@ -104,7 +104,7 @@ class TorchEngine:
         """Return True."""
         return True
 
-    def arrive(self) -> None:
+    def discover_frameworks(self) -> None:
         """Do nothing: torch has been imported."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
@@ -143,14 +143,14 @@ class TorchEngine:
         return self._registry.is_tensor(value)
 
     @_muted
-    def look(self, x: torch.Tensor) -> Look:
+    def storage_view(self, x: torch.Tensor) -> StorageView:
         """Read the tensor and its node."""
         node = self._nodes.of(x)
         of_leaf = x._is_view() and x._base.requires_grad
         is_leaf = node is None or (node.role is Role.LEAF and not of_leaf)
         apart = self._registry.kept(x).memory.itemsize != x.element_size()
         own = Elements(*own_layout_of(x), x.element_size()) if apart else None
-        return Look(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
+        return StorageView(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
 
     @_muted
     def storage(self, x: torch.Tensor) -> Kept:
@@ -175,7 +175,7 @@ class TorchEngine:
         return at, x.shape, x.stride(), x._version, id(node), self._registry.group(x), id(self._registry.kept(x))
 
     @_muted
-    def node(self, x: torch.Tensor) -> Mark | None:
+    def node(self, x: torch.Tensor) -> NodeTag | None:
         """Return its node without reading that of an outdated view."""
         return self._nodes.of(x)
 
@@ -198,11 +198,11 @@ class TorchEngine:
         """Return torch's grad mode."""
         return torch.is_grad_enabled()
 
-    def spells_otherwise(self, x: torch.Tensor) -> bool:
+    def has_other_names(self, x: torch.Tensor) -> bool:
         """Return False: events have torch's names."""
         return False
 
-    def spelled(self, op: str) -> str:
+    def other_name(self, op: str) -> str:
         """Return the name unchanged."""
         return op
 
@@ -210,7 +210,7 @@ class TorchEngine:
         """True if a tensor, the package, or its functional module has the name."""
         return any(hasattr(each, name) for each in (torch.Tensor, torch, torch.nn.functional))
 
-    def is_otherwise(self, frame: FrameType) -> bool:
+    def is_other_vocabulary(self, frame: FrameType) -> bool:
         """Return False: there is one vocabulary."""
         return False
 
@@ -238,15 +238,15 @@ class TorchEngine:
 
     # ----- storages -----
 
-    def is_own(self, thing: Any) -> bool:
+    def owns(self, thing: Any) -> bool:
         """True for an entry of this engine."""
-        return isinstance(thing, (Memory, Counter, Mark))
+        return isinstance(thing, (Memory, Counter, NodeTag))
 
-    def key(self, thing: Kept | Mark) -> int:
+    def key(self, thing: Kept | NodeTag) -> int:
         """Return the id of the entry: there is one for each thing."""
         return id(thing)
 
-    def weak(self, thing: Kept | Mark, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
+    def weak(self, thing: Kept | NodeTag, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
         """Return a weak reference to the entry, which is freed with the thing."""
         return weakref.ref(thing, on_freed)
 
@@ -264,7 +264,7 @@ class TorchEngine:
         memory = storage.memory
         return memory.counted if memory.gpu is None else 0
 
-    def freed_there(self, storage: Kept) -> tuple[GpuMeter, int] | None:
+    def freed_on_gpu(self, storage: Kept) -> tuple[GpuMeter, int] | None:
         """Return the bytes of its block."""
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
@@ -286,7 +286,7 @@ class TorchEngine:
         return layout_of(x) if where is None else where
 
     @_muted
-    def nodes_of_write(self, x: torch.Tensor) -> list[tuple[Mark, bool]]:
+    def nodes_of_write(self, x: torch.Tensor) -> list[tuple[NodeTag, bool]]:
         """Return the node of the base, and that of a view that was written."""
         if not x.requires_grad:
             return []
@@ -300,50 +300,50 @@ class TorchEngine:
 
     # ----- nodes -----
 
-    def role(self, node: Mark) -> Role:
+    def role(self, node: NodeTag) -> Role:
         """Return the role of a leaf or an operation: torch has one node for a write through a view."""
         return node.role
 
-    def name(self, node: Mark) -> str:
+    def name(self, node: NodeTag) -> str:
         """Return the name of the call that created it."""
         return node.name
 
-    def parents(self, node: Mark) -> Sequence[Mark | None]:
+    def parents(self, node: NodeTag) -> Sequence[NodeTag | None]:
         """Return the parents of all nodes of its call."""
         return node.parents
 
-    def moves_only(self, node: Mark) -> bool:
+    def moves_only(self, node: NodeTag) -> bool:
         """True for view operations."""
         return node.moves
 
-    def place(self, node: Mark) -> tuple[Any, int]:
+    def place(self, node: NodeTag) -> tuple[Any, int]:
         """Return the place of its call."""
         return node.place
 
-    def saved(self, node: Mark) -> list[Saved]:
+    def saved(self, node: NodeTag) -> list[Saved]:
         """Return the tensors that were read when the node was created."""
         return [
             Saved(position, entry.what, entry.kept, entry.layout, entry.version, False)
             for position, entry in enumerate(node.entries)
         ]
 
-    def indices(self, node: Mark) -> list[Kept]:
+    def indices(self, node: NodeTag) -> list[Kept]:
         """Return an empty list: indices are saved tensors like others."""
         return []
 
-    def fate(self, node: Mark, position: int) -> Fate:
+    def saved_state(self, node: NodeTag, position: int) -> SavedState:
         """Return the state that backward would find."""
-        return node.fate(position)
+        return node.saved_state(position)
 
-    def is_released(self, node: Mark) -> bool:
+    def is_released(self, node: NodeTag) -> bool:
         """True after a backward that does not retain the graph."""
         return node.released
 
-    def copies(self, node: Mark, position: int, storage: Kept) -> list[Copied]:
+    def copies(self, node: NodeTag, position: int, storage: Kept) -> list[Copied]:
         """Return an empty list: torch preserves nothing."""
         return []
 
-    def is_checked(self, node: Mark, position: int) -> bool:
+    def is_checked(self, node: NodeTag, position: int) -> bool:
         """Return False: torch checks only versions."""
         return False
 
@@ -376,12 +376,12 @@ class TorchEngine:
                 return memory
         return None
 
-    def look_of_array(self, storage: Memory, array: np.ndarray) -> Look:
+    def storage_view_of_array(self, storage: Memory, array: np.ndarray) -> StorageView:
         """Read the strides and the address of the array."""
         begin, _ = storage.place()
         offset = (array.__array_interface__["data"][0] - begin) // array.itemsize
         strides = [stride // array.itemsize for stride in array.strides]
-        return Look(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
+        return StorageView(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
 
     @_muted
     def bits(self, storage: Kept) -> np.ndarray | None:

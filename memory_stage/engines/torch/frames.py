@@ -11,7 +11,7 @@ from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE
 
 _calling: Any = lambda func, args, kwargs: func(*args, **kwargs)  # noqa: E731  # on one line
 _CALLING: CodeType = _calling.__code__.replace(co_name="calling for the stage")
-_HANDING = torch.overrides.handle_torch_function.__code__
+_PASSING_ITSELF = torch.overrides.handle_torch_function.__code__
 _OWN = "memory_stage."
 
 #: The number of outer frames that a warning of a function of torch may name.
@@ -28,14 +28,14 @@ class Caller:
     def __init__(self) -> None:
         self._codes: dict[tuple[CodeType, int], CodeType] = {}
 
-    def call(self, heard: Any, func: Any, args: Any, kwargs: Any) -> Any:
-        """Call ``func(*args, **kwargs)`` for the frame ``heard``."""
-        callers = [heard]
-        if heard.f_code is _HANDING:  # a function of torch that has passed itself to the mode
-            callers = self._around(heard)
+    def call(self, caller_frame: Any, func: Any, args: Any, kwargs: Any) -> Any:
+        """Call ``func(*args, **kwargs)`` for the frame ``caller_frame``."""
+        callers = [caller_frame]
+        if caller_frame.f_code is _PASSING_ITSELF:  # a function of torch that has passed itself to the mode
+            callers = self._frames_around(caller_frame)
         for caller in callers:
-            func, args, kwargs = self._in_place_of(caller), (func, args, kwargs), {}
-        del heard, callers, caller
+            func, args, kwargs = self._function_at(caller), (func, args, kwargs), {}
+        del caller_frame, callers, caller
         try:
             return func(*args, **kwargs)
         except BaseException as error:
@@ -46,16 +46,16 @@ class Caller:
             raise
 
     @staticmethod
-    def _around(heard: Any) -> list[Any]:
+    def _frames_around(caller_frame: Any) -> list[Any]:
         """Return the frames around a function that has passed itself to the mode, the innermost first."""
-        frame: Any = heard.f_back.f_back
+        frame: Any = caller_frame.f_back.f_back
         found: list[Any] = []
         while frame is not None and len(found) < _OUTWARDS:
             found.append(frame)
             frame = frame.f_back
         return found
 
-    def _in_place_of(self, frame: Any) -> FunctionType:
+    def _function_at(self, frame: Any) -> FunctionType:
         """Return a function that calls another one as if the line of ``frame`` called it."""
         key = frame.f_code, frame.f_lineno
         code = self._codes.get(key)
@@ -69,12 +69,12 @@ def _is_calling(traceback: TracebackType | None) -> bool:
     return traceback is not None and traceback.tb_frame.f_code.co_name == _CALLING.co_name
 
 
-def without_ours(error: BaseException, heard: Any) -> None:
+def remove_recorder_frames(error: BaseException, caller_frame: Any) -> None:
     """Remove the frames of this package from the start of an error's traceback, in the handler that raises it again.
 
     A function of torch that has passed itself to the mode is in the traceback twice; its frames stay.
     """
-    if heard.f_code is _HANDING:
+    if caller_frame.f_code is _PASSING_ITSELF:
         return
     traceback = error.__traceback__
     while traceback is not None and str(traceback.tb_frame.f_globals.get("__name__")).startswith(_OWN):

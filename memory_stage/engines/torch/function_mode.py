@@ -23,17 +23,17 @@ from memory_stage.engines.guard import Guard
 from memory_stage.engines.torch import meta_probe as probing
 from memory_stage.engines.torch.calls import Call, call_of, tensors_in, written_name
 from memory_stage.engines.torch.cuda import CAPTURED, is_capturing
-from memory_stage.engines.torch.frames import Caller, is_inside, place_of, without_ours
+from memory_stage.engines.torch.frames import Caller, is_inside, place_of, remove_recorder_frames
 from memory_stage.engines.torch.memory import is_in_transform, layout_of, muted, why_not
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 from memory_stage.engines.torch.saved import Entry
-from memory_stage.engines.torch.threads import leave_soon
+from memory_stage.engines.torch.threads import remove_mode_soon
 from memory_stage.engines.torch.user_hooks import UserHooks
 from memory_stage.engines.torch.writes import NOWHERE, bits_of, cells_written, reason_of, stamp_of
 
 
-class Given(NamedTuple):
+class ArgumentState(NamedTuple):
     """An argument of a call, with its state before the call."""
 
     x: torch.Tensor
@@ -61,10 +61,10 @@ class Mode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         call = call_of(func)
-        if call.is_gradient and self.is_open and self._gradient_asked(args[0]):
+        if call.is_gradient and self.is_open and self._reads_missing_gradient(args[0]):
             return self._caller.call(sys._getframe(1), func, args, kwargs)
         if not self.is_open:
-            leave_soon(self)
+            remove_mode_soon(self)
         if not self.is_open or call.is_silent or self._is_elsewhere():
             was, self.is_inside = self.is_inside, True
             self.calls += 1
@@ -72,7 +72,7 @@ class Mode(TorchFunctionMode):
                 result = self._caller.call(sys._getframe(1), func, args, kwargs)
             except BaseException as error:
                 args = kwargs = None  # the traceback leads here
-                without_ours(error, sys._getframe(1))
+                remove_recorder_frames(error, sys._getframe(1))
                 raise
             finally:
                 self.is_inside = was
@@ -80,7 +80,7 @@ class Mode(TorchFunctionMode):
             if call.hooks and self.is_open and self.hooks is not None:
                 self.hooks.registered(args[0])
             return result
-        given: list[Given] | None = None
+        given: list[ArgumentState] | None = None
         extra: list[Entry] = []
         with self.guard, muted():
             given = self._before(call, args, kwargs)
@@ -95,7 +95,7 @@ class Mode(TorchFunctionMode):
             args = kwargs = given = None
             if reason and self.is_open:
                 self.emit(events.Refusal(None, reason))
-            without_ours(error, sys._getframe(1))
+            remove_recorder_frames(error, sys._getframe(1))
             raise
         finally:
             self.is_inside = was
@@ -108,7 +108,7 @@ class Mode(TorchFunctionMode):
     def _is_elsewhere(self) -> bool:
         """True in a forked process, and while a graph of the GPU is captured."""
         if is_capturing():
-            self.note_unseen(CAPTURED)
+            self.report_unrecorded(CAPTURED)
             return True
         return os.getpid() != self._process
 
@@ -117,7 +117,7 @@ class Mode(TorchFunctionMode):
         self.is_open = False
         self.emit(events.Failure(failure))
 
-    def note_unseen(self, text: str) -> None:
+    def report_unrecorded(self, text: str) -> None:
         """Emit once that a part of the program is not recorded."""
         if text not in self._named:
             self._named.add(text)
@@ -133,7 +133,7 @@ class Mode(TorchFunctionMode):
                 self.registry.record(x).stamp = stamp_of(x)
                 self.emit(events.Make(x, name, ()))
 
-    def _gradient_asked(self, x: torch.Tensor) -> bool:
+    def _reads_missing_gradient(self, x: torch.Tensor) -> bool:
         """True if the program reads ``x.grad`` of a tensor that has none, about which torch warns."""
         with self.guard, muted():
             known = self.registry.is_tensor(x) and self.registry.is_registered(x) and self.nodes.fn_of(x) is not None
@@ -144,15 +144,15 @@ class Mode(TorchFunctionMode):
 
     # ---------- before it ----------
 
-    def _before(self, call: Call, args: Any, kwargs: dict[str, Any]) -> list[Given] | None:
+    def _before(self, call: Call, args: Any, kwargs: dict[str, Any]) -> list[ArgumentState] | None:
         """Return the arguments of a call; None if it is not recorded."""
         registry = self.registry
-        given: dict[int, Given] = {}
+        given: dict[int, ArgumentState] = {}
         for x in tensors_in([*args, *kwargs.values()], 4):
             if id(x) in given:
                 continue
             if not registry.is_tensor(x):
-                self._not_drawn(x)
+                self._report_undrawn(x)
                 if is_in_transform(x):
                     return None
                 continue
@@ -165,14 +165,14 @@ class Mode(TorchFunctionMode):
                 self.emit(events.Discovery(x))  # written by an unobserved call
             if x.requires_grad:
                 self.nodes.of(x)
-            given[id(x)] = Given(x, x._version, bits_of(x) if call.is_uncounted else None)
+            given[id(x)] = ArgumentState(x, x._version, bits_of(x) if call.is_uncounted else None)
             if call.exports:
                 registry.shared(x)
                 break
         return list(given.values())
 
-    def _not_drawn(self, x: torch.Tensor) -> None:
-        self.note_unseen(f"Not recorded: {why_not(x)}.")
+    def _report_undrawn(self, x: torch.Tensor) -> None:
+        self.report_unrecorded(f"Not recorded: {why_not(x)}.")
 
     def _hidden(self, call: Call, func: Any, args: Any, kwargs: dict[str, Any]) -> list[Entry]:
         """Return the tensors that a write through a view will save in a hidden node."""
@@ -195,7 +195,7 @@ class Mode(TorchFunctionMode):
     # ---------- after it ----------
 
     def _after(
-        self, call: Call, args: Any, kwargs: dict[str, Any], given: list[Given], result: Any, extra: list[Entry]
+        self, call: Call, args: Any, kwargs: dict[str, Any], given: list[ArgumentState], result: Any, extra: list[Entry]
     ) -> None:
         place = place_of(sys._getframe(2))
         inputs = tuple(each.x for each in given)
@@ -226,7 +226,7 @@ class Mode(TorchFunctionMode):
                 self.emit(events.Make(x, name, inputs))
             self.registry.record(x).stamp = stamp_of(x)
 
-    def _written(self, given: list[Given]) -> list[torch.Tensor]:
+    def _written(self, given: list[ArgumentState]) -> list[torch.Tensor]:
         """Return the written tensors, the first argument for each version counter."""
         found: dict[int, torch.Tensor] = {}
         for x, version, _ in given:
@@ -249,7 +249,7 @@ class Mode(TorchFunctionMode):
             if registry.is_registered(x):
                 continue
             if not registry.is_tensor(x):
-                self._not_drawn(x)
+                self._report_undrawn(x)
                 continue
             memory = registry.memory_at(x)
             of = None

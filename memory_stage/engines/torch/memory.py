@@ -25,11 +25,11 @@ from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 class muted:  # noqa: N801  # a context manager named like a function
     """Inside, no mode, no subclass and no trace of the program observes the reads of tensors."""
 
-    __slots__ = ("_asked", "_tracing")
+    __slots__ = ("_disabled", "_tracing")
 
     def __enter__(self) -> None:
-        self._asked: Any = torch._C.DisableTorchFunction()
-        self._asked.__enter__()
+        self._disabled: Any = torch._C.DisableTorchFunction()
+        self._disabled.__enter__()
         self._tracing = torch._C._get_tracing_state()
         if self._tracing is not None:  # sizes would become nodes of it
             torch._C._set_tracing_state(None)
@@ -37,7 +37,7 @@ class muted:  # noqa: N801  # a context manager named like a function
     def __exit__(self, *error: object) -> None:
         if self._tracing is not None:
             torch._C._set_tracing_state(self._tracing)
-        self._asked.__exit__(*error)
+        self._disabled.__exit__(*error)
 
 
 address_of: Callable[[torch.Tensor], int] = torch._C._storage_address
@@ -82,12 +82,12 @@ class Memory:
         if self.address in cell_sizes:  # it has another size now
             cell_sizes[self.address] = self.itemsize
 
-    def show(self, x: torch.Tensor) -> None:
+    def note_cell_size(self, x: torch.Tensor) -> None:
         """Record that a tensor uses it, because its elements may have another size than the cells."""
         if self.itemsize != x.element_size():
             cell_sizes[self.address] = self.itemsize
 
-    def show_no_more(self) -> None:
+    def forget_cell_size(self) -> None:
         """Forget its size of cells, at its end or that of the recording."""
         cell_sizes.pop(self.address, None)
 

@@ -43,7 +43,7 @@ def saved_by(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list
     kind = function, *(_kind(each, seen) for each in args), *((name, _kind(kwargs[name], seen)) for name in kwargs)
     if kind not in _found:
         answer: list[ProbeResult] = []
-        asking = threading.Thread(target=lambda: answer.extend(_asked(function, args, kwargs)))
+        asking = threading.Thread(target=lambda: answer.extend(_probe(function, args, kwargs)))
         asking.start()
         asking.join()
         _found[kind] = answer
@@ -61,7 +61,7 @@ def _kind(value: Any, seen: dict[int, int]) -> Hashable:
     return type(value), known
 
 
-def _asked(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[ProbeResult]:
+def _probe(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[ProbeResult]:
     stand_ins: dict[int, torch.Tensor] = {}
     target = args[0]
     try:

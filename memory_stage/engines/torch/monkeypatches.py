@@ -24,9 +24,9 @@ import torch.utils.hooks
 from torch.overrides import TorchFunctionMode
 
 from memory_stage.engines import events
-from memory_stage.engines.torch.frames import Caller, without_ours
+from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.engines.torch.function_mode import Mode
-from memory_stage.engines.torch.threads import Bystander, places_of_threads, taken_off
+from memory_stage.engines.torch.threads import Bystander, places_of_threads, remove_mode
 
 _DYNAMO = "torch._dynamo.eval_frame"
 
@@ -83,10 +83,10 @@ class TorchPatches:
         for name in _TRACING:
             self._place(torch.jit, name, self._trace)
         for scripted in (torch._C.ScriptFunction, torch._C.ScriptMethod):
-            self._place(scripted, "__call__", functools.partial(_Noting, self._scripted))
+            self._place(scripted, "__call__", functools.partial(_ReportingMethod, self._scripted))
         for owner, name in places_of_threads():
             self._place(owner, name, self._modes[1].about)
-        self._know_compiled()
+        self._patch_loaded_compiler()
 
     def restore(self) -> None:
         """Restore torch's functions."""
@@ -101,11 +101,11 @@ class TorchPatches:
         self._placed.append((owner, name, mine, real))
         setattr(owner, name, mine)
 
-    def _take_off(self) -> TorchFunctionMode | None:
+    def _remove_mode(self) -> TorchFunctionMode | None:
         """Remove this thread's mode from its stack and return it; None if there is none."""
-        return next((mode for mode in self._modes if taken_off(mode)), None)
+        return next((mode for mode in self._modes if remove_mode(mode)), None)
 
-    def _put_on(self, mode: TorchFunctionMode) -> None:
+    def _restore_mode(self, mode: TorchFunctionMode) -> None:
         """Put a mode back on the stack, unless the recording has ended."""
         if self._modes[0].is_open:
             mode.__enter__()
@@ -116,27 +116,27 @@ class TorchPatches:
         def compile(*args: Any, **kwargs: Any) -> Any:
             self._emit(events.Compilation())
             made = real(*args, **kwargs)
-            self._know_compiled()
+            self._patch_loaded_compiler()
             return made
 
         return compile
 
-    def _know_compiled(self) -> None:
+    def _patch_loaded_compiler(self) -> None:
         """Patch torch's compiler once it is loaded, to observe the start and end of compiled code."""
         dynamo = sys.modules.get(_DYNAMO)
         if dynamo is not None and all(owner is not dynamo for owner, *_ in self._placed):
-            self._place(dynamo, "_maybe_set_eval_frame", self._take_over)
+            self._place(dynamo, "_maybe_set_eval_frame", self._patched_eval_frame)
 
-    def _take_over(self, real: Any) -> Any:
+    def _patched_eval_frame(self, real: Any) -> Any:
         def set_eval_frame(callback: Any) -> Any:
             caller, thread = id(sys._getframe(1)), threading.get_ident()
             if callable(callback):
                 self._emit(events.Compilation())
-            if callable(callback) and thread not in self._off_for and (mode := self._take_off()) is not None:
+            if callable(callback) and thread not in self._off_for and (mode := self._remove_mode()) is not None:
                 self._off_for[thread] = mode, caller
                 self._note(COMPILED)
             elif thread in self._off_for and self._off_for[thread][1] == caller:
-                self._put_on(self._off_for.pop(thread)[0])
+                self._restore_mode(self._off_for.pop(thread)[0])
             return real(callback)
 
         return set_eval_frame
@@ -144,18 +144,18 @@ class TorchPatches:
     def _trace(self, real: Any) -> Any:
         @functools.wraps(real)
         def function(*args: Any, **kwargs: Any) -> Any:
-            mode = self._take_off()
+            mode = self._remove_mode()
             try:
                 if mode is not None:
                     self._note(TRACED)
                 return self._caller.call(sys._getframe(1), real, args, kwargs)
             except BaseException as error:
                 args, kwargs = (), {}
-                without_ours(error, sys._getframe(1))
+                remove_recorder_frames(error, sys._getframe(1))
                 raise
             finally:
                 if mode is not None:
-                    self._put_on(mode)
+                    self._restore_mode(mode)
 
         return function
 
@@ -185,17 +185,17 @@ class TorchPatches:
 
     def _has(self, real: Any) -> Any:
         def has_torch_function(arguments: Any) -> Any:
-            mode = self._take_off()
+            mode = self._remove_mode()
             try:
                 return real(arguments)
             finally:
                 if mode is not None:
-                    self._put_on(mode)
+                    self._restore_mode(mode)
 
         return has_torch_function
 
 
-class _Noting:
+class _ReportingMethod:
     """A method that reports each access and returns the original, so that no frame of this package is in the call."""
 
     def __init__(self, note: Callable[[], None], real: Any) -> None:

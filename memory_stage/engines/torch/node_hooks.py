@@ -9,56 +9,56 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from memory_stage.engines.torch.memory import muted
-from memory_stage.engines.torch.node_tags import Mark
+from memory_stage.engines.torch.node_tags import NodeTag
 
 
 class _Hook:
     """A hook at a node. Its errors end the recording, never the backward."""
 
-    def __init__(self, of: Any, mark: Mark) -> None:
-        self._of, self._mark = of, mark
+    def __init__(self, of: Any, tag: NodeTag) -> None:
+        self._of, self._tag = of, tag
 
-    def _do(self, function: Callable[..., None], *arguments: Any) -> None:
+    def _guarded(self, function: Callable[..., None], *arguments: Any) -> None:
         mode = self._of._of._mode
         if not mode.is_open:
             return
         with mode.guard, muted():
-            function(self._mark, *arguments)
+            function(self._tag, *arguments)
 
 
-class Enters(_Hook):
+class BeforeNode(_Hook):
     """A hook before a node."""
 
     def __call__(self, grads: Sequence[torch.Tensor | None]) -> None:
         """Report the gradients of the node's results."""
-        self._do(self._of.entered, grads)
+        self._guarded(self._of.before_node, grads)
 
 
-class Leaves(_Hook):
+class AfterNode(_Hook):
     """A hook after a node."""
 
-    def __init__(self, of: Any, mark: Mark, parents: Sequence[Mark | None]) -> None:
-        super().__init__(of, mark)
+    def __init__(self, of: Any, tag: NodeTag, parents: Sequence[NodeTag | None]) -> None:
+        super().__init__(of, tag)
         self._parents = parents
 
     def __call__(self, given: Sequence[torch.Tensor | None], came: Any) -> None:
         """Report the gradients for the node's parents."""
-        self._do(self._of.passed, self._parents, given)
+        self._guarded(self._of.after_node, self._parents, given)
 
 
-class Arrived(_Hook):
+class AfterLeaf(_Hook):
     """A hook after the node of a leaf."""
 
-    def __init__(self, of: Any, mark: Mark, x: Any) -> None:
-        super().__init__(of, mark)
+    def __init__(self, of: Any, tag: NodeTag, x: Any) -> None:
+        super().__init__(of, tag)
         self._x = x
 
     def __call__(self, given: Any, came: Any = None) -> None:
         """Report that the leaf has its gradient."""
-        self._do(self._of.arrived, self._x())
+        self._guarded(self._of.after_leaf, self._x())
 
 
-def when_arrived(fn: Any, hook: Arrived) -> Any:
+def call_after_leaf(fn: Any, hook: AfterLeaf) -> Any:
     """Call ``hook`` when the leaf of a node has its gradient; return a handle that removes the hook.
 
     A node hook makes torch keep the node's arguments until the node is done, which is too long for a hook of the

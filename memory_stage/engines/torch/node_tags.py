@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from memory_stage.engines.protocol import Fate, Role
+from memory_stage.engines.protocol import Role, SavedState
 from memory_stage.engines.torch.saved import Entry
 
 
@@ -17,7 +17,7 @@ def _unknown() -> None:
 UNKNOWN_PLACE = _unknown.__code__, 0
 
 
-class Mark:
+class NodeTag:
     """The tag of all nodes of a call, or of a leaf.
 
     Attributes:
@@ -25,21 +25,21 @@ class Mark:
         outputs: the tags of further results, by the number of the result, and of inner nodes at which a backward
             starts, by ``-1`` and below.
         size: the number of its nodes.
-        is_by_hand: True if its rule is a function of the program, which gets the gradients as tensors.
-        unheard: True if no call reported it, for example for a node that a recorded backward creates.
+        is_custom: True if its rule is a function of the program, which gets the gradients as tensors.
+        is_unreported: True if no call reported it, for example for a node that a recorded backward creates.
     """
 
     __slots__ = (
-        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "is_by_hand",
-        "unheard", "__weakref__",
+        "owner", "name", "role", "parents", "place", "entries", "released", "moves", "outputs", "size", "is_custom",
+        "is_unreported", "__weakref__",
     )  # fmt: skip
 
     def __init__(self, owner: Any, name: str, role: Role, place: tuple[CodeType, int]) -> None:
         self.owner, self.name, self.role, self.place = owner, name, role, place
-        self.parents: Sequence[Mark | None] = ()
+        self.parents: Sequence[NodeTag | None] = ()
         self.entries: list[Entry] = []
-        self.released = self.moves = self.unheard = self.is_by_hand = False
-        self.outputs: dict[int, Mark] = {}
+        self.released = self.moves = self.is_unreported = self.is_custom = False
+        self.outputs: dict[int, NodeTag] = {}
         self.size = 1
 
     def release(self) -> None:
@@ -52,6 +52,6 @@ class Mark:
         for entry in self.entries:
             entry.is_read = not entry.is_compared
 
-    def fate(self, position: int) -> Fate:
+    def saved_state(self, position: int) -> SavedState:
         """Return the state of the tensor saved at ``position``."""
-        return Fate.RELEASED if self.released else self.entries[position].fate()
+        return SavedState.RELEASED if self.released else self.entries[position].saved_state()

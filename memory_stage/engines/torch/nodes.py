@@ -1,7 +1,7 @@
 """Tag the nodes of torch's autograd, and read the tensors that they saved.
 
 * A node of torch has no weak references, and a strong one keeps the graph alive. Its dict ``metadata`` lives as long as
-  the node does in C++, so it contains the tag, a :class:`Mark`.
+  the node does in C++, so it contains the tag, a :class:`NodeTag`.
 * One call may create several nodes. They share one tag.
 * A saved tensor is read right after its operation, without torch's check of its version. Only its storage, its layout
   and its version are stored.
@@ -20,15 +20,15 @@ import torch
 from memory_stage.engines.protocol import CellLayout, Role
 from memory_stage.engines.torch.memory import Kept, Memory, is_drawable, layout_of
 from memory_stage.engines.torch.node_names import VIEWS, is_leaf, short_name
-from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE, Mark
+from memory_stage.engines.torch.node_tags import UNKNOWN_PLACE, NodeTag
 from memory_stage.engines.torch.registry import Registry
-from memory_stage.engines.torch.saved import Entry, attributes_of, is_by_hand, saved_in, touches
+from memory_stage.engines.torch.saved import Entry, attributes_of, is_custom, saved_in, touches
 
 KEY = "memory_stage"
 INNER = "memory_stage.inner"  # the number of a node among several of a call; absent for the node of the result
 
 MOST_IN_A_CALL = 40  # nodes; if a call seems to have created more, they belong to an older graph
-MOST_MARKED = 2_000  # nodes of an existing graph that are tagged at a time
+MOST_TAGGED = 2_000  # nodes of an existing graph that are tagged at a time
 
 _EXPECTED = re.compile(r"expected version (\d+) instead")
 
@@ -41,7 +41,7 @@ class Nodes:
 
     # ---------- finding ----------
 
-    def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark | None:
+    def of(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag | None:
         """Return the tag of a tensor's value; for an outdated view that of its base."""
         if not x.requires_grad:
             return None
@@ -77,44 +77,44 @@ class Nodes:
     def _is_leaf(self, x: torch.Tensor) -> bool:
         return not (x._is_view() and x._base.requires_grad)
 
-    def leaf(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark:
+    def leaf(self, x: torch.Tensor, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag:
         """Return the tag of a leaf."""
         record = self._registry.record(x)
         if record.leaf is None:
-            record.leaf = Mark(self._registry, "leaf", Role.LEAF, place)
-        mark: Mark = record.leaf
-        return mark
+            record.leaf = NodeTag(self._registry, "leaf", Role.LEAF, place)
+        tag: NodeTag = record.leaf
+        return tag
 
-    def known(self, fn: Any) -> Mark | None:
+    def known(self, fn: Any) -> NodeTag | None:
         """Return the tag of a node, or None."""
-        mark: Mark | None = fn.metadata.get(KEY)
-        return mark if mark is not None and mark.owner is self._registry else None
+        tag: NodeTag | None = fn.metadata.get(KEY)
+        return tag if tag is not None and tag.owner is self._registry else None
 
-    def at(self, fn: Any, output: int = 0, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> Mark:
+    def at(self, fn: Any, output: int = 0, place: tuple[CodeType, int] = UNKNOWN_PLACE) -> NodeTag:
         """Return the tag of a node's result."""
-        mark = self.known(fn)
-        if mark is None:
-            self._mark_all(fn, place)
-            mark = self.known(fn)
-            assert mark is not None
+        tag = self.known(fn)
+        if tag is None:
+            self._tag_all(fn, place)
+            tag = self.known(fn)
+            assert tag is not None
         inner = fn.metadata.get(INNER, 0)
         if inner:
             output = -inner
-        if (inner or (output and mark.unheard)) and output not in mark.outputs:
-            mark.outputs[output] = self._further(mark)
-        return mark.outputs.get(output, mark)
+        if (inner or (output and tag.is_unreported)) and output not in tag.outputs:
+            tag.outputs[output] = self._further(tag)
+        return tag.outputs.get(output, tag)
 
-    def _further(self, mark: Mark) -> Mark:
+    def _further(self, tag: NodeTag) -> NodeTag:
         """Return the tag of a further result of a call."""
-        other = Mark(self._registry, mark.name, Role.OPERATION, mark.place)
-        other.parents, other.released = mark.parents, True
+        other = NodeTag(self._registry, tag.name, Role.OPERATION, tag.place)
+        other.parents, other.released = tag.parents, True
         return other
 
-    def _mark_all(self, fn: Any, place: tuple[CodeType, int]) -> None:
+    def _tag_all(self, fn: Any, place: tuple[CodeType, int]) -> None:
         """Tag nodes whose calls were not observed, each separately, parents first."""
         order: list[Any] = []
         todo, seen = [fn], {fn}
-        while todo and len(order) < MOST_MARKED:
+        while todo and len(order) < MOST_TAGGED:
             node = todo.pop()
             order.append(node)
             for parent, _ in node.next_functions:
@@ -122,7 +122,7 @@ class Nodes:
                     seen.add(parent)
                     todo.append(parent)
         for node in reversed(order):
-            self._mark([node], "", place)
+            self._tag([node], "", place)
 
     def new_in(self, fn: Any) -> list[Any]:
         """Return the nodes from ``fn`` on without a tag, which a call has just created."""
@@ -154,46 +154,48 @@ class Nodes:
             fresh = self.new_in(fn)
             if not fresh:
                 continue
-            mark = self._mark(fresh, op, place)
+            tag = self._tag(fresh, op, place)
             for entry in extra:
-                self._keep(mark, entry)
-            if len(of) > 1 and not mark.moves:
+                self._add_entry(tag, entry)
+            if len(of) > 1 and not tag.moves:
                 for x in of[1:]:
-                    mark.outputs[x.output_nr] = self._further(mark)
+                    tag.outputs[x.output_nr] = self._further(tag)
 
-    def _mark(self, nodes: list[Any], op: str, place: tuple[CodeType, int]) -> Mark:
+    def _tag(self, nodes: list[Any], op: str, place: tuple[CodeType, int]) -> NodeTag:
         """Create a tag for ``nodes``, the first of which is the node of the result."""
-        mark = Mark(self._registry, op or short_name(nodes[0].name()), Role.OPERATION, place)
-        mark.size, mark.unheard = len(nodes), not op
-        mark.moves = all(node.name() in VIEWS for node in nodes)
-        mark.is_by_hand = is_by_hand(nodes[0])
-        parents: list[Mark | None] = []
+        tag = NodeTag(self._registry, op or short_name(nodes[0].name()), Role.OPERATION, place)
+        tag.size, tag.is_unreported = len(nodes), not op
+        tag.moves = all(node.name() in VIEWS for node in nodes)
+        tag.is_custom = is_custom(nodes[0])
+        parents: list[NodeTag | None] = []
         for node in nodes:
             for parent, output in node.next_functions:
                 if parent is None:
                     parents += [None] * (len(nodes) == 1)
                 elif parent not in nodes:
                     parents.append(self.parent(parent, output))
-        mark.parents = tuple(parents if len(nodes) == 1 else dict.fromkeys(parents))
+        tag.parents = tuple(parents if len(nodes) == 1 else dict.fromkeys(parents))
         for number, node in enumerate(nodes):
-            node.metadata[KEY] = mark
+            node.metadata[KEY] = tag
             if number:
                 node.metadata[INNER] = number
         for node in nodes:
             for what, saved in saved_in(node):
-                self._read(mark, what, saved)
+                self._read(tag, what, saved)
             for what, x in attributes_of(node):
-                self._read_attribute(mark, what, x)
-        return mark
+                self._read_attribute(tag, what, x)
+        return tag
 
-    def parent(self, fn: Any, output: int) -> Mark:
+    def parent(self, fn: Any, output: int) -> NodeTag:
         """Return the tag of a parent node."""
         if not is_leaf(fn):
             return self.at(fn, output)
         x = fn.variable
-        return self.leaf(x) if self._registry.is_tensor(x) else Mark(self._registry, "leaf", Role.LEAF, UNKNOWN_PLACE)
+        if self._registry.is_tensor(x):
+            return self.leaf(x)
+        return NodeTag(self._registry, "leaf", Role.LEAF, UNKNOWN_PLACE)
 
-    def _read(self, mark: Mark, what: str, saved: Any) -> None:
+    def _read(self, tag: NodeTag, what: str, saved: Any) -> None:
         """Add a saved tensor to a tag."""
         try:
             data = saved.data
@@ -207,24 +209,24 @@ class Nodes:
             return  # a Python number that torch has wrapped
         version: int = data._version
         memory = registry.register(data, is_new=True)
-        kept = self._kept_of(data, memory, version)
+        kept = self._counter_of(data, memory, version)
         try:
             saved.unpack()
         except RuntimeError as error:  # overwritten by the operation that saved it
             found = _EXPECTED.search(str(error))
             version = int(found[1]) if found else version
-        self._keep(mark, Entry(what, kept, layout_of(data), version))
+        self._add_entry(tag, Entry(what, kept, layout_of(data), version))
 
-    def _read_attribute(self, mark: Mark, what: str, x: torch.Tensor) -> None:
+    def _read_attribute(self, tag: NodeTag, what: str, x: torch.Tensor) -> None:
         """Add an attribute of a custom function to a tag, unless the function has saved the tensor, too."""
         if not is_drawable(x):
             return
         memory = self._registry.register(x, is_new=True)
-        kept, layout, version = self._kept_of(x, memory, x._version), layout_of(x), x._version
-        if all((each.kept, each.layout, each.version) != (kept, layout, version) for each in mark.entries):
-            self._keep(mark, Entry(what, kept, layout, version, is_compared=False))
+        kept, layout, version = self._counter_of(x, memory, x._version), layout_of(x), x._version
+        if all((each.kept, each.layout, each.version) != (kept, layout, version) for each in tag.entries):
+            self._add_entry(tag, Entry(what, kept, layout, version, is_compared=False))
 
-    def _kept_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
+    def _counter_of(self, data: torch.Tensor, memory: Memory, version: int) -> Kept:
         """Return the version counter of a saved tensor: that of a tensor with the same storage and version."""
         if self._registry.is_registered(data):
             return self._registry.kept(data)
@@ -237,8 +239,8 @@ class Nodes:
                     return record.kept
         return memory
 
-    def _keep(self, mark: Mark, entry: Entry) -> None:
-        mark.entries.append(entry)
+    def _add_entry(self, tag: NodeTag, entry: Entry) -> None:
+        tag.entries.append(entry)
         savers = entry.kept.memory.savers
         savers[:] = [ref for ref in savers if ref() is not None]
         savers.append(weakref.ref(entry))

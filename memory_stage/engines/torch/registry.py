@@ -52,7 +52,7 @@ class Registry:
         """Return the storage of a tensor and register it; ``is_new`` is True to emit its creation."""
         memory = self.memory_at(x) or self._alias(x)
         if memory is not None:
-            memory.show(x)
+            memory.note_cell_size(x)
             return memory
         memory = Memory(x)
         self.memories[memory.address] = memory
@@ -60,9 +60,9 @@ class Registry:
             memory.tensors = []
             memory.counted = 0 if memory.gpu is not None else memory.place()[1]
             self._loose.append(memory)
-            self._hold_by(memory, x)
+            self._observe_tensors(memory, x)
         else:
-            self._hold(memory, x)
+            self._observe_object(memory, x)
         if not memory.tensors and memory.is_shared:
             for notify in list(self.when_shared):
                 notify(memory)
@@ -87,12 +87,12 @@ class Registry:
             if memory.itemsize == size and first <= begin and end <= first + nbytes and (begin - first) % size == 0:
                 self.memories[address] = memory
                 counter = self._aliases[address] = Counter(memory, x._version)
-                counter.end = weakref.ref(storage, lambda _: _alias_gone(me, address))
+                counter.end = weakref.ref(storage, lambda _: _on_alias_freed(me, address))
                 shifts[address] = (begin - first) // size
                 return memory
         return None
 
-    def alias_gone(self, address: int) -> None:
+    def remove_alias(self, address: int) -> None:
         """Remove a freed second storage."""
         shifts.pop(address, None)
         if self._aliases.pop(address, None) is not None:
@@ -102,37 +102,37 @@ class Registry:
         """Return the version counter of a second storage; None for any other storage."""
         return self._aliases.get(address_of(x)) if self._aliases else None
 
-    def _hold(self, memory: Memory, x: torch.Tensor) -> None:
+    def _observe_object(self, memory: Memory, x: torch.Tensor) -> None:
         """Observe the end of torch's object of the storage."""
         storage = x.untyped_storage()
         me = weakref.ref(self)
-        memory.ref = weakref.ref(storage, lambda _: _storage_gone(me, memory))
+        memory.ref = weakref.ref(storage, lambda _: _on_storage_freed(me, memory))
         size = storage.nbytes() if storage.resizable() else 0  # otherwise borrowed memory
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
-    def _hold_by(self, memory: Memory, x: torch.Tensor) -> None:
+    def _observe_tensors(self, memory: Memory, x: torch.Tensor) -> None:
         """Observe the end of the tensors on the storage, during a backward."""
         me = weakref.ref(self)
         if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
-            memory.tensors.append(weakref.ref(x, lambda _: _last_gone(me, memory)))
+            memory.tensors.append(weakref.ref(x, lambda _: _on_last_tensor_freed(me, memory)))
             if not memory.counted and memory.gpu is None:
                 memory.counted = memory.place()[1]
 
-    def firm(self) -> None:
+    def read_objects(self) -> None:
         """Read torch's objects of storages, which is allowed when no backward is running."""
         loose, self._loose = self._loose, []
         for memory in loose:
             tensors, memory.tensors = memory.tensors or [], None
             x = next((x for ref in tensors if (x := ref()) is not None and address_of(x) == memory.address), None)
             if x is None:
-                self.gone(memory)
+                self.remove(memory)
                 continue
             before = memory.counted
-            self._hold(memory, x)
+            self._observe_object(memory, x)
             if memory.gpu is None:
                 self.allocated += memory.counted - before
 
-    def gone(self, memory: Memory) -> None:
+    def remove(self, memory: Memory) -> None:
         """Remove a freed storage and emit its end."""
         with self._lock:
             if memory.freed:
@@ -140,7 +140,7 @@ class Registry:
             memory.freed, memory.ref = True, _gone
         if self.memories.get(memory.address) is memory:
             del self.memories[memory.address]
-            memory.show_no_more()
+            memory.forget_cell_size()
         if memory.gpu is None:
             self.allocated -= memory.counted
         if self.emit is not None:
@@ -159,7 +159,7 @@ class Registry:
         for record in self.tensors.values():
             if record.kept is memory:
                 record.kept = new
-        self.gone(memory)
+        self.remove(memory)
         return True
 
     # ---------- tensors ----------
@@ -181,11 +181,11 @@ class Registry:
             return record
         memory = self.register(x, is_new=False)
         key, me = id(x), weakref.ref(self)
-        ref = weakref.ref(x, lambda ref: _tensor_gone(me, key, ref))
+        ref = weakref.ref(x, lambda ref: _on_tensor_freed(me, key, ref))
         record = Record(ref, self._kept(x, memory, like, own))
         self.tensors[key] = record
         if memory.tensors is not None:
-            self._hold_by(memory, x)
+            self._observe_tensors(memory, x)
         if x._is_view():
             base = x._base
             if (known := self._bases.get(id(base))) is None or known() is not base:
@@ -247,11 +247,11 @@ class Registry:
         self._bases.clear()
         for memory in self.memories.values():
             memory.freed, memory.tensors, memory.ref = True, None, _gone
-            memory.show_no_more()
+            memory.forget_cell_size()
         self.memories.clear()
         self._loose.clear()
         for address in list(self._aliases):
-            self.alias_gone(address)
+            self.remove_alias(address)
 
     def shared(self, x: torch.Tensor) -> None:
         """Record that another library gets the address of a tensor's memory."""
@@ -271,27 +271,27 @@ def _gone() -> None:
     """Replace a weak reference that is no longer needed."""
 
 
-def _storage_gone(registry: weakref.ref[Registry], memory: Memory) -> None:
+def _on_storage_freed(registry: weakref.ref[Registry], memory: Memory) -> None:
     alive = registry()
     if alive is not None:
-        alive.gone(memory)
+        alive.remove(memory)
 
 
-def _alias_gone(registry: weakref.ref[Registry], address: int) -> None:
+def _on_alias_freed(registry: weakref.ref[Registry], address: int) -> None:
     alive = registry()
     if alive is not None:
-        alive.alias_gone(address)
+        alive.remove_alias(address)
     else:
         shifts.pop(address, None)
 
 
-def _last_gone(registry: weakref.ref[Registry], memory: Memory) -> None:
+def _on_last_tensor_freed(registry: weakref.ref[Registry], memory: Memory) -> None:
     alive = registry()
     if alive is not None and memory.tensors is not None and all(ref() is None for ref in memory.tensors):
-        alive.gone(memory)
+        alive.remove(memory)
 
 
-def _tensor_gone(registry: weakref.ref[Registry], key: int, ref: Any) -> None:
+def _on_tensor_freed(registry: weakref.ref[Registry], key: int, ref: Any) -> None:
     alive = registry()
     if alive is not None and (record := alive.tensors.get(key)) is not None and record.ref is ref:
         del alive.tensors[key]

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from memory_stage.engines.protocol import CellLayout, Fate
+from memory_stage.engines.protocol import CellLayout, SavedState
 from memory_stage.engines.torch.memory import Kept
 from memory_stage.trace.cells import SMALL, merged, reach, runs_of
 
@@ -33,15 +33,15 @@ class Entry:
         self.what, self.kept, self.layout, self.version = what, kept, layout, version
         self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
-    def fate(self) -> Fate:
+    def saved_state(self) -> SavedState:
         """Return its state, unless it has been released."""
         if not self.is_compared:
-            return Fate.TAKEN if self.lost else Fate.RIGHT
+            return SavedState.TAKEN if self.lost else SavedState.RIGHT
         if self.lost:
-            return Fate.LOST
+            return SavedState.LOST
         if self.kept.version == self.version:
-            return Fate.RIGHT
-        return Fate.MOVED if self.moved == self.kept.version else Fate.LOST
+            return SavedState.RIGHT
+        return SavedState.MOVED if self.moved == self.kept.version else SavedState.LOST
 
 
 def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
@@ -63,14 +63,14 @@ def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:
                 yield (f"{what}[{number}]" if several else what), each
 
 
-def is_by_hand(fn: Any) -> bool:
+def is_custom(fn: Any) -> bool:
     """True if a node is the ``ctx`` of a custom function."""
     return isinstance(fn, torch.autograd.function.BackwardCFunction)
 
 
 def attributes_of(fn: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield the tensors that a custom function stores as attributes of its ``ctx``, by name."""
-    if not is_by_hand(fn):
+    if not is_custom(fn):
         return
     for name, value in list(vars(fn).items()):
         several = list(value.values()) if isinstance(value, dict) else value

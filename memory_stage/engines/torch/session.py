@@ -8,7 +8,7 @@ from memory_stage.engines.torch.function_mode import Mode
 from memory_stage.engines.torch.monkeypatches import TorchPatches
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
-from memory_stage.engines.torch.threads import Bystander, taken_off
+from memory_stage.engines.torch.threads import Bystander, remove_mode
 
 
 class TorchSubscription:
@@ -28,9 +28,9 @@ class TorchSubscription:
         mode = self._mode
         self._backward = Backward(self._registry, self._nodes, mode, self._emit)
         self._backward.patch()
-        self._bystander = Bystander(mode.note_unseen)
+        self._bystander = Bystander(mode.report_unrecorded)
         self._patches = TorchPatches(
-            (mode, self._bystander), mode.note_unseen, self._emit, mode.made, self._backward.hooks.of_layer
+            (mode, self._bystander), mode.report_unrecorded, self._emit, mode.made, self._backward.hooks.of_layer
         )
         self._patches.patch()
         self._mode.__enter__()
@@ -48,5 +48,5 @@ class TorchSubscription:
             self._patches.restore()
             self._backward = self._patches = None
         self._registry.forget()
-        if not self._mode.calls and taken_off(self._mode):
+        if not self._mode.calls and remove_mode(self._mode):
             self._mode = None

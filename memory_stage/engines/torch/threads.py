@@ -17,7 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from memory_stage.engines.torch.calls import call_of
-from memory_stage.engines.torch.frames import Caller, without_ours
+from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 
 ELSEWHERE = "Another thread computes with tensors: its operations are not recorded, only what they leave in memory."
 
@@ -38,15 +38,15 @@ class Bystander(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note
         if note is None or os.getpid() != self._process:
-            leave_soon(self)
+            remove_mode_soon(self)
         elif not call_of(func).is_silent:
             note(ELSEWHERE)
-            leave_soon(self)
+            remove_mode_soon(self)
         try:
             return self._caller.call(sys._getframe(1), func, args, kwargs or {})
         except BaseException as error:
             args = kwargs = None
-            without_ours(error, sys._getframe(1))
+            remove_recorder_frames(error, sys._getframe(1))
             del error
             raise
 
@@ -62,7 +62,7 @@ class Bystander(TorchFunctionMode):
             try:
                 return real(this, *args)
             finally:
-                taken_off(self)
+                remove_mode(self)
                 self._met.discard(thread)
 
         return run
@@ -83,7 +83,7 @@ def places_of_threads() -> list[tuple[Any, str]]:
     return found
 
 
-def taken_off(mode: TorchFunctionMode) -> bool:
+def remove_mode(mode: TorchFunctionMode) -> bool:
     """Remove a mode from this thread's stack, also from below others; return False if it is not there."""
     above = []
     found = False
@@ -97,7 +97,7 @@ def taken_off(mode: TorchFunctionMode) -> bool:
     return found
 
 
-def leave_soon(mode: TorchFunctionMode) -> None:
+def remove_mode_soon(mode: TorchFunctionMode) -> None:
     """Remove a mode, which has just been called, from this thread's stack.
 
     Torch has removed it for the time of the call and puts it back. Therefore it is removed when Python next calls a
@@ -107,7 +107,7 @@ def leave_soon(mode: TorchFunctionMode) -> None:
         return
 
     def leave(frame: Any, event: str, argument: Any) -> None:
-        if taken_off(mode):
+        if remove_mode(mode):
             sys.setprofile(None)
 
     sys.setprofile(leave)

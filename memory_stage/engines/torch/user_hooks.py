@@ -18,8 +18,8 @@ import torch
 
 from memory_stage.engines import events
 from memory_stage.engines.torch.memory import elements_of, is_drawable, muted
-from memory_stage.engines.torch.node_hooks import Arrived
-from memory_stage.engines.torch.node_tags import Mark
+from memory_stage.engines.torch.node_hooks import AfterLeaf
+from memory_stage.engines.torch.node_tags import NodeTag
 from memory_stage.engines.torch.nodes import Nodes
 from memory_stage.engines.torch.registry import Registry
 
@@ -29,14 +29,14 @@ MOST_COPIED = 1 << 12  # elements of a gradient that are copied, to find out whe
 class UserHooks:
     """The hooks of the tensors of one recording.
 
-    ``settle`` finishes the previous node; ``lands`` registers a gradient in flight.
+    ``settle`` finishes the previous node; ``received`` registers a gradient that a hook gets.
     """
 
     def __init__(
-        self, registry: Registry, nodes: Nodes, mode: Any, settle: Callable[[], None], lands: Callable[[Any], None]
+        self, registry: Registry, nodes: Nodes, mode: Any, settle: Callable[[], None], received: Callable[[Any], None]
     ) -> None:
-        self._registry, self._nodes, self._mode, self._settle, self._lands = registry, nodes, mode, settle, lands
-        self._noted: dict[int, tuple[weakref.ref[Any], weakref.ref[Mark]]] = {}  # by the id of the dict
+        self._registry, self._nodes, self._mode, self._settle, self._received = registry, nodes, mode, settle, received
+        self._noted: dict[int, tuple[weakref.ref[Any], weakref.ref[NodeTag]]] = {}  # by the id of the dict
         self._thread = threading.get_ident()
 
     def registered(self, x: torch.Tensor) -> None:
@@ -54,30 +54,30 @@ class UserHooks:
             known = self._noted.get(id(hooks))
             if known is not None and known[0]() is hooks:
                 continue
-            mark = self._nodes.of(x)
-            if mark is not None:
-                self._noted[id(hooks)] = weakref.ref(hooks), weakref.ref(mark)
+            tag = self._nodes.of(x)
+            if tag is not None:
+                self._noted[id(hooks)] = weakref.ref(hooks), weakref.ref(tag)
 
-    def put_in(self) -> list[tuple[Any, Any]]:
-        """Replace all hooks; return the argument of :meth:`take_out`."""
+    def install(self) -> list[tuple[Any, Any]]:
+        """Replace all hooks; return the argument of :meth:`restore`."""
         for record in list(self._registry.tensors.values()):
             x = record.ref()
             if x is not None and x.requires_grad:
                 self.note(x)
         placed = []
         for key, (ref, of) in list(self._noted.items()):
-            hooks, mark = ref(), of()
-            if hooks is None or mark is None:
+            hooks, tag = ref(), of()
+            if hooks is None or tag is None:
                 del self._noted[key]
                 continue
             for number, hook in list(hooks.items()):
-                if not isinstance(hook, (_ObservedHook, Arrived)):
+                if not isinstance(hook, (_ObservedHook, AfterLeaf)):
                     hooks[number] = _ObservedHook(hook, self._before, self._after, of)
                     placed.append((ref, number))
         return placed
 
     @staticmethod
-    def take_out(placed: list[tuple[Any, Any]]) -> None:
+    def restore(placed: list[tuple[Any, Any]]) -> None:
         """Restore the program's hooks, except those that were removed meanwhile."""
         for ref, number in placed:
             hooks = ref()
@@ -106,12 +106,12 @@ class UserHooks:
                 return None
             self._settle()
             for each in (x, *others):
-                self._lands(each)
+                self._received(each)
             elements = elements_of(x.detach())
             return elements.copy() if elements.size <= MOST_COPIED else elements[:0]
         return None
 
-    def _after(self, mark: Mark | None, before: np.ndarray, now: torch.Tensor, answer: Any, of: str) -> None:
+    def _after(self, tag: NodeTag | None, before: np.ndarray, now: torch.Tensor, answer: Any, of: str) -> None:
         """Emit that a hook has run."""
         mode = self._mode
         if not mode.is_open:
@@ -121,14 +121,14 @@ class UserHooks:
             given = before if before.size == after.size else after
             wrote = before.size == after.size and not np.array_equal(before, after, equal_nan=True)
             answered = answer if isinstance(answer, torch.Tensor) and self._registry.is_tensor(answer) else None
-            mode.emit(events.HookCall(mark, given, answered, after if wrote else given, of))
+            mode.emit(events.HookCall(tag, given, answered, after if wrote else given, of))
 
 
 class _ObservedHook:
     """A hook of the program that reports its calls."""
 
     def __init__(
-        self, hook: Callable[[Any], Any], before: Callable[..., Any], after: Callable[..., None], of: weakref.ref[Mark]
+        self, hook: Callable[[Any], Any], before: Callable[..., Any], after: Callable[..., None], of: Callable[[], Any]
     ) -> None:
         functools.update_wrapper(self, hook)
         self.hook, self._before, self._after, self._of = hook, before, after, of

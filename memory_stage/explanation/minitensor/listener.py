@@ -15,14 +15,20 @@ from typing import Any, TypeVar
 
 from memory_stage.engines.minitensor.engine import MINITENSOR
 from memory_stage.explanation.minitensor import alternatives
-from memory_stage.explanation.minitensor.lost_saves import Taken, moved, preservable, unnoticed, written_cells
+from memory_stage.explanation.minitensor.lost_saves import (
+    OverwrittenSaves,
+    moved,
+    preservable,
+    unnoticed,
+    written_cells,
+)
 from memory_stage.explanation.minitensor.pytorch_refusals import PytorchRefusals
 from memory_stage.explanation.minitensor.write_sentences import REBOUND, what_happened
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.report_rows import ReportRow, SavedTensor, SourceLine, TensorView
 from memory_stage.explanation.verdict import Verdict, in_order
 from memory_stage.model.shared_memory import SharedMemory
-from memory_stage.recorder.stack_headroom import Room
+from memory_stage.recorder.stack_headroom import StackHeadroom
 from minitensor.engine.core.history import Leaf, Node, peek
 from minitensor.engine.core.regions import address
 from minitensor.engine.core.tensor import Tensor
@@ -74,7 +80,7 @@ class Listener(Subscription):
         self._sharing = Sharing()
         self._shared = SharedMemory(MINITENSOR)
         self._pytorch = PytorchRefusals()
-        self._taken: Taken | None = None
+        self._taken: OverwrittenSaves | None = None
         #: (id of a node, name of a saved tensor) -> the node, the number of the row that made it stale, and its entry.
         self._stale: dict[tuple[int, str], tuple[weakref.ref[Node], int, SavedTensor]] = {}
         self._last_error = 0, ""  # the id and text of the last error that has a row
@@ -106,7 +112,7 @@ class Listener(Subscription):
             elif self._is_below_recorder:
                 self.close()
                 return
-        with Room():
+        with StackHeadroom():
             try:
                 self._note(event, sys._getframe(1))
             except Exception as failure:
@@ -125,7 +131,7 @@ class Listener(Subscription):
             case TensorWritten(x, op, inputs, where):
                 self._on_write(Site.of(frame), caller_in_package(frame), x, op, inputs, where)
             case SavedOverwritten(storage, savers, patch):
-                self._taken = self._taken or Taken()
+                self._taken = self._taken or OverwrittenSaves()
                 self._taken.add(storage, savers, patch)
             case ViewCreated(view, op, (base,)):
                 self._sharing.view(view, base, self._sources.viewed(Site.of(frame), op))
@@ -179,7 +185,7 @@ class Listener(Subscription):
     def _on_write(self, site: Site, by: str, x: Tensor, op: str, inputs: tuple[Any, ...], where: Any) -> None:
         if op == "backward" and self._taken is None:
             return  # backward accumulated into a gradient that no operation had saved
-        taken, self._taken = self._taken or Taken(), None
+        taken, self._taken = self._taken or OverwrittenSaves(), None
         view = self._view(site, op, x)
         recorded = modes.grad and x._node is not None and type(x._node) is not Leaf
         needs, kept = Needs(), NewSaves()

@@ -26,7 +26,7 @@ Stale = tuple["weakref.ref[Node]", list[str], SavedTensor]
 
 
 @dataclass
-class Taken:
+class OverwrittenSaves:
     """The saved tensors whose bytes one write overwrote.
 
     Attributes:
@@ -52,7 +52,7 @@ class Taken:
                 continue
             if type(saved[2]) is not Lost:
                 kept.append((node, k))
-            elif _was_right(storage, version_saved(saved)):
+            elif _was_readable(storage, version_saved(saved)):
                 lost.append((node, k))
                 self.cells.append(Cells.of(saved[0]))
         self.preserved_for += [saved for _, _, saved in _saved_tensors(kept, lost=False)]
@@ -92,7 +92,7 @@ def _what(op: str, names: list[str]) -> str:
     return f"input{'s' if len(names) > 1 else ''} {' and '.join(names)}"
 
 
-def _was_right(storage: Storage, version: int) -> bool:
+def _was_readable(storage: Storage, version: int) -> bool:
     """Return True if a tensor saved at ``version`` could be read until the last write."""
     first, last = getattr(storage, "preserving", (0, -1))
     return version == storage.version - 1 or (last == storage.version - 1 and first <= version)
@@ -127,7 +127,7 @@ def moved(storage: Storage) -> list[Stale]:
     found = [
         (node, k)
         for node, k, saved in _saved_of(storage)
-        if type(saved[2]) is not Lost and not is_right(saved) and _was_right(storage, version_saved(saved))
+        if type(saved[2]) is not Lost and not is_right(saved) and _was_readable(storage, version_saved(saved))
     ]
     return [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(found, lost=False)]
 

@@ -42,11 +42,11 @@ class ArrayExtent:
         begin, count = span(array)
         return cls(begin, begin + count * array.itemsize, array.strides, array.size == count > 0)
 
-    def meets(self, other: ArrayExtent) -> bool:
+    def overlaps(self, other: ArrayExtent) -> bool:
         """True if PyTorch finds that the two overlap."""
         return self.dense and other.dense and self.begin < other.end and other.begin < self.end
 
-    def is_the_same(self, other: ArrayExtent) -> bool:
+    def is_equal(self, other: ArrayExtent) -> bool:
         """True if PyTorch considers the two equal; it compares their ends and strides only."""
         return (self.begin, self.end, self.strides) == (other.begin, other.end, other.strides)
 
@@ -74,8 +74,8 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
         values, target = others, ArrayExtent.of(x._array)
     known = extents(values)
     if by_index:
-        return any(target.meets(each) for each in known)
-    return any(target.meets(each) and not target.is_the_same(each) for each in (*known, *read))
+        return any(target.overlaps(each) for each in known)
+    return any(target.overlaps(each) and not target.is_equal(each) for each in (*known, *read))
 
 
 def _is_spread(value: Tensor, x: Tensor, where: Any) -> bool:

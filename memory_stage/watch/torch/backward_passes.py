@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from memory_stage.engines.torch.threads import taken_off
+from memory_stage.engines.torch.threads import remove_mode
 from memory_stage.watch.torch.call_watcher import CallWatcher
 
 
@@ -70,7 +70,7 @@ class BackwardPasses:
             raise
         finally:
             if is_inside:
-                taken_off(watcher)
+                remove_mode(watcher)
                 watcher.is_inside = True
             del frame
         with torch._C.DisableTorchFunction():

@@ -15,7 +15,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from memory_stage.engines.torch.calls import call_of, tensors_in, written_name
-from memory_stage.engines.torch.frames import Caller, without_ours
+from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_graph import extent_of
@@ -129,7 +129,7 @@ class CallWatcher(TorchFunctionMode):
         except BaseException as error:
             args = kwargs = None
             given = []
-            without_ours(error, sys._getframe(1))
+            remove_recorder_frames(error, sys._getframe(1))
             raise
         finally:
             self.is_inside = was

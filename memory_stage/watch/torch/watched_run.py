@@ -12,7 +12,7 @@ import torch
 
 from memory_stage.engines.events import ignore
 from memory_stage.engines.torch.monkeypatches import TorchPatches
-from memory_stage.engines.torch.threads import Bystander, taken_off
+from memory_stage.engines.torch.threads import Bystander, remove_mode
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_passes import BackwardPasses
@@ -103,7 +103,7 @@ class WatchedRun:
         self._calls.is_open = False
         self._bystander.note = None
         self._patches.restore()
-        taken_off(self._calls)
+        remove_mode(self._calls)
         self._backward.unsubscribe()
 
     def line_of(self, frame: FrameType) -> ProgramLine:

@@ -27,7 +27,7 @@ class Recorded:
     def is_tensor(self, x):
         return x is self._own
 
-    is_own = is_tensor
+    owns = is_tensor
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -53,9 +53,9 @@ def test_a_question_in_the_table_goes_where_the_table_says(question: str):
     further = range(len(parameters(getattr(Engine, question))) - 1)
     if not subject:
         assert getattr(router, question)() == [one, question, other, question]
-    elif question in ("is_tensor", "is_own"):
+    elif question in ("is_tensor", "owns"):
         assert getattr(router, question)(other) and not getattr(router, question)(object())
-    elif question in ("is_shown", "is_otherwise"):
+    elif question in ("is_shown", "is_other_vocabulary"):
         assert getattr(router, question)(other) is True
     elif question in ("slots", "storage_behind"):
         assert getattr(router, question)(other) == (one, question, other)

@@ -25,7 +25,7 @@ class Framework(MinitensorEngine):
     def is_tensor(self, value):
         return False
 
-    is_shown = is_own = is_tensor
+    is_shown = owns = is_tensor
 
     def storage_behind(self, array):
         return None

@@ -17,9 +17,9 @@ import torch
 
 import memory_stage as stage
 from memory_stage.engines.events import Event, NodeEnter
-from memory_stage.engines.protocol import Fate
+from memory_stage.engines.protocol import SavedState
 from memory_stage.engines.torch import backward
-from memory_stage.engines.torch.node_tags import Mark
+from memory_stage.engines.torch.node_tags import NodeTag
 from tests.support.vocabulary.aliases.generator import program
 
 _ASK_ALL = """
@@ -46,9 +46,9 @@ class Watched(backward.Backward):
     def _run(self, t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         roots = [t_outputs] if isinstance(t_outputs, torch.Tensor) else list(t_outputs)
         with torch._C.DisableTorchFunction():
-            stale = _stale([mark for x in roots if (mark := self._nodes.of(x)) is not None])
+            stale = _stale([tag for x in roots if (tag := self._nodes.of(x)) is not None])
         del roots
-        entered: list[Mark] = []
+        entered: list[NodeTag] = []
         emit = self._emit
 
         def note(event: Event) -> None:
@@ -70,8 +70,8 @@ class Watched(backward.Backward):
         self._note(False, stale, entered)
         return given
 
-    def _note(self, raised: bool, stale: set[Mark], entered: list[Mark]) -> None:
-        passed = [mark for mark in entered if mark in stale]
+    def _note(self, raised: bool, stale: set[NodeTag], entered: list[NodeTag]) -> None:
+        passed = [tag for tag in entered if tag in stale]
         self.counts["roots"] += 1
         self.counts["roots right"] += raised == bool(stale)
         if raised:
@@ -79,17 +79,19 @@ class Watched(backward.Backward):
             self.counts["at the very node"] += bool(entered) and entered[-1] in stale and len(passed) == 1
 
 
-def _stale(todo: list[Mark]) -> set[Mark]:
+def _stale(todo: list[NodeTag]) -> set[NodeTag]:
     """Return the nodes below these roots whose saved tensors have changed."""
-    seen: set[Mark] = set()
+    seen: set[NodeTag] = set()
     while todo:
-        mark = todo.pop()
-        if mark in seen:
+        tag = todo.pop()
+        if tag in seen:
             continue
-        seen.add(mark)
-        todo += [parent for parent in mark.parents if parent is not None]
-        todo += mark.outputs.values()
-    return {mark for mark in seen if any(entry.fate() in (Fate.LOST, Fate.MOVED) for entry in mark.entries)}
+        seen.add(tag)
+        todo += [parent for parent in tag.parents if parent is not None]
+        todo += tag.outputs.values()
+    return {
+        tag for tag in seen if any(entry.saved_state() in (SavedState.LOST, SavedState.MOVED) for entry in tag.entries)
+    }
 
 
 def run(first: int, last: int) -> tuple[Counter[str], list[int]]:
