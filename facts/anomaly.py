@@ -1,19 +1,25 @@
-"""Record in anomaly.json what PyTorch prints about an overwritten saved tensor, and the cost of its anomaly mode.
+"""Record in anomaly.json what the libraries print about an overwritten saved tensor, and the cost of anomaly mode.
 
     python facts/anomaly.py torch      in an environment that has torch
+    python facts/anomaly.py paddle
 
-Each answer has the error and the warnings, with the lines of the program that they quote. The entry "a training step"
-has milliseconds without and with anomaly mode, the shortest of many steps.
+Each answer has the error and the warnings of PyTorch, with the lines of the program that they quote, or the line that
+Paddle logs. The entry "a training step" has milliseconds without and with PyTorch's anomaly mode, the shortest of many.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import linecache
 import os
 import platform
+import re
+import sys
+import tempfile
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,18 +60,46 @@ PROGRAMS = {
     "a gradient of nan, anomaly mode around all": watched(NAN),
     "a gradient of nan, anomaly mode without check_nan": watched(NAN, "True, check_nan=False"),
 }
-QUESTIONS: recording.Questions = {
-    question: ({"torch": program}, ["w.grad.isnan().tolist()"]) for question, program in PROGRAMS.items()
+PADDLES = {
+    "an operand, overwritten in place": (
+        "w = paddle.to_tensor([1.0, 4.0], stop_gradient=False)\nh = w * 1.0\ny = h.sin()\nh.zero_()\n" + BACKWARD
+    )
 }
+QUESTIONS: recording.Questions = {
+    question: (
+        {"torch": program} | ({"paddle": PADDLES[question]} if question in PADDLES else {}),
+        ["w.grad.isnan().tolist()"],
+    )
+    for question, program in PROGRAMS.items()
+}
+#: The line that Paddle logs, without the time and the place in its source.
+LOGGED = re.compile(r"While running Node [^\n]*")
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     """Run the program with its text where tracebacks find it, and return what it printed and the values."""
     lines = program.splitlines(keepends=True)
     linecache.cache[recording.PROGRAM] = (len(program), None, lines, recording.PROGRAM)
-    printed = recording.printed(program, {library: __import__(library)})
+    printed, logged = logging(lambda: recording.printed(program, {library: importlib.import_module(library)}))
+    if "error" in printed:
+        printed["error"] = printed["error"].splitlines()[0]
     values = {} if "error" in printed else recording.ask(library, program, expressions)["values"]
-    return {"program": program, **printed, "values": values}
+    found = LOGGED.search(logged)
+    return {"program": program, **printed, **({"log": found[0]} if found else {}), "values": values}
+
+
+def logging(run: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], str]:
+    """Return the result of `run` and the text that the process, C++ included, wrote to its standard error."""
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            result = run()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return result, file.read().decode(errors="replace")
 
 
 def milliseconds_of_a_step() -> dict[str, float]:
@@ -88,10 +122,11 @@ def milliseconds_of_a_step() -> dict[str, float]:
 
 if __name__ == "__main__":
     recording.write(FILE, QUESTIONS, ask)
-    record = json.loads(FILE.read_text(encoding="utf-8"))
-    record["a training step"] = {
-        "network": "4 linear layers of 256 x 256 and ReLUs, 64 rows",
-        "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.platform()},
-        "milliseconds": milliseconds_of_a_step(),
-    }
-    FILE.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if sys.argv[1] == "torch":
+        record = json.loads(FILE.read_text(encoding="utf-8"))
+        record["a training step"] = {
+            "network": "4 linear layers of 256 x 256 and ReLUs, 64 rows",
+            "machine": {"processor": processor(), "cores": os.cpu_count(), "system": platform.platform()},
+            "milliseconds": milliseconds_of_a_step(),
+        }
+        FILE.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -160,6 +160,14 @@ QUESTIONS: Questions = {
         {library: f"OPTIMIZERS = {OPTIMIZERS[library]!r}" + EVERY_OPTIMIZER[library] for library in LEAF},
         ["versions"],
     ),
+    "a product with a constant, its other operand overwritten": (
+        both(
+            "c = torch.tensor([3.0, 4.0, 5.0]); h = w * 1.0; y = h * c; h.fill_(0.0)\n",
+            "c = paddle.to_tensor([3.0, 4.0, 5.0]); h = w * 1.0; y = h * c; h.fill_(0.0)\n",
+            after=SUM,
+        ),
+        GRADIENT,
+    ),
     "an update written with -=": (
         both(
             "v = w\n(w * w).sum().backward()\nwith torch.no_grad():\n    w -= 0.25 * w.grad",

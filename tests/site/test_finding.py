@@ -45,11 +45,11 @@ PASTED = {
             "version 17; expected version 16 instead. Hint: enable anomaly detection to find the operation that failed "
             "to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
         ),
-        "chapters/09_automatic_detection.html#a-value-that-another-operation-saved",
+        "chapters/07_what_backward_needs.html#which-line-was-it",
     ),
     "from the middle": (
         "has been modified by an inplace operation. Its version is 4 but the expected version is 2",
-        "chapters/09_automatic_detection.html#a-value-that-another-operation-saved",
+        "chapters/07_what_backward_needs.html#which-line-was-it",
     ),
     "of Paddle, with a parameter's name": (
         "ValueError: (InvalidArgument) Leaf Var (linear_3.w_0) that doesn't stop gradient can't use inplace strategy.\n"
@@ -104,7 +104,7 @@ PASTED = {
     "of memory, in Chinese": ("显存不足", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
     "its end alone": (
         "version 1; expected version 0",
-        "chapters/09_automatic_detection.html#a-value-that-another-operation-saved",
+        "chapters/07_what_backward_needs.html#which-line-was-it",
     ),
     "of a second backward, what was remembered": (
         "backward a second time",
