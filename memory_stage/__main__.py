@@ -1,4 +1,4 @@
-"""Run a program and write its stage, one HTML file that any browser opens; or explain a whole run of it.
+"""Run a program and write its stage, one HTML file that any browser opens, or explain the faults of the whole run.
 
     python -m memory_stage explain program.py [arguments ...]
     python -m memory_stage program.py [arguments ...]

@@ -41,7 +41,7 @@ if has_minitensor():
 
 TITLE = "What the program does to memory"
 
-MOST_STEPS = 10_000  # of a program that is explained
+MOST_STEPS = 10_000  # that `explain` records
 
 _numbers = itertools.count(1)
 
@@ -146,7 +146,7 @@ def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 def run(
     source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
 ) -> recording.RecordedRun:
-    """Record a run of a program, with its verdict; ``recording.run`` describes the settings."""
+    """Record a run of a program, with its verdict; ``memory_stage.recorder.record.run`` describes the settings."""
     engine = engine or Router()
     listener = Listener(while_recorded=True) if has_minitensor() else None
     with listener or contextlib.nullcontext():
@@ -163,10 +163,10 @@ def run(
 
 
 def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> recording.RecordedRun:
-    """Do the same, and remove the error's traceback, which would keep the program's tensors alive.
+    """Record a run as :func:`run` does, and drop the error's traceback, which would keep the program's tensors alive.
 
     Raises:
-        KeyboardInterrupt: if the run is interrupted, because that interrupts the other variants, too.
+        KeyboardInterrupt: if the run is interrupted. The other variants then do not run.
     """
     done = run(source, namespace, **settings)
     error = done.error
@@ -181,7 +181,7 @@ def run_and_release(source: str, namespace: dict[str, Any], **settings: Any) -> 
 def run_variant(
     source: str, namespace: dict[str, Any], *, policy: str | None, **settings: Any
 ) -> recording.RecordedRun:
-    """Run one of several variants. All start with the same policy and random numbers, and both are restored."""
+    """Run one of several variants. All of them start with the same policy and the same random numbers."""
     engine = Router()
     with engine.same_random_numbers():
         return run_and_release(source, namespace, policy=policy or engine.current_policy(), engine=engine, **settings)
@@ -259,7 +259,8 @@ def compare(
 ) -> Stage:
     """Run several programs, each in its own namespace, and show them as variants of one stage.
 
-    All start with the same random numbers and, if no policy is given, with the current one; both are restored.
+    All variants start with the same random numbers and, if no policy is given, with the current policy. Both are
+    restored at the end.
 
     A variant's verdict sums up the report of its in-place operations (free, copies 8 bytes, refused, stale). If it has
     none, the verdict names the variables that share memory.
@@ -284,7 +285,7 @@ def compare(
         if not policies or isinstance(policies, Mapping):
             raise ValueError("compare(program, policies=[...]) takes the policies to run one program under")
         if len(set(policies)) < len(policies):
-            raise ValueError(f"policies names each once, not {', '.join(map(repr, policies))}")
+            raise ValueError(f"policies takes each policy once, not {', '.join(map(repr, policies))}")
         programs = dict.fromkeys(policies, programs)
     if not programs:
         raise ValueError("compare takes at least one program")

@@ -183,7 +183,7 @@ def _restored(names: dict[str, Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_tensors(names: dict[str, Any], engine: Engine) -> Iterator[set[str]]:
-    """Remove the names from which a tensor can be reached, and give them. ``_restored`` restores them."""
+    """Remove the names from which a tensor can be reached, and yield them. ``_restored`` restores them later."""
     hidden = {name for name, value in names.items() if name not in _OF_IPYTHON and _holds_a_tensor(value, engine)}
     for name in hidden:
         del names[name]

@@ -1,6 +1,6 @@
 """Engines: answers to the recorder's questions about tensors of minitensor, PyTorch and Paddle.
 
-* :mod:`~memory_stage.engines.protocol` declares every question. The recorder asks no other.
+* :mod:`~memory_stage.engines.protocol` declares every question. The recorder asks nothing else.
 * :mod:`~memory_stage.engines.minitensor.engine` answers for minitensor's tensors, in both vocabularies.
 * :mod:`~memory_stage.engines.router` passes each question to the engine of the tensor, storage or node in it, and adds
   the engine of a framework once the program has imported the framework.

@@ -1,7 +1,7 @@
 """Events that an engine emits to the recorder.
 
 An engine emits an event in the thread and at the moment in which it happens. Every operation has the user's name for it
-(``add_``), and one call emits one operation. A gradient is an array that answers as numpy's do (``shape``, ``ndim``,
+(``add_``), and one call emits one operation. A gradient is an array with the interface of numpy's (``shape``, ``ndim``,
 ``size``, indices, ``item()``, ``tolist()``).
 """
 
@@ -21,7 +21,7 @@ Gradient: TypeAlias = Any
 
 
 class Alloc(NamedTuple):
-    """A storage was created. If the engine cannot notice that, the storage is registered with its first tensor."""
+    """A storage was created. If an engine cannot observe that, the storage is registered with its first tensor."""
 
     storage: Storage
 
@@ -29,7 +29,7 @@ class Alloc(NamedTuple):
 class Free(NamedTuple):
     """A storage is being freed, and its memory is no longer counted.
 
-    The recorder asks only for its key, ``Engine.freed`` and ``Engine.freed_on_gpu``.
+    The recorder only calls ``Engine.key``, ``Engine.freed`` and ``Engine.freed_on_gpu`` for it.
     """
 
     storage: Storage

@@ -6,8 +6,8 @@ ledger (:mod:`memory_stage.model`) keeps identities, texts and weak references o
 * **No answer has a side effect.** It updates no view, creates no node, allocates nothing that a meter counts,
   increments no version and keeps nothing alive. If a property of a tensor does one of these, no answer reads it.
 * A tensor is an object of the program, so the recorder uses its ``id`` and a weak reference. Storages and nodes are
-  handles that only the engine understands. While the thing lives, its handles have the same :meth:`Engine.key`, and
-  :meth:`Engine.weak` returns a weak reference to it.
+  handles that only the engine understands. While a storage or node lives, all its handles have the same
+  :meth:`Engine.key`, and :meth:`Engine.weak` returns a weak reference to it.
 * Positions and strides are counted in **cells**, the elements of the storage; sizes in bytes; versions in writes.
 """
 
@@ -130,7 +130,7 @@ class Saved(NamedTuple):
         what: its name in the rule: a parameter, or ``out``.
         storage: its storage when it was saved.
         version: the version of that storage at that time.
-        marks: True if it has one bit for each element instead of the elements.
+        marks: True if the saved tensor is a mask: one bit for each element instead of the elements.
         inferred: True if the engine cannot observe it and infers it from the operation.
     """
 
@@ -207,19 +207,19 @@ class Engine(Protocol):
 
     @property
     def has_framework(self) -> bool:
-        """True if it records tensors of another library than this package."""
+        """True if it records tensors of a library other than minitensor."""
 
     def discover_frameworks(self) -> None:
         """Add the frameworks that the program has imported since the last call. It is called before each statement."""
 
     def policy(self, name: str) -> AbstractContextManager[Any]:
-        """Set the in-place policy inside; an engine with one rule does nothing."""
+        """Set the in-place policy for the block; an engine with one rule does nothing."""
 
     def current_policy(self) -> str:
         """Return the policy in force; of an engine with one rule, :data:`DEFAULT_POLICY`."""
 
     def same_random_numbers(self) -> AbstractContextManager[Any]:
-        """Restore the random generators at the end."""
+        """Restore the random generators at the end of the block."""
 
     def allocated(self) -> int:
         """Return the bytes allocated in host memory."""
@@ -233,7 +233,7 @@ class Engine(Protocol):
         """True if a value is a tensor of this engine."""
 
     def is_shown(self, value: Any) -> bool:
-        """True for a tensor that the program can have, and not a number that an operation has wrapped."""
+        """True for a tensor of the program; False for a tensor that an operation made of a number."""
 
     def storage_view(self, x: Tensor) -> StorageView:
         """Return the tensor's view of its storage."""
@@ -254,7 +254,7 @@ class Engine(Protocol):
         """Return the node of its value; for an outdated view that of its group; None if it requires no gradient."""
 
     def gradient(self, x: Tensor) -> Tensor | None:
-        """Return its gradient if it exists already."""
+        """Return its gradient; None if backward has not computed one."""
 
     def preserves(self, x: Tensor) -> bool:
         """True if a write through it would first copy the bytes that nodes still need."""
@@ -263,7 +263,7 @@ class Engine(Protocol):
         """True if operations on it are recorded for backward now."""
 
     def has_other_names(self, x: Tensor) -> bool:
-        """True if the program may use other names for its operations than events have: ``mul_`` for ``multiply_``."""
+        """True if the program may call its operations by other names than events do: ``mul_`` for ``multiply_``."""
 
     def other_name(self, op: str) -> str:
         """Return the other vocabulary's name of the operation that events call ``op``."""
@@ -292,7 +292,7 @@ class Engine(Protocol):
         """Return the identity of a storage or a node while it lives."""
 
     def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
-        """Return a weak reference to a storage or a node; ``on_freed`` is called with it at the end."""
+        """Return a weak reference to a storage or a node; ``on_freed`` is called with it when that is freed."""
 
     def below(self, storage: Storage) -> Storage | None:
         """Return the storage below a separate version counter; None for any other storage."""

@@ -101,7 +101,7 @@ def _by_handle(question: Question) -> Question:
 
 
 def _by_any(question: Question) -> Question:
-    """Return True if one engine does."""
+    """Return True if at least one engine returns True."""
     name = question.__name__
 
     def ask(self: Router, thing: Any) -> bool:
@@ -271,11 +271,11 @@ class Router:
         return package in ("memory_stage", "numpy") or any(engine.is_inside(frame) for engine in self.engines)
 
     def elements(self, gradient: Any) -> np.ndarray:
-        """Return a gradient as a numpy array; only minitensor has gradients that are none."""
+        """Return a gradient as a numpy array; only minitensor's gradients are not arrays already."""
         return gradient if isinstance(gradient, np.ndarray) else self.engines[0].elements(gradient)
 
     def when_shared(self, tell: Callable[[Storage], None]) -> Callable[[], None]:
-        """Subscribe to storages shared by any engine, also by one that is added later."""
+        """Subscribe to the storages that become shared in any engine, including engines that are added later."""
         ends = [engine.when_shared(tell) for engine in self.engines]
         entry = tell, ends
         self._ends_of_sharing.append(entry)

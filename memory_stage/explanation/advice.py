@@ -20,12 +20,13 @@ Definition = TypeVar("Definition", ast.FunctionDef, ast.ClassDef)
 
 @dataclass(frozen=True)
 class WriteFacts:
-    """Facts about a write that the rules need and its row does not have.
+    """Facts that the rules need about a write and that its row does not have.
 
     Attributes:
         leaf: True if it wrote a leaf that wants a gradient.
         masks: True if a mask selected the elements.
-        kept: True if the written tensor was saved in a way that the recorder does not see, and a backward has read it.
+        kept: True if a backward has read the written tensor, which was saved in a way that the recorder does not
+            observe.
         package: the package whose names the program uses.
         borrowed: True if the memory belongs to an array from which the tensor was made.
         attribute: the attribute, such as ``ctx.x``, in which a user-defined function keeps the tensor, or "".
@@ -91,7 +92,7 @@ def _lines_of(row: ReportRow) -> str:
 
 
 def _of_histories(row: ReportRow, name: str, is_part: bool) -> str:
-    """Advise on a write that the history of another tensor on the same memory lacks."""
+    """Advise a replacement for a write that the history of another tensor on the same memory lacks."""
     if is_part:
         return f"Take `{name}` after this line: what is taken then has the history of the write, too."
     return (
@@ -123,7 +124,7 @@ def _advise_return(code: list[str], line: int, statement: str) -> str:
         return ""
     return (
         f" `{name}` is an argument, and the caller's tensor stays as it was: `return {name}` from `{function.name}`, "
-        f"and have the caller go on with what it returns."
+        f"and have the caller use the returned tensor."
     )
 
 
@@ -230,7 +231,7 @@ def _of_error(row: ReportRow, code: list[str]) -> str:
     error, text = row.error, row.where.text
     if "more than one element of the written-to tensor" in error:
         found = re.match(r"^(\w+)(?:\.\w+_\(|\[|\s*[-+*/]=)", text)
-        if found is None:  # the line calls the function that writes
+        if found is None:  # the line only calls the function that writes
             return "Elements share memory: `.clone()` what is written before it is."
         name = found[1]
         return f"Elements share memory: `{name} = {name}.clone()` before this line gives each its own."

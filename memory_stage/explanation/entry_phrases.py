@@ -46,7 +46,7 @@ def who_wrote(row: ReportRow) -> str:
 
 
 def called(save: SaveEntry) -> str:
-    """Return the program's name for a saved tensor, even if it got that name later; otherwise the operation's name."""
+    """Return the name of a saved tensor, even if it got the name later; without a name, return the operation's."""
     named = save.state.group.label if save.state is not None else ""
     return named or save.name
 
@@ -76,7 +76,7 @@ def the_saved(saves: list[SaveEntry]) -> str:
 
 
 def what_became_stale(victims: list[SaveEntry]) -> str:
-    """Name the saved tensors that a write overwrote, and those stale by the version alone; "" if there are none."""
+    """Name the saved tensors that a write overwrote, and those that only a changed version made stale; "" if none."""
     lost = [save for save in victims if save.stale == "lost"]
     moved = [save for save in victims if save.stale == "moved"]
     sentences = []

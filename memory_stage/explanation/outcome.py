@@ -11,10 +11,10 @@ NOTHING = "shares nothing"
 
 
 def outcome(report: Report, failed: bool, shared: str | None) -> str | None:
-    """Return the verdict on a whole run, or None if there is nothing to say.
+    """Return the verdict on a whole run, or None if the run wrote nothing in place and no names share memory.
 
-    An operation whose gradient is not needed is always free, so the report says little of it. If the names of the run
-    share memory, that is then the answer.
+    If no gradient is needed, every operation is free, so the verdict would say little. If names share memory, the
+    verdict then names them.
 
     Args:
         report: the in-place operations of the run.

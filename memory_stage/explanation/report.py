@@ -16,7 +16,7 @@ SCHEMA = "explain/1"
 
 MOST_ROWS = 1000  # the totals also count the rows after these
 
-FEW = 3  # rows that are read at a glance
+FEW = 3  # rows or fewer are read at a glance
 
 
 @dataclass

@@ -86,7 +86,7 @@ class ReportRow:
         verdict: the first of ``verdicts``, which are all that apply.
         rules, needs, why: the rules of its gradients, the tensors that these need, and the reason.
         happened, instead: sentences about the effect, and about a cheaper or safer way.
-        copied, marked, indexed: bytes that its own backward keeps: copies, marks, an index.
+        copied, marked, indexed: bytes of copies, masks and an index that are saved for its own backward.
         preserved: bytes kept for other operations, which ``preserved_for`` lists.
         stale: the saved tensors that became stale.
         error: the error's text, or "".
@@ -131,7 +131,7 @@ class ReportRow:
 
 @dataclass
 class Totals:
-    """Sums over all in-place operations, shown or not. ``copied`` to ``preserved`` are bytes."""
+    """Sums over all in-place operations, shown or not. The fields from ``copied`` to ``preserved`` are in bytes."""
 
     operations: int = 0
     copied: int = 0

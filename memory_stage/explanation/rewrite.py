@@ -20,7 +20,7 @@ _SIGNS: dict[type[ast.operator], str] = {
 
 
 def out_of_place(text: str, masks: bool = False) -> str:
-    """Return the statement with a new tensor in place of the write, or "" if it is of no known kind.
+    """Return the statement with a new tensor in place of the write, or "" if it is not one of the known kinds.
 
     Args:
         masks: True if the index of an item assignment is known to be a mask.

@@ -1,6 +1,6 @@
 """Find the tensors that share memory with a written tensor and whose own history lacks the write.
 
-PyTorch records a view in the history of its base, so it has none; in Paddle every view is one.
+PyTorch records a write to a view in the history of its base, so a view is not such a tensor; in Paddle every view is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def histories_apart(fact: Wrote) -> list[TensorEntry]:
 
 
 def sentence_about(apart: TensorEntry) -> str:
-    """Describe the gradients through such a tensor."""
+    """Describe the gradients through a tensor whose history lacks the write."""
     name = f"`{apart.short_name}`"
     if apart.look["stop_gradient"]:
         return f"{name} lies in the same memory and has no history: no gradient comes through it to what was written."

@@ -103,7 +103,7 @@ class StepReporter:
         return self._report
 
     def _note_unread(self) -> None:
-        """If the program ended without an error, say of each stale tensor that no backward has read it."""
+        """If the program ended without an error, add to each row with stale tensors that no backward has read them."""
         if any(row.error for row in self._rows):
             return
         for row in self._rows:

@@ -9,8 +9,8 @@ from enum import Enum
 class Verdict(Enum):
     """The effect of an operation on memory and on the history.
 
-    A table shows its ``word``; its ``meaning`` explains it in a sentence. If several apply to one operation, the one
-    that is first in this list is the operation's verdict.
+    A table shows its ``word``; its ``meaning`` explains it in a sentence. If several apply to one operation, the first
+    of them in this list is the operation's verdict.
     """
 
     UNNOTICED = (

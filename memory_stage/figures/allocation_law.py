@@ -1,8 +1,8 @@
 """Predict the allocations of a program at any batch and size from a few small runs.
 
 The bytes of each block are assumed to be linear in the batch and at most quadratic in the size. Six runs determine
-them and two more runs check them; a program that does not follow this rule is refused. On the host, storages and
-unfinished gradients count; on a GPU, scratch memory inside an operation counts, too.
+them and two more runs check them; a program that does not follow this rule is refused. On the host, the
+law counts storages and unfinished gradients; on a GPU, also scratch memory inside an operation.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _allocator_of(source: Any, device: str) -> CachingAllocator | None:
 
 
 def _makers(source: Any, events: list[MemoryEvent]) -> dict[int, MemoryEvent]:
-    """Return the event that made each block, by address; a log also remembers those of events that it has dropped."""
+    """Return the event that made each block, by address; a log also keeps them for events that it has dropped."""
     live = getattr(source, "live", {})
     made = dict(live(events[0].device) if callable(live) else live)
     made.update((event.address, event) for event in events if event.kind == "alloc")

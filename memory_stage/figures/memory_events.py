@@ -139,7 +139,7 @@ def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -
 
 
 def _reserved_before(events: list[MemoryEvent]) -> int:
-    """Return the bytes of the segments that these events give back and do not reserve."""
+    """Return the bytes of the segments that these events release and did not reserve."""
     reserved: set[int] = set()
     before = 0
     for event in events:

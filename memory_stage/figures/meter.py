@@ -156,7 +156,7 @@ class Meter:
 
 
 def _did(change: int, reserved: int) -> str:
-    """Describe the change of the bytes that tensors use and of those that the allocator has reserved."""
+    """Describe how many more or fewer bytes tensors use, and how many the allocator has reserved."""
     if change:
         phrase = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
     else:

@@ -1,4 +1,4 @@
-"""The what-fits explorer: the batches and sizes that fit on a device, for each kind of program.
+"""An explorer of the batches and sizes that fit on a device, for each kind of program.
 
     def normal(batch, size):
         x = mt.zeros([batch, 64, size, size])

@@ -1,4 +1,4 @@
-"""Changes in one step, in order; the sentences are written from them."""
+"""The kinds of changes in a step, from which the sentences are written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from memory_stage.model.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
 
 
-#: The name of the operation for a write that was found and emitted no event.
+#: The operation of a write that emitted no event and was found by comparing versions.
 UNREPORTED_WRITE = "an update"
 
 
@@ -41,7 +41,7 @@ class Operated:
 
     Attributes:
         op: its name in the engine; empty if no operation emitted an event.
-        word: its name in sentences, if that is another one.
+        word: its name in sentences, if that differs from ``op``.
         at: the instruction in the program and the expressions there, if they are known.
     """
 
@@ -71,14 +71,14 @@ class Viewed(Operated):
     tensor: TensorEntry
     base: TensorEntry | None
     same_group: bool
-    node: NodeEntry | None = None  # of a custom layer, which gives its result a history
+    node: NodeEntry | None = None  # of a custom layer, whose call gives its result a history
 
 
 @dataclass(eq=False)
 class BytesPreserved:
     """Saved bytes were copied just before a write, or by an earlier write.
 
-    A node from before the first step is given as the name of its operation.
+    A node that existed before the first step is represented by the name of its operation.
     """
 
     savers: list[NodeEntry | str] = field(default_factory=list)  # nodes whose bytes were copied
@@ -95,13 +95,13 @@ class Wrote(Operated):
     storage: StorageEntry
     before: int  # version
     cover: Cover
-    victims: list[SaveEntry]  # that became stale
+    victims: list[SaveEntry]  # saved tensors that became stale
     preserved: BytesPreserved | None  # under "copy_on_write", if the write covers saved cells
-    spared: list[SaveEntry]  # under "copy_on_write": still right, in cells that the write left alone
+    spared: list[SaveEntry]  # under "copy_on_write": still valid, in cells that the write did not cover
     wanted_gradient: bool  # before the write
     node: NodeEntry | None = None
     own: list[StorageEntry] = field(default_factory=list)  # copies or marks of its input that the operation saved
-    recording: bool = True  # whether gradients were recorded
+    recording: bool = True  # True if gradients were recorded
     reads: list[TensorEntry] = field(default_factory=list)  # other tensors that it read
     taken: list[SaveEntry] = field(default_factory=list)  # overwritten, without a version that backward compares
 
@@ -127,10 +127,10 @@ class Moved(Operated):
 class Unversioned(Operated):
     """Memory was written and no version changed; ``op`` is empty if numpy or another library wrote it."""
 
-    tensor: TensorEntry | None  # through which it was written; None if numpy or another library wrote it
+    tensor: TensorEntry | None  # the written tensor; None if numpy or another library wrote the memory
     storage: StorageEntry
     cover: Cover
-    used: list[SaveEntry]  # saved tensors with these cells that backward takes for right
+    used: list[SaveEntry]  # saved tensors with these cells, which backward will use although they have changed
     checked: bool  # True if backward will raise: ``check_foreign_writes`` has copies of all of them
 
 
@@ -150,12 +150,12 @@ class Unseen:
 
 @dataclass(eq=False)
 class Elsewhere:
-    """Another thread, whose steps are not shown, made a storage or wrote it."""
+    """Another thread, whose steps are not recorded, made a storage or wrote to it."""
 
     storage: StorageEntry
     before: int | None  # version; None if the thread made the storage
     version: int  # after the write
-    victims: list[SaveEntry]  # that became stale
+    victims: list[SaveEntry]  # saved tensors that became stale
 
 
 @dataclass(eq=False)
@@ -171,7 +171,7 @@ class Named:
 
     name: str
     tensor: TensorEntry
-    before: TensorEntry | None  # that the name referred to
+    before: TensorEntry | None  # the tensor that the name referred to before
 
 
 @dataclass(eq=False)
@@ -186,7 +186,7 @@ class Unnamed:
 class Started:
     """Backward started."""
 
-    label: str  # of the state that it starts at, as in sentences; empty if the trace does not show it
+    label: str  # the name of the state at which it starts; empty if the trace does not show it
     gradient: str
 
 
@@ -195,7 +195,7 @@ class Sent:
     """A gradient that a node passed on."""
 
     to: NodeEntry | None
-    label: str  # of the state that it is for, as in sentences; empty if the trace does not show it
+    label: str  # the name of the state whose gradient it is; empty if the trace does not show it
     text: str
     total: str  # the sum of the gradients that have arrived there so far
 
@@ -206,7 +206,7 @@ class Passed:
 
     node: NodeEntry | None
     op: str
-    gradient: str  # that it received; empty if an earlier step has said it
+    gradient: str  # the gradient that it received; empty if the sentence of an earlier step has it
     sent: list[Sent]
     done: bool = False  # True once its backward function has run
     seen: bool = True  # True if the gradients that it sends are known
@@ -245,7 +245,7 @@ class Resumed:
     """A generator of the notebook resumed."""
 
     function: str  # with its class
-    place: str  # the function and its number, as behind its local names
+    place: str  # the function and its number, as sentences append them to its local names
     names: dict[str, TensorEntry]  # its local names for tensors when it was suspended
 
 
@@ -253,9 +253,9 @@ class Resumed:
 class HookReturned:
     """A hook of the program was called with a gradient in backward."""
 
-    of: str  # the state with this gradient, as in sentences; empty if the trace does not show it
+    of: str  # the name of the state with this gradient; empty if the trace does not show it
     given: str
     answer: str  # its result; empty if it returned None, so that backward uses the given gradient
     storage: StorageEntry | None = None  # of the result
-    itself: bool = False  # True if it was given the gradient and not a copy
+    itself: bool = False  # True if the hook got the gradient itself and not a copy
     now: str = ""  # the gradient after the hook, if the hook wrote into it

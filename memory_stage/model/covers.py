@@ -21,7 +21,7 @@ class Cover:
     Attributes:
         runs: first and last cells of contiguous runs, in rising order.
         count: number of cells.
-        exact: True if the runs have no other cells.
+        exact: True if all cells of the runs were written.
     """
 
     runs: list[cells.Run]
@@ -61,7 +61,7 @@ class Cover:
         first, last = int(numbers[0]), int(numbers[-1])
         marks = np.zeros(last - first + 1, bool)
         marks[numbers - first] = True
-        bits = np.packbits(marks)  # smaller, since it lives as long as the recording
+        bits = np.packbits(marks)  # packed, because it is kept as long as the recording
 
         def holds(cell: int) -> bool:
             byte, bit = divmod(cell - first, 8)

@@ -25,17 +25,17 @@ class StorageEntry:
     version: int
     event: Event
     step: int  # that made it; -1 if it existed before the first step
-    counted: int = 0  # bytes of it that the meter counts
+    counted: int = 0  # its bytes that the meter counts
     #: The storage with this memory, if this is a second counter of versions over it.
     over: StorageEntry | None = None
     ref: Any = None  # a weak reference to that counter
     seen_by_tensor: bool = False
     freed: bool = False
     aliases: dict[int, TensorEntry] = field(default_factory=dict)  # tensors and numpy arrays on it, by id
-    groups: list[ViewGroup] = field(default_factory=list)  # that ever had tensors on it
+    groups: list[ViewGroup] = field(default_factory=list)  # groups that have had tensors on it
     saves: list[SaveEntry] = field(default_factory=list)  # tensors on it that were saved for backward
     known: set[int] = field(default_factory=set)  # cells whose numbers are shown
-    #: Writes so far, each with the cells that it covered; only of storages that are not shown whole.
+    #: Writes so far, each with the cells that it covered; empty if all cells of the storage are shown.
     writes: list[tuple[Event, Any]] = field(default_factory=list)
 
     @property
@@ -54,7 +54,7 @@ class StorageEntry:
         return "borrowed" in self.event
 
     def label(self, text: str) -> None:
-        """Set the text that says what a storage without a name is for."""
+        """Set the text that names the purpose of a storage without a name."""
         self.event["label"] = text
 
 
@@ -103,7 +103,7 @@ class TensorEntry:
     names: list[str] = field(default_factory=list)
     last_name: str = ""
     held: str = ""  # "line 5", while only the running line refers to it
-    holder: str = ""  # what refers to it, in words, while no name and no line does
+    holder: str = ""  # the object that refers to it, in words, while no name and no line does
     was_named: bool = False
     freed: bool = False
     otherwise: bool = False  # True if its vocabulary has other names for operations than events have
@@ -130,7 +130,7 @@ class TensorEntry:
 
     @property
     def short_name(self) -> str:
-        """The same without the function, if it is a local variable."""
+        """The name without the function, if it is a local variable."""
         return self.name.split(" in ")[0]
 
 
@@ -147,13 +147,13 @@ class NodeEntry:
     of: TensorEntry | None = None  # the tensor that had its value first
     ref: Callable[[], Node | None] | None = None
     partial: bool = False  # True for the value of a part of its group's memory
-    stands: bool = False  # True for the first result of a call: the call is drawn in its place
+    stands: bool = False  # True for the first result of a call: the node of the call is drawn in its place
     inner: bool = False  # True for the call of a layer with several outputs: no tensor has its value
     arrived: Any = None  # the sum of gradients so far, as nested lists of numbers; None if it is long
-    dead: bool = False  # True once it is freed
-    word: str = ""  # the operation's name in sentences, if that is not ``op``
+    dead: bool = False  # True after it was freed
+    word: str = ""  # the operation's name in sentences, if that differs from ``op``
     unknown: bool = False  # True if the engine does not know its saved tensors
-    earlier: bool = False  # True if it was recorded before the first step, by no line of the trace
+    earlier: bool = False  # True if it was recorded before the first step, so no line of the trace made it
 
     @property
     def called(self) -> str:
@@ -183,7 +183,7 @@ class SaveEntry:
 
     @property
     def name(self) -> str:
-        """The name of its numbers."""
+        """The name of the saved state or, if no state is known, of a tensor on the same storage."""
         if self.state is not None:
             return self.state.label.rpartition("@")[0]
         return (self.of.short_name or self.of.op) if self.of is not None else self.what

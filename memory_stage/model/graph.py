@@ -1,8 +1,8 @@
 """The history: memory states, the operations between them, and the nodes of the engine.
 
 A view group has one sequence of memory states. The node of an operation is drawn between the states that it read and
-the state that it made. A node that only shows a group's value another way (a view, a part of a view's memory) is not
-drawn: it has the state that it shows.
+the state that it made. A node that only shows a group's value in another
+way (a view, a part of a view's memory) is not drawn: it shares the state that it shows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Graph:
 
     Attributes:
         nodes: by the engine's key.
-        states: that are not dropped, by id.
+        states: the states that have not been dropped, by id.
         other_names: True while the running operation has another name in the program's vocabulary.
         line_of_call: returns the line of the trace that called the operation of a node; set by the recorder.
     """

@@ -1,4 +1,4 @@
-"""Find what refers to a tensor that no name of the program refers to."""
+"""Find the objects that refer to a tensor without a name in the program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOMETHING = "something else"
 
 
 def holder_of(value: Any) -> str:
-    """Return the first container that the collector finds: ``a list``, ``a dict``, ``an object of class Net``."""
+    """Return the first container that the garbage collector finds, in words: ``a list``, ``an object of class Net``."""
     for each in gc.get_referrers(value):
         for kind, text in _KINDS:
             if type(each) is kind and not _is_namespace(each):

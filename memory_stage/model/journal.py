@@ -33,7 +33,7 @@ class Journal:
         self._counts: dict[str, int] = {}
 
     def begin(self) -> None:
-        """Start the first step; all events so far are about what existed before."""
+        """Start the first step; all events so far are about things that existed before."""
         self.before, self.events, self.facts = self.events, [], []
         self.step = 0
 

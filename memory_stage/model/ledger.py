@@ -21,7 +21,7 @@ from memory_stage.model.unannounced_writes import UnannouncedWrites
 
 
 class Ledger:
-    """All that a recording knows of the program's memory and history.
+    """The recorded state of the program's memory and history.
 
     Attributes:
         journal: events and facts of the running step.
@@ -42,7 +42,7 @@ class Ledger:
         self.graph = Graph(engine, self.journal, self.storages, self.tensors, self.saved)
 
     def begin(self) -> None:
-        """Start the first step: all that is registered so far existed before it."""
+        """Start the first step: everything that is registered so far existed before it."""
         self.update()
         self.graph.close_step()
         self.journal.begin()
@@ -71,7 +71,7 @@ class Ledger:
             return
         node, stamp = self.engine.node(x), self.engine.stamp(x)
         if node is None:
-            entry.pending = None  # the operation recorded no node: if the tensor gets one, another operation made it
+            entry.pending = None  # if the tensor gets a node later, that belongs to another operation
         if stamp == entry.seen and (node is None or self.graph.entry_of(node) is not None):
             return
         self.graph.observe(x)
@@ -177,7 +177,7 @@ class Ledger:
             event["unversioned"] = True
         old = entry.group.states.get(before)
         reads = graph.states_of(inputs, besides=x)
-        if before != storage.version:  # otherwise the write was found by its version, before its event
+        if before != storage.version:  # otherwise the write was found by its version before its event arrived
             journal.events.append(event)
         preserved = self.saved.pop_preserved()
         held = {save for save in storage.saves if not save.taken}

@@ -25,7 +25,7 @@ class Meters:
         self.used = False
         self._gpu: GpuMeter | None = None
         self._gpu_peak = 0
-        self._others: dict[int, int] = {}  # by id of a GPU's meter: bytes there that the trace does not show
+        self._others: dict[int, int] = {}  # by id of a GPU's meter: bytes on that GPU that the trace does not show
         self._others_freed: dict[int, int] = {}  # how many of these were freed during the run
         self._registered: list[GpuMeter] = []  # keeps the ids above valid
 

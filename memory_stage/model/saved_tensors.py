@@ -1,6 +1,6 @@
 """Tensors that nodes save for backward, and how writes affect them.
 
-Only the engine decides if a saved tensor is still right; nothing is derived a second time.
+Only the engine decides if a saved tensor is still valid; this module never derives that itself.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class SavedTensors:
             self._journal.events.append({"do": "stale", "ids": ids, "lost": True, "unnoticed": True})
 
     def judge(self, storage: StorageEntry, preserves: bool) -> tuple[list[SaveEntry], list[SaveEntry]]:
-        """Return the saved tensors that a write to ``storage`` made stale, and those that it left alone.
+        """Return the saved tensors that a write to ``storage`` made stale, and those that it did not affect.
 
         Args:
             preserves: True if the write first copied saved bytes; the second list is empty if it did not.

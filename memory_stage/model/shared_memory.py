@@ -56,7 +56,7 @@ class SharedMemory:
         return self._engine.key(storage) in self._copies
 
     def storages(self) -> list[Storage]:
-        """Return the shared storages, and once more those that were: one line may make and free an array."""
+        """Return the shared storages, and one last time those that were shared: one line may make and free an array."""
         found = self._engine.shared_storages()
         keys = {self._engine.key(storage) for storage in found}
         self._ended &= self._copies.keys() - keys

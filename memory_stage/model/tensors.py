@@ -193,12 +193,12 @@ class Tensors:
     # ---------- aliases and holders ----------
 
     def aliases_of(self, storage: StorageEntry) -> list[TensorEntry]:
-        """Return the tensors and arrays on the memory of ``storage``, also those that count versions separately."""
+        """Return the tensors and arrays on the memory of ``storage``, including those with a separate version."""
         counters = [each for each in self._storages.entries.values() if each.over is storage]
         return [entry for each in (storage, *counters) for entry in each.aliases.values()]
 
     def holder_of(self, entry: TensorEntry) -> str:
-        """Return what refers to a tensor without a name, in words; few calls search the heap."""
+        """Return the object that refers to a tensor without a name, in words; only a few calls search the heap."""
         if entry.names or entry.held:
             entry.holder = ""
         elif not entry.holder:
@@ -210,7 +210,7 @@ class Tensors:
         return entry.holder or SOMETHING
 
     def add_holders(self) -> None:
-        """Record what refers to each tensor without a name."""
+        """Record the object that refers to each tensor without a name."""
         for entry in list(self.entries.values()):
             known = entry.holder
             self.holder_of(entry)

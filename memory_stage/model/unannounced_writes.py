@@ -1,4 +1,4 @@
-"""Writes that the engine announces by no event of the recorded thread.
+"""Find writes for which the engine emits no event in the recorded thread.
 
 Numpy and DLPack libraries write shared memory, other threads write any storage, and some operations write without
 an event.

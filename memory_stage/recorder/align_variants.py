@@ -1,8 +1,8 @@
-"""Give states and nodes of several recordings ids with which one picture can show all of them.
+"""Rename states and nodes of several recordings so that one picture can show all recordings.
 
 Each recording counts its states and nodes from 1, and the picture has one place for each id. If a variant uses an id
-for another state or node than the variants before it, that gets a new id, because the picture would draw it with the
-label or the edges of the first one.
+for another state or node than an earlier variant does, that state or node gets a new id. Otherwise the picture would
+draw it with the label or the edges of the first one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _rename(event: Event, own: dict[str, str], known: dict[str, Any]) -> None:
 
 
 def _id_for(id_: str, content: Any, known: dict[str, Any]) -> str:
-    """Return ``id_``, with a number added if another variant has it for something else than ``content``."""
+    """Return ``id_``, with a number added if another variant uses it for other ``content``."""
     candidate, number = id_, 1
     while known.setdefault(candidate, content) != content:
         number += 1

@@ -47,7 +47,7 @@ class Awaiting:
 
 
 async def _outcome(statement: Coroutine[Any, Any, None]) -> BaseException | None:
-    """Return the error of a statement; if the loop raised it, its traceback would have the loop's frames."""
+    """Return the error of a statement. Raising it in the loop would add the loop's frames to its traceback."""
     try:
         await statement
     except BaseException as error:

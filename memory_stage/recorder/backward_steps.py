@@ -81,7 +81,7 @@ def record_visit(
 ) -> None:
     """Record that the rules of the interior ``node`` ran and ``sent`` gradients, or None if they are unknown."""
     passed = next((fact for fact in reversed(ledger.journal.facts) if type(fact) is changes.Passed), None)
-    if passed is None:  # its rules are code of the program, which has recorded steps
+    if passed is None:  # its rules are code of the program, whose statements were recorded as steps
         passed = changes.Passed(ledger.graph.entry_of(node), ledger.engine.name(node), "", [])
         ledger.journal.facts.append(passed)
     passed.done = True
@@ -98,7 +98,7 @@ def record_visit(
 
 
 def _state_for(ledger: Ledger, by: NodeEntry | None, parent: Node, value: NodeEntry | None) -> StateEntry | None:
-    """Return the state at which a gradient for ``parent`` is shown: the state that was read, or its successor.
+    """Return the state at which a gradient for ``parent`` is shown: the one that the operation read, or its successor.
 
     A write under ``no_grad`` gives a leaf another state and keeps its node.
     """
@@ -149,7 +149,7 @@ def _named(ledger: Ledger, state: StateEntry) -> str:
 
 
 def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:
-    """Return True if a gradient for a node is one for the whole memory of its group, and not for one view of it."""
+    """Return True if a gradient for a node is a gradient for the whole memory of its group and not for one view."""
     if value.inner:
         return False  # it is the gradient of all results, one after the other
     return bool(value.drawn and not value.partial) or value.stands or role in (Role.LEAF, Role.WRITE)

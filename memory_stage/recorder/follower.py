@@ -44,7 +44,7 @@ class Follower:
             if not storages.is_registered(event.storage):
                 self._ledger.free(event.storage)  # the garbage collector may free older storages at any time
                 return
-            self._steps.being_freed = self._engine.freed(event.storage)  # a step that ends now ends before it is freed
+            self._steps.being_freed = self._engine.freed(event.storage)  # a step that ends now still counts it
         self._tracer.locate(frame)
         self._steps.being_freed = 0
         if isinstance(event, _OPERATIONS):
@@ -90,7 +90,7 @@ class Follower:
                 ledger.record(event)
 
     def _record_backward(self, event: _OfNode) -> None:
-        """Record an event of backward; all but the visit finish the step of a node and begin the next one."""
+        """Record an event of backward. Every event except ``NodeVisit`` finishes a node's step and begins the next."""
         if isinstance(event, events.NodeVisit):
             backward_steps.record_visit(self._ledger, event.node, event.gradient, event.sent)
             return

@@ -1,8 +1,8 @@
 """Choose the key step: a stage opens with it, and it is shown in print and in pages without JavaScript.
 
-* The author may name it. Otherwise it is the write that made the saved tensor stale for which backward raised.
-  Otherwise it is the first step at which a write makes a saved tensor stale, is refused, or changes the values of
-  another name; otherwise the last write; otherwise the last step with the most names.
+* The author may name it. If backward raised, it is otherwise the write that made the saved tensor stale.
+  If not, it is the first step at which a write makes a saved tensor stale, is refused, or changes the values of
+  another name. Without such a step it is the last write, and without a write the last step with the most names.
 * The stage opens the variant whose key step has the highest rank, or the first of these variants.
 """
 

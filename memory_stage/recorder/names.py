@@ -27,7 +27,7 @@ class Names:
 
     Attributes:
         bound: the entry of each name, and the kind of the name.
-        shared: the thing that names shared when there were last two of them: "", "storage" or "tensor".
+        shared: "storage" or "tensor" if two names shared one in the last step with two names or more; otherwise "".
         named_any: True if a tensor has ever had a name.
     """
 
@@ -94,7 +94,7 @@ class Names:
             for name in self._program:
                 if name in self.namespace:
                     self._find(found, name)
-            for name in self._program:  # the loop above may have registered its memory, with a tensor on it
+            for name in self._program:  # the loop above may have registered its memory together with a tensor on it
                 if name not in found and isinstance(self.namespace.get(name), np.ndarray):
                     self._find(found, name)
             self._global = dict(found)
@@ -211,7 +211,7 @@ class Names:
             self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
 
     def verdict(self, failed: bool) -> str | None:
-        """Return in a few words how the run ended."""
+        """Return the outcome in a few words; None if a name is bound to a gradient, or no name to a tensor."""
         if failed:
             return "refused"
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]

@@ -1,7 +1,7 @@
 """Find the program's own names for operations in its text: ``x.T`` and ``reshape`` instead of ``permute`` and ``view``.
 
-An operation gets the name in the program if its vocabulary has that name and the expression is this one operation.
-Otherwise it gets the name that its vocabulary has for it.
+An operation is called by the name in the program if its vocabulary has that name and the expression is exactly this
+operation. Otherwise it is called by its vocabulary's name for it.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _text(node: ast.AST) -> str:
 
 
 def settle(facts: Sequence[Any]) -> None:
-    """Name the operations of a finished step: an expression that was one operation gives it its name."""
+    """Name the operations of a finished step: if an expression was one operation, the operation gets its name."""
     there: dict[Place, list[Operated]] = {}
     for fact in facts:
         if isinstance(fact, Operated) and fact.at is not None:

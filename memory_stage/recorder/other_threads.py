@@ -1,4 +1,4 @@
-"""Events of other threads, which the thread that is recorded adds to the ledger."""
+"""Queue the events of other threads until the recorded thread adds them to the ledger."""
 
 from __future__ import annotations
 

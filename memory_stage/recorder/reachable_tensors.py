@@ -1,7 +1,8 @@
 """Find the tensors that a variable leads to, and the code for each: ``x``, ``xs[0]``, ``d['w']``, ``net[0].weight``.
 
-The search covers lists, tuples, dicts and objects three levels deep, with eight tensors in each; more tensors that
-layers and optimizers have registered; variables in the closures of functions; and local variables of generators.
+The search covers lists, tuples, dicts and objects three levels deep, with eight tensors in each; and more in layers and
+optimizers, whose registered tensors are covered; variables in the closures of functions; and local variables of
+generators.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import numpy as np
 from memory_stage.engines.protocol import Engine, Tensor
 
 MOST_ENTRIES = 8  # tensors named of one list, dict or object
-MOST_OF_LAYERS = 64  # and of a layer, with the layers in it
-MOST_SEARCHED = 64  # entries of one that are searched
+MOST_OF_LAYERS = 64  # tensors named of one layer, including the layers in it
+MOST_SEARCHED = 64  # entries searched in one container
 DEPTH = 3
 
 _SEARCHED_NO_FURTHER = (
@@ -125,7 +126,7 @@ def _closed_over(path: str, function: types.FunctionType) -> Iterator[Found]:
 
 
 def local_variables(frame: FrameType) -> dict[str, Any]:
-    """Return a frame's own variables, and leave no copy that could keep them alive."""
+    """Return a frame's own variables without leaving a copy that could keep them alive."""
     values = frame.f_locals
     own = {*frame.f_code.co_varnames, *frame.f_code.co_cellvars}
     found = {name: value for name, value in values.items() if name in own}

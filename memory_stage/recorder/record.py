@@ -141,7 +141,7 @@ def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], 
 
 
 def _how_it_ended(error: BaseException, file: str) -> str:
-    """Return a sentence about an error that was raised after the recording had ended."""
+    """Return a sentence about an error that the program raised after the recording had ended."""
     line = line_in(error, file)
     return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
 
@@ -159,7 +159,8 @@ def line_in(error: BaseException, file: str) -> int:
 def _of_program(traceback: TracebackType | None, engine: Engine) -> TracebackType | None:
     """Return a traceback without the recorder's frames, and without the frames of a framework that called it.
 
-    A function of a framework passes its call to a listener, which calls the function again. One of the two remains.
+    A function of a framework passes its call to a listener, which calls the function again. One of its two frames
+    remains.
     """
     kept: list[TracebackType] = []
     again = False

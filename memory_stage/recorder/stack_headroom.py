@@ -7,12 +7,12 @@ import threading
 
 
 class StackHeadroom:
-    """A context manager around a listener: its calls have room even if the program has used up the stack.
+    """A context manager that raises the recursion limit, so that a listener runs even if the stack is used up.
 
     A program with infinite recursion therefore ends as it does without a listener, and the listener continues.
 
     Raises:
-        RecursionError: if not even a call of the program has room. The listener has done nothing then.
+        RecursionError: if the stack has no room even for a call of the program. The listener has not run then.
     """
 
     CALLS = 200  # nested: about five times as many as a recorder makes
@@ -24,7 +24,7 @@ class StackHeadroom:
         with StackHeadroom._lock:
             if not StackHeadroom._inside:
                 limit = sys.getrecursionlimit()
-                try:  # if this is refused, the limit is reached, and it could not be restored either
+                try:  # if this fails, the limit is reached, and it could not be restored either
                     sys.setrecursionlimit(limit)
                 except RecursionError:
                     raise RecursionError("maximum recursion depth exceeded") from None

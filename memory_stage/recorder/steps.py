@@ -1,6 +1,6 @@
 """The running step of a recording, the recorded steps, and the limits of a recording.
 
-* A step that changed nothing is left out, unless a reader would miss its statement.
+* A step that changed nothing is left out, unless its statement is one that a reader expects to see.
 * No step is recorded after a limit is reached, and the trace says that.
 * ``allocated`` and ``peak`` count only the storages that the trace shows.
 """
@@ -227,7 +227,7 @@ class Steps:
         return True
 
     def is_too_long(self) -> bool:
-        """Return True, and end the recording before the running step, if that has too many events for a picture."""
+        """Return True, and end the recording before the running step, if the step has too many events for a picture."""
         if len(self.ledger.journal.events) <= MOST_IN_A_STEP:
             return False
         self.end(

@@ -85,7 +85,7 @@ class Tracer:
             self._steps.begin(statement)
 
     def leave(self, moment: str, value: Any, frame: FrameType) -> None:
-        """Note the ``value`` that a function is about to return or yield; finish its step unless it yields."""
+        """Store the ``value`` that a function is about to return or yield, and finish its step if it returns."""
         self._come_to(frame)
         if not self._steps.active:
             return

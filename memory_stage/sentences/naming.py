@@ -93,7 +93,7 @@ def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
 
 
 def _changed_looks(done: FinishedStep) -> list[dict[str, Any]]:
-    """Return the events of tensors whose properties changed; without events that only name the holder of a tensor."""
+    """Return the events of tensors whose properties changed, without those that only name a tensor's holder."""
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 

@@ -170,7 +170,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped) -> str:
 
 
 def _subject(done: FinishedStep, fact: Operated) -> str:
-    """Return the maker of a tensor: the program's expression if it is short, or else the operation."""
+    """Return the text that made a tensor: the program's expression if it is short, or else the operation."""
     text = done.statement.text
     if _NO_OPERATION.match(text):  # in `x.clone().numpy()[0] = 5` the target made it
         return code(fact.called)

@@ -1,6 +1,6 @@
 """Sentences about the saved tensors in the cells that a write covers. Rules: see ``sentences``.
 
-Each is a tuple of texts that say the same, the longest first: the sentence takes the first that fits.
+Each function returns a tuple of equivalent texts, the longest first. The sentence uses the first one that fits.
 """
 
 from __future__ import annotations

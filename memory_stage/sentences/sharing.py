@@ -56,7 +56,7 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> str:
 
 
 def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
-    """Describe the savers of written cells: backward uses the new numbers, or notices the write."""
+    """Describe the savers of written cells, and if backward will use the new numbers or notice the write."""
     if not fact.used:
         return []
     who, _one = named_savers(save.node for save in fact.used)

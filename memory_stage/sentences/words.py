@@ -18,7 +18,7 @@ RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
 def code(text: str) -> str:
-    """Return code in backticks, and words unchanged. A backtick inside is replaced, because it would end the code."""
+    """Return code in backticks, and other words unchanged. A backtick inside is replaced: it would end the code."""
     if text == UNREPORTED_WRITE:
         return text
     return "`" + text.replace("`", "'") + "`"
@@ -40,7 +40,7 @@ def storages_text(storages: Sequence[StorageEntry]) -> str:
 
 
 def fitting(first: str, *more: str | tuple[str, ...]) -> str:
-    """Return ``first`` and those others that still fit; of a tuple of equivalent texts, the first one that fits."""
+    """Return ``first`` and those others that still fit; of a tuple of equivalent texts, use the first one that fits."""
     said = first
     for sentences in more:
         for sentence in (sentences,) if isinstance(sentences, str) else sentences:

@@ -1,1 +1,1 @@
-"""The recorded trace: its schema, the check of it, and the numbers and texts it consists of."""
+"""The recorded trace: its schema, the validation, and the formatting of its numbers and texts."""

@@ -19,7 +19,7 @@ __all__ = ["TraceError", "problems", "schema", "validate"]
 
 
 class TraceError(ValueError):
-    """A trace is not well formed; the message names the place and the problem."""
+    """A trace does not follow the schema or its rules; the message names the place and the problem."""
 
 
 @cache

@@ -1,6 +1,6 @@
-"""The HTML element of a figure, with its data and with the content that is shown without scripts.
+"""The HTML element of a figure, with its data and with the content for a page without scripts.
 
-The timeline, the map of the allocator, the stride explorer and the what-fits explorer are one custom element,
+The timeline, the map of the allocator, the stride explorer and the explorer of sizes are one custom element,
 `<memory-figure>`, with one script. A cell's output is that element with its data as JSON. It also contains the picture,
 the sentence and the numbers as tables, which are shown on paper and in a page without JavaScript.
 

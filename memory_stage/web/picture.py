@@ -1,7 +1,7 @@
 """The script of the stage, and its pictures without a browser.
 
-One script draws every picture: in the page, in the notebook, and here in V8 the SVG that a page shows if JavaScript is
-off. So a picture drawn here equals, byte for byte, the one that the page draws for the same step and width.
+One script draws every picture: in the page, in the notebook and, for the SVG that a page shows if JavaScript is off,
+in V8. So a picture drawn by V8 equals, byte for byte, the one that the page draws for the same step and width.
 
 * `script_source()` is a classic script. A page loads it once (`<script src>`, also from file://), and it starts every
   `<memory-stage>` element.
@@ -10,7 +10,7 @@ off. So a picture drawn here equals, byte for byte, the one that the page draws 
 
 `tools/bundle.js` makes the script of the modules in the folder `js`.
 
-Measured on two cores of a small machine: V8 starts in .3 s, once a process; a picture then takes 10 to 20 ms for
+Measured on two cores of a small machine: V8 starts in 0.3 s, once in a process; a picture then takes 10 to 20 ms for
 programs of ten steps, 50 to 100 ms for eighty steps.
 """
 

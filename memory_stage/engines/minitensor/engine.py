@@ -45,7 +45,7 @@ _ROLES = {READ: Role.READ, WRITE: Role.WRITE, RESHAPED: Role.RESHAPED}
 
 @functools.cache
 def _pytorch_names() -> dict[str, str]:
-    """Return PyTorch's names of the rows that have another name there, when the first such tensor is used."""
+    """Return row -> PyTorch's name, for the rows whose names differ. It is called for PyTorch's tensors only."""
     spelling = importlib.import_module("minitensor.torch.operation_table")
     return {"concat": "cat", **{each.row.name: each.names[0] for each in spelling.SPELLINGS}}
 
@@ -104,7 +104,7 @@ class MinitensorEngine:
 
     @property
     def has_framework(self) -> bool:
-        """Return False: it is this package."""
+        """Return False: minitensor's own tensors need no framework."""
         return False
 
     def discover_frameworks(self) -> None:
@@ -120,7 +120,7 @@ class MinitensorEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Replace the generator by a copy inside."""
+        """Replace the generator by a copy until the end of the block."""
         before = random_source.generator
         random_source.generator = copy.deepcopy(before)
         try:
@@ -153,7 +153,7 @@ class MinitensorEngine:
         return StorageView(_layout(x._array, x._storage.buffer), _dtype_name(x._array), node is not None, leaf)
 
     def storage(self, x: Tensor) -> Storage:
-        """Return its storage, or that of ``x.data``, which has its own versions."""
+        """Return its storage. That of ``x.data`` has separate versions."""
         return x._storage
 
     def version(self, x: Tensor) -> int:
@@ -229,7 +229,7 @@ class MinitensorEngine:
         return isinstance(thing, (Storage, Node))
 
     def key(self, thing: Storage | Node) -> int:
-        """Return the id: each is one object."""
+        """Return the id, because each storage and each node is one object."""
         return id(thing)
 
     def weak(self, thing: Storage | Node, on_freed: Callable[[Any], None]) -> Callable[[], Any]:
@@ -271,14 +271,14 @@ class MinitensorEngine:
     # ----- writes -----
 
     def written(self, x: Tensor, where: Any) -> CellLayout | np.ndarray:
-        """``where`` is None for all of ``x``, the array that was written, or an advanced index."""
+        """Return the cells. ``where`` is None for all of ``x``, the array that was written, or an advanced index."""
         buffer = x._storage.buffer
         if isinstance(where, tuple):
             return _positions(x, buffer, where)
         return _layout(x._array if where is None else where, buffer)
 
     def nodes_of_write(self, x: Tensor) -> list[tuple[Node, bool]]:
-        """Return the group's node, that of the operation if the group has one for the part, and the tensor's."""
+        """Return the group's node, for a write to a part also the operation's node, and the tensor's node."""
         history = x._history
         of_group = None if history is None else history.node
         found = [] if of_group is None else [of_group]
@@ -291,11 +291,11 @@ class MinitensorEngine:
     # ----- nodes -----
 
     def role(self, node: Node) -> Role:
-        """Find the role by its operation."""
+        """Return the role, which its operation determines."""
         return Role.LEAF if type(node) is Leaf else _ROLES.get(node.op, Role.OPERATION)
 
     def name(self, node: Node) -> str:
-        """Return the name that errors have."""
+        """Return the name that error messages use."""
         return node.op.name
 
     def parents(self, node: Node) -> Sequence[Node | None]:
@@ -364,7 +364,7 @@ class MinitensorEngine:
         return numpy_memory.shared_storages()
 
     def when_shared(self, notify: Callable[[Storage], None]) -> Callable[[], None]:
-        """Subscribe to both."""
+        """Subscribe to sharing by numpy and by DLPack."""
         numpy_memory.when_shared.append(notify)
         return lambda: numpy_memory.when_shared.remove(notify) if notify in numpy_memory.when_shared else None
 

@@ -94,7 +94,7 @@ class PaddleEngine:
 
     @contextlib.contextmanager
     def same_random_numbers(self) -> Iterator[None]:
-        """Restore the states of Paddle's generators at the end."""
+        """Restore the states of Paddle's generators at the end of the block."""
         before = self.paddle.get_rng_state()
         try:
             yield
@@ -224,7 +224,7 @@ class PaddleEngine:
         return storage.counts_over
 
     def block(self, storage: PaddleStorage) -> StorageInfo:
-        """Return the memory as far as Paddle reports its size, or as tensors need it."""
+        """Return the memory: its size as Paddle reports it, or else the size that its tensors need."""
         size = storage.nbytes
         return StorageInfo(storage.length, storage.itemsize, size, size, storage.dtype, storage.version, None)
 

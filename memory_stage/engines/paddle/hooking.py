@@ -17,10 +17,10 @@ import numpy as np
 from memory_stage.engines.paddle import tensor_access
 from memory_stage.engines.paddle.entries import GradNode
 
-#: In 2.6.2 and 3.3.1 ``GradNodePyLayer`` continues with the gradient that arrived.
+#: In 2.6.2 and 3.3.1 ``GradNodePyLayer`` ignores the gradient that a hook returns.
 IGNORED_ANSWER = (
-    "A hook answers another gradient for the result of `{}`: Paddle calls hooks there, and does not go on with what "
-    "they answer."
+    "A hook returns another gradient for the result of `{}`: Paddle calls such hooks, and ignores the gradients that "
+    "they return."
 )
 
 MOST_COPIED = 1 << 12  # elements of a gradient that are copied, to find out whether a hook has written into it

@@ -27,7 +27,7 @@ _METADATA = frozenset(
     f"{name}_" for name in ("reshape", "squeeze", "unsqueeze", "flatten", "transpose", "t", "detach", "unflatten")
 )
 
-#: They write zeros into gradients.
+#: Functions that write zeros into gradients.
 _CLEARING = frozenset(("clear_gradient", "_zero_grads"))
 
 

@@ -105,6 +105,6 @@ def saves(version: str, op: str, node: str, kinds: str) -> list[str] | None:
     rows: dict[str, list[str]] = _table()["versions"][version_used(version)].get(f"{op} {node}", {})
     if kinds in rows:
         return rows[kinds]
-    # It seldom matters which arguments require a gradient. If all rows agree, it does not.
+    # It seldom matters which arguments require a gradient: not if all rows for these arguments agree.
     alike = [row for known, row in rows.items() if _plain(known) == _plain(kinds)]
     return alike[0] if alike and all(row == alike[0] for row in alike) else None

@@ -1,6 +1,6 @@
 """Read tensors of Paddle without a side effect: their addresses, layouts and elements.
 
-It calls no function that :mod:`.monkeypatches` patches.
+This module calls no function that :mod:`.monkeypatches` patches.
 """
 
 from __future__ import annotations

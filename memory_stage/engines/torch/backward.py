@@ -29,7 +29,7 @@ _STALE = "modified by an inplace operation"
 
 
 class _Part:
-    """A call in backward, which may have several nodes."""
+    """One call of the forward pass whose nodes, possibly several, backward is running."""
 
     def __init__(self, left: int, gradient: np.ndarray) -> None:
         self.left, self.gradient = left, gradient
@@ -116,7 +116,7 @@ class Backward:
         self._emit(events.FlightChange(size))
 
     def register_received(self, gradient: Any) -> None:
-        """Register a gradient that the program gets."""
+        """Register a gradient that a hook or the program receives, and stop counting it as in flight."""
         if isinstance(gradient, torch.Tensor) and is_drawable(gradient) and self._registry.memory_at(gradient) is None:
             self.stop_counting(gradient.data_ptr() - gradient.storage_offset() * gradient.element_size())
             self._registry.register(gradient, is_new=True)
@@ -160,7 +160,7 @@ class _Pass:
                 of._emit(events.BackwardStart(tag, gradient))
 
     def _listen(self, todo: list[Any]) -> None:
-        """Add hooks to every node that backward may visit. No node is kept alive."""
+        """Add hooks to every node that backward may visit, without keeping a node alive."""
         seen = set(todo)
         while todo:
             fn = todo.pop()

@@ -10,7 +10,7 @@ import torch
 #: Properties that return another tensor on the same memory.
 _LOOKS = frozenset(("data", "T", "mT", "H", "mH", "real", "imag"))
 
-#: They read a tensor, or do not change memory.
+#: Functions that read a tensor or do not change memory.
 _SILENT = frozenset((
     "__bool__", "__complex__", "__contains__", "__dir__", "__float__", "__format__", "__hash__", "__index__", "__int__",
     "__len__", "__repr__", "__reduce_ex__", "__array_wrap__", "_is_view", "_set_grad_enabled", "data_ptr", "dim",
@@ -21,15 +21,15 @@ _SILENT = frozenset((
     "is_storage", "is_tensor", "result_type", "can_cast", "broadcast_shapes", "_assert", "backward", "grad",
 ))  # fmt: skip
 
-#: They pass the address of the memory to another library.
+#: Functions that pass the address of the memory to another library.
 _EXPORTS = frozenset(
     ("numpy", "__array__", "__dlpack__", "untyped_storage", "storage", "_typed_storage", "share_memory_")
 )
 
-#: They write without incrementing a version.
+#: Functions that write without incrementing a version.
 _UNCOUNTED = frozenset(("batch_norm", "instance_norm", "apply_", "map_", "map2_", "native_batch_norm"))
 
-#: They change the layout of a tensor and increment its version, although they overwrite nothing.
+#: Functions that change the layout of a tensor and increment its version, although they overwrite nothing.
 _OF_LOOKS = frozenset((
     "as_strided_", "detach_", "resize_", "resize_as_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_",
     "unsqueeze_", "_bump_version",
@@ -68,7 +68,7 @@ class Call:
             self.is_silent = of not in _LOOKS if name == "__get__" else of != "data"
             name = of
         else:
-            # Functions that torch calls internally, such as those of a profile.
+            # Functions that torch calls internally, such as those of its profiler.
             inner = type(function).__name__ in ("OpOverload", "OpOverloadPacket", "TorchBindOpOverload")
             self.is_silent = inner or name in _SILENT or not name
         self.is_gradient = name == "grad" and getattr(function, "__name__", "") == "__get__"

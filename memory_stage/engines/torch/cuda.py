@@ -2,8 +2,8 @@
 
 It follows torch's documentation. Without a GPU most of its tests are skipped.
 
-* The counters are on the host, so reading them does not wait for the GPU. Before the program uses a GPU, nothing here
-  does.
+* The counters are on the host, so reading them does not wait for the GPU. This module uses a GPU only after the
+  program has used it.
 * Reading a number waits for the GPU, which changes times and no result. It would break the capture of a CUDA graph, so
   nothing is recorded during a capture.
 """

@@ -76,7 +76,7 @@ def engine() -> TorchEngine:
 
 
 def _muted(question: Question) -> Question:
-    """Hide the reads of the answer from modes and subclasses."""
+    """Return ``question`` as a function whose reads of tensors no mode and no subclass observes."""
 
     @functools.wraps(question)
     def quiet(*arguments: Any) -> Any:
@@ -181,7 +181,7 @@ class TorchEngine:
 
     @_muted
     def gradient(self, x: torch.Tensor) -> torch.Tensor | None:
-        """Return the gradient of a leaf, or a retained one: to read another one warns."""
+        """Return the gradient of a leaf, or a retained one. Reading any other ``.grad`` would make torch warn."""
         if not x.requires_grad or not (self._nodes.fn_of(x) is None or x.retains_grad):
             return None
         gradient = x.grad

@@ -49,7 +49,7 @@ class Mode(TorchFunctionMode):
         self.registry, self.nodes, self.emit = registry, nodes, emit
         self.is_open = True
         self.guard = Guard(self._fail)
-        self.is_inside = False  # a call of torch is running, and the mode is not on the stack
+        self.is_inside = False  # True while a call of torch is running, so that the mode is not on the stack
         self.calls = 0  # running calls: torch puts the mode back at their end
         self.hooks: UserHooks | None = None
         self._caller = Caller()

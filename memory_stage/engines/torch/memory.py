@@ -1,7 +1,7 @@
-"""Handles of torch's storages: their end, and their bytes.
+"""Handles of torch's storages, which read their bytes and observe when they are freed.
 
-* A handle keeps no memory alive. It has a weak reference to torch's object of the storage, which ends with the last
-  reference in C++.
+* A handle keeps no memory alive. It has a weak reference to torch's object of the storage, which is freed with
+  the last reference in C++.
 * Bytes are read at their address, because ``t.numpy()`` would prevent the storage from being resized.
 * The storage of a gradient in flight must not get an object, because torch would then add to the gradient in other
   memory. Storages registered during a backward are identified by their address until it ends (:attr:`Memory.tensors`).
@@ -23,7 +23,7 @@ from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
 
 class muted:  # noqa: N801  # a context manager named like a function
-    """Inside, no mode, no subclass and no trace of the program observes the reads of tensors."""
+    """A context manager: no mode, subclass or trace of the program observes the reads of tensors inside."""
 
     __slots__ = ("_disabled", "_tracing")
 
@@ -88,7 +88,7 @@ class Memory:
             cell_sizes[self.address] = self.itemsize
 
     def forget_cell_size(self) -> None:
-        """Forget its size of cells, at its end or that of the recording."""
+        """Drop its size of cells, when it is freed or the recording ends."""
         cell_sizes.pop(self.address, None)
 
     @property
@@ -155,7 +155,7 @@ class Memory:
 class Counter:
     """A separate version counter on a storage: of ``x.data``, of a tensor after ``set_``, or of one from DLPack.
 
-    ``end`` is a weak reference that observes the end of a second storage of torch, if there is one.
+    ``end`` is a weak reference that reports when a second storage of torch is freed, if there is one.
     """
 
     __slots__ = ("_memory", "version", "end", "__weakref__")

@@ -1,7 +1,8 @@
 """Patch functions of torch during a recording, so that the program runs as if it were not recorded.
 
 * ``torch.compile``: compiled code runs without the mode on the stack, because torch would compile the mode, too.
-* ``torch.jit.trace``: traced code does, too, because torch reads names from the frames around an operation.
+* ``torch.jit.trace``: traced code runs without the mode, too, because torch reads names from the frames around an
+  operation.
 * Scripted functions: their calls are reported.
 * The functions with which threads begin (``threads``).
 * ``torch.utils.swap_tensors`` refuses tensors that have weak references, so the recording ends before it.

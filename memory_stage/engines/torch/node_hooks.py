@@ -61,8 +61,8 @@ class AfterLeaf(_Hook):
 def call_after_leaf(fn: Any, hook: AfterLeaf) -> Any:
     """Call ``hook`` when the leaf of a node has its gradient; return a handle that removes the hook.
 
-    A node hook makes torch keep the node's arguments until the node is done, which is too long for a hook of the
-    program there. If the program has one, ``hook`` is called after it.
+    A hook of the node would make torch keep the node's arguments until the node is done, and a hook of the program
+    could observe that. If the program has one, ``hook`` is called after it.
     """
     hooks = getattr(fn.variable, "_post_accumulate_grad_hooks", None)
     if not hooks:

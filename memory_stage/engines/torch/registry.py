@@ -22,7 +22,7 @@ class Registry:
     """The storages and tensors registered in one recording.
 
     Attributes:
-        emit: receives the creation and the end of storages; None without a subscription.
+        emit: receives the events of created and freed storages; None without a subscription.
         allocated: host bytes of storages created during the recording, less those of freed storages.
         backwards: the number of running backward passes.
         awaited: the ids of the gradients that leaves had before a backward, by the ids of leaves not yet reached.
@@ -103,7 +103,7 @@ class Registry:
         return self._aliases.get(address_of(x)) if self._aliases else None
 
     def _observe_object(self, memory: Memory, x: torch.Tensor) -> None:
-        """Observe the end of torch's object of the storage."""
+        """Keep a weak reference to torch's object of the storage, to observe when it is freed."""
         storage = x.untyped_storage()
         me = weakref.ref(self)
         memory.ref = weakref.ref(storage, lambda _: _on_storage_freed(me, memory))
@@ -111,7 +111,7 @@ class Registry:
         memory.counted = memory.gpu.counted(size) if memory.gpu is not None else size
 
     def _observe_tensors(self, memory: Memory, x: torch.Tensor) -> None:
-        """Observe the end of the tensors on the storage, during a backward."""
+        """Keep weak references to the tensors on the storage, to observe when they are freed during a backward."""
         me = weakref.ref(self)
         if memory.tensors is not None and all(ref() is not x for ref in memory.tensors):
             memory.tensors.append(weakref.ref(x, lambda _: _on_last_tensor_freed(me, memory)))
@@ -119,7 +119,7 @@ class Registry:
                 memory.counted = memory.place()[1]
 
     def read_objects(self) -> None:
-        """Read torch's objects of storages, which is allowed when no backward is running."""
+        """Get torch's objects of the storages registered during backward. No backward may be running."""
         loose, self._loose = self._loose, []
         for memory in loose:
             tensors, memory.tensors = memory.tensors or [], None
@@ -133,7 +133,7 @@ class Registry:
                 self.allocated += memory.counted - before
 
     def remove(self, memory: Memory) -> None:
-        """Remove a freed storage and emit its end."""
+        """Remove a freed storage, and emit that it is freed."""
         with self._lock:
             if memory.freed:
                 return
@@ -222,7 +222,7 @@ class Registry:
                 memory if memory.version == x._version else Counter(memory, x._version)
             )
             record.current = None
-        elif x._version < record.kept.version:  # its version is behind the others
+        elif x._version < record.kept.version:  # its version is lower than that of the others
             record.kept = Counter(memory, x._version)
         return record.kept
 

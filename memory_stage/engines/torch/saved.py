@@ -21,8 +21,8 @@ class Entry:
         what: its name at the node; ``out`` for the result.
         kept: its storage, or its version counter.
         version: the version when it was saved.
-        lost: True if a write has overwritten a part of it.
-        moved: the version up to which no write has overwritten it.
+        lost: True if a write has overwritten at least a part of it.
+        moved: the last version at which its bytes were known to be unchanged.
         is_compared: True if backward compares the version. It does not compare attributes of a custom function.
         is_read: True if a backward has reached the node and reads it without comparing it.
     """

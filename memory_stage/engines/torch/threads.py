@@ -33,7 +33,8 @@ class Bystander(TorchFunctionMode):
         self.note: Callable[[str], None] | None = note
         self._caller = Caller()
         self._process = os.getpid()
-        self._met: set[int] = set()  # threads that have or had it: a task of a pool runs inside a thread that began
+        # Threads that have or had this mode: a task of a pool runs inside a thread that has started.
+        self._registered: set[int] = set()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         note = self.note
@@ -55,15 +56,15 @@ class Bystander(TorchFunctionMode):
 
         def run(this: Any, *args: Any) -> Any:
             thread = threading.get_ident()
-            if self.note is None or thread in self._met or _is_another(this):
+            if self.note is None or thread in self._registered or _is_another(this):
                 return real(this, *args)
-            self._met.add(thread)
+            self._registered.add(thread)
             self.__enter__()
             try:
                 return real(this, *args)
             finally:
                 remove_mode(self)
-                self._met.discard(thread)
+                self._registered.discard(thread)
 
         return run
 
@@ -84,7 +85,7 @@ def places_of_threads() -> list[tuple[Any, str]]:
 
 
 def remove_mode(mode: TorchFunctionMode) -> bool:
-    """Remove a mode from this thread's stack, also from below others; return False if it is not there."""
+    """Remove a mode from this thread's stack, even from below other modes; return False if it is not on the stack."""
     above = []
     found = False
     while not found and torch._C._len_torch_function_stack():
@@ -100,8 +101,8 @@ def remove_mode(mode: TorchFunctionMode) -> bool:
 def remove_mode_soon(mode: TorchFunctionMode) -> None:
     """Remove a mode, which has just been called, from this thread's stack.
 
-    Torch has removed it for the time of the call and puts it back. Therefore it is removed when Python next calls a
-    function or returns from one. If the thread is being profiled already, the mode stays.
+    Torch removes the mode during the call and puts it back afterwards. Therefore the mode is removed when Python next
+    calls a function or returns from one. If the thread is being profiled already, the mode stays.
     """
     if sys.getprofile() is not None:
         return

@@ -47,7 +47,7 @@ class UserHooks:
                 self.note(x)
 
     def note(self, x: torch.Tensor) -> None:
-        """Store the hooks of a tensor: its node keeps them after the end of the tensor, or after a new node."""
+        """Store the hooks of a tensor, because its node keeps them after the tensor is freed or gets another node."""
         for hooks in (x._backward_hooks, getattr(x, "_post_accumulate_grad_hooks", None)):
             if not hooks:
                 continue

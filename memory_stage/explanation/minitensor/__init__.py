@@ -27,7 +27,7 @@ from minitensor.memory.reachable_names import in_reach, others_in_reach
 
 watching.add(__name__)
 
-#: For a program that uses another framework's tensors and none of minitensor's.
+#: The text of a report for a program that uses another framework's tensors and none of minitensor's.
 ELSEWHERE = (
     "The program is one of {0}, and this report hears minitensor's own operations only: "
     "`memory_stage.explain(function, ...)`, called alike, reports of those of {0}."

@@ -17,8 +17,8 @@ class Facts:
         op: the in-place operation.
         size, elements: size of the tensor that was written, or would have been.
         needs: the tensors that the operation's backward needs.
-        copied, marked: kept for the operation's own backward.
-        preserved: kept for other operations.
+        copied, marked: bytes of copies and of masks that the operation saved for its own backward.
+        preserved: bytes that were preserved for other operations.
         preservable: bytes of the stale tensors that "copy_on_write" would have preserved.
         lost: for each saved tensor that became stale, True if bytes of it were overwritten.
         by: the caller of the operation, as in :class:`~memory_stage.explanation.report_rows.Row`.
@@ -171,5 +171,5 @@ def for_refusal(reason: str, facts: Facts) -> str:
         return f"Write into a `clone()`, which takes {bytes_text(facts.size)}."
     if reason == "leaf_reshaped":
         return f"`{facts.op[:-1]}` gives a view, which takes no memory."
-    twin = normal_twin(facts.op)  # its result may have another shape or dtype, so its size is not known
+    twin = normal_twin(facts.op)  # its result may have another shape or dtype, so its size is unknown
     return f"Use `{twin}`." if twin else ""

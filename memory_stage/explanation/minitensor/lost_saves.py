@@ -32,7 +32,7 @@ class OverwrittenSaves:
     Attributes:
         patches: the number of preserved bytes, by the id of the storage that holds them.
         preserved_for: the saved tensors that can still be read.
-        stale: those that cannot, and could before this write.
+        stale: those that cannot, and that could be read before this write.
         cells: the cells of the stale ones.
     """
 
@@ -59,7 +59,7 @@ class OverwrittenSaves:
         self.stale += [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(lost, lost=True)]
 
     def preserved(self, besides: Iterable[int]) -> int:
-        """Return the number of preserved bytes outside the storages ``besides``, which the operation keeps itself."""
+        """Return the number of preserved bytes outside ``besides``, the storages that the operation itself keeps."""
         own = set(besides)
         return sum(nbytes for storage, nbytes in self.patches.items() if storage not in own)
 

@@ -1,8 +1,8 @@
 """Find the tensors that PyTorch does not write in place because of the way they were made.
 
-These are: while gradients are recorded, one of several views that one function made; a view that was made while none
-were recorded; a tensor made in inference mode. Recorded in ``facts/learners.json``, group "in place on what wants a
-gradient".
+While gradients are recorded, PyTorch refuses to write one of several views that one function made, a view that was
+made while no gradients were recorded, and a tensor that was made in inference mode. Recorded in
+``facts/learners.json``, group "in place on what wants a gradient".
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Origins:
             self._of[id(x)] = _Origin(weakref.ref(x), several, unrecorded, inference)
 
     def known(self, x: Tensor) -> _Origin | None:
-        """Return the origin of ``x``, or None if that does not matter."""
+        """Return the origin of ``x``, or None if PyTorch allows any write to it."""
         origin = self._of.get(id(x))
         return origin if origin is not None and origin.tensor() is x else None
 

@@ -95,7 +95,8 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _sliced(array: Any, where: tuple[Any, ...]) -> Any:
     """Return the part of an array that remains after the numbers and slices of an advanced index."""
-    where = tuple(each for each in where if np.ndim(each) or getattr(each, "dtype", None) != np.bool_)  # picks all
+    # A single True selects everything.
+    where = tuple(each for each in where if np.ndim(each) or getattr(each, "dtype", None) != np.bool_)
     basic = tuple(each if not np.ndim(each) or isinstance(each, slice) else slice(None) for each in where)
     basic = tuple(int(each) if isinstance(each, (np.ndarray, np.integer)) else each for each in basic)
     return array[basic if Ellipsis in basic else (*basic, ...)]  # an array even if a single number is picked

@@ -31,7 +31,7 @@ class SavedInPyTorch:
     Attributes:
         call: an example of a call, for a reader.
         kept: the saved tensors: "input", "result".
-        asked: the function's name in facts/learners.json.
+        asked: the key of the function in facts/learners.json.
         name: the function's name in PyTorch.
         inner: True if minitensor builds other functions on this one: then only the program's own call counts.
         unrecorded: True if minitensor's function reads such a tensor in an operation that it does not record.
@@ -72,7 +72,7 @@ REFUSED = "PyTorch would refuse here:"
 
 @dataclass
 class _Entry:
-    """A tensor that PyTorch would have saved. It would be released when the node ``needed_by`` releases its own."""
+    """A tensor that PyTorch would have saved, until the node ``needed_by`` releases its saved tensors."""
 
     needed_by: Callable[[], Node | None]
     name: str
@@ -125,7 +125,7 @@ class PytorchRefusals:
                         self._early.setdefault(call, []).append(entry)
 
     def _note_read(self, frame: FrameType, inputs: tuple[Any, ...]) -> None:
-        """Note that a call reads ``inputs``, because it may write afterwards, as ``x.clamp_(x[0], x[1])`` does."""
+        """Note that a call reads ``inputs``: it may overwrite them later, as ``x.clamp_(x[0], x[1])`` does."""
         site = Site.of(frame)
         call = site.code, site.instruction
         if call != self._call:
@@ -195,7 +195,7 @@ def _function_around(frame: FrameType) -> str:
 
 
 def _no_node() -> None:
-    """Stand for the node of a call that has recorded none yet."""
+    """Replace the reference to the node of a call that has recorded none yet."""
 
 
 def _is_pytorchs(x: Tensor) -> bool:

@@ -11,7 +11,7 @@ from memory_stage.trace.amounts import bytes_text
 
 MOST_NAMED = 3  # savers that a sentence names
 
-#: The operations that give a tensor another storage or dtype, and not only another shape.
+#: The operations that change the storage or the dtype of a tensor, and not only its shape.
 REBOUND = {
     "cast_": "It has another dtype now, on a new storage; the old storage is as it was.",
     "resize_": "It has another number of elements now; what was saved of the old ones is as it was.",
@@ -24,7 +24,7 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
 
     Args:
         unrecorded: a key of ``alternatives.UNRECORDED``, or "".
-        whose: the tensor whose history lacks the write.
+        whose: the name of the tensor that lacks the write in its history.
         in_layer: True if the forward of a user-defined operation wrote.
     """
     parts = []
