@@ -11,15 +11,15 @@ NOTHING = "shares nothing"
 
 
 def outcome(report: Report, failed: bool, shared: str | None) -> str | None:
-    """Return the verdict on a whole run, or None if the run wrote nothing in place and no names share memory.
+    """Return the verdict on a whole run: the first that applies of an error, extra bytes, and free writes, or ``shared``.
 
-    If no gradient is needed, every operation is free, so the verdict would say little. If names share memory, the
-    verdict then names them.
+    If no gradient was needed, every write is free, which says little. Then the verdict is ``shared`` if names share
+    memory.
 
     Args:
         report: the in-place operations of the run.
         failed: True if an error ended the run.
-        shared: which names share memory, in the recorder's words.
+        shared: the recorder's words on names that share memory; None without any.
     """
     rows, totals = report.rows, report.totals
     errors = [row for row in rows if row.verdict is Verdict.RAISES]

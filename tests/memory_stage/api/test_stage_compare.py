@@ -79,7 +79,7 @@ def test_variants_begin_with_the_same_random_numbers_and_policy_and_restore_them
         ({7: "x = 1"}, {}, "a label is text, not 7"),
         ({" ": "x = 1"}, {}, "a label is text"),
         ("x = 1", {}, "policies"),
-        ("x = 1", {"policies": ["2.5", "2.5"]}, "each once"),
+        ("x = 1", {"policies": ["2.5", "2.5"]}, "each policy once"),
     ],
 )
 def test_values_that_cannot_be_compared_are_refused(programs, named, text):
@@ -280,7 +280,7 @@ def test_an_interrupt_ends_the_comparison(cell):
         ("--compare\n# --- a\nx = 1\n# --- b\n# only a remark", "'b' has no code"),
         ("--compare\n# --- a\nx = 1\n# --- b\n%%time\ny = 1", "begins with a cell magic"),
         ("--compare --policies 2.5\nx = 1", "two policies or more"),
-        ("--compare --policies 2.5 2.5\nx = 1", "each once"),
+        ("--compare --policies 2.5 2.5\nx = 1", "each policy once"),
         ("--compare --policies 2.5 2.7\nx = 1", "'2.7'"),
         ("--compare --policies 2.5 2.6\n# --- a\nx = 1", "takes no line `# --- a`"),
         ("--policies 2.5 2.6\nx = 1", "belongs to --compare"),
