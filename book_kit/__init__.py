@@ -36,8 +36,8 @@ of_engine.clear()
 def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the cell magics; IPython calls this for `%load_ext book_kit`."""
     from book_kit.magics.expect import ExpectError
-    from book_kit.magics.explain_magic import ExplainMagic
     from book_kit.magics.ranks_magic import RanksMagic
     from book_kit.magics.stage_magic import StageMagic
+    from memory_stage.integrations.explain_magic import ExplainMagic
 
     ipython.register_magics(ExpectError, ExplainMagic, RanksMagic, StageMagic)

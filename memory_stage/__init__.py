@@ -11,8 +11,23 @@ r"""Show the memory of a program step by step, in a page, a notebook or a file.
   for readers without JavaScript V8 runs it when the page is written.
 * :mod:`~memory_stage.explanation` reports each in-place operation with reasons and advice.
 * :mod:`~memory_stage.figures` draws further figures in the same style.
+* :mod:`~memory_stage.integrations` has the magic ``%%explain`` and a plugin of pytest.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from memory_stage.api import Stage, compare, explain, record, save, trace
 
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
 __all__ = ["Stage", "compare", "explain", "record", "save", "trace"]
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Register the magic ``%%explain``; IPython calls this for ``%load_ext memory_stage``."""
+    from memory_stage.integrations.explain_magic import ExplainMagic
+
+    ipython.register_magics(ExplainMagic)

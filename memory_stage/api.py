@@ -339,7 +339,8 @@ def explain(
     """Explain the faults of a program.
 
     ``with explain() as why:`` watches a block of a program of PyTorch, of any length, and ``print(why)`` explains its
-    faults (:class:`~memory_stage.explanation.whole_run.explanation.Explanation`).
+    faults (:class:`~memory_stage.explanation.whole_run.explanation.Explanation`). ``@explain()`` above a function
+    watches each of its calls, and prints new faults when a call ends.
 
     With a function, call ``function(*args, **kwargs)``, record it, and report its in-place operations.
 

@@ -28,6 +28,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
+from memory_stage.integrations.cell_source import numbered_as_seen
 from memory_stage.web.embed import page_assets
 
 USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
@@ -129,13 +130,3 @@ def _frame(place: str, filename: str, line: int, within: str = "") -> str:
         if source:
             rows.append(f"{'-->' if number == line else '':<3}{number:>4}  {source}")
     return "\n".join(rows)
-
-
-def numbered_as_seen(cell: str, source: str) -> str:
-    """Return `source` after as many empty lines as the visible cell has before it, counting the magic's line."""
-    before = 1
-    for line in cell.splitlines():
-        if line.strip():
-            break
-        before += 1
-    return "\n" * before + source

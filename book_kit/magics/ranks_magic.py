@@ -21,7 +21,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from book_kit import ranks
-from book_kit.magics.magic_options import MagicOptions
+from memory_stage.integrations.magic_options import MagicOptions
 from memory_stage.web.embed import page_assets
 
 _options = MagicOptions("%%ranks")

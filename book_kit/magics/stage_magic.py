@@ -18,9 +18,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from book_kit.magics.magic_options import MagicOptions
 from memory_stage.api import Stage, checked_steps, run
 from memory_stage.cell_variants import compare_parts
+from memory_stage.integrations.magic_options import MagicOptions
 from memory_stage.recorder.key_step import Key
 from memory_stage.recorder.record import LIMIT
 from minitensor.engine.modes import POLICIES

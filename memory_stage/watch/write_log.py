@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,6 +45,8 @@ class WriteLog:
 
     def __init__(self) -> None:
         self._storages: OrderedDict[int, dict[tuple[int, str, bool], LineWrites]] = OrderedDict()
+        #: How often each line has run each operation in place: (line, operation) -> number of writes.
+        self.totals: Counter[tuple[int, str]] = Counter()
         #: The time of the last write that raised no version.
         self.last_uncounted = -1
 
@@ -69,6 +71,7 @@ class WriteLog:
             is_counted: False if the write raised no version.
             extent: addresses of the first byte written and of the byte after the last one.
         """
+        self.totals[line, operation] += 1
         lines = self._storages.get(storage)
         if lines is None:
             lines = self._storages[storage] = {}

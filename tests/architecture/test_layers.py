@@ -33,11 +33,14 @@ IMPORTED_LATER = {
     ("minitensor.paddle.missing", "minitensor.paddle.nearest"),
     # They need IPython, which the package does not require.
     ("book_kit", "book_kit.magics.expect"),
-    ("book_kit", "book_kit.magics.explain_magic"),
+    ("book_kit", "memory_stage.integrations.explain_magic"),
     ("book_kit", "book_kit.magics.ranks_magic"),
     ("book_kit", "book_kit.magics.stage_magic"),
+    ("memory_stage", "memory_stage.integrations.explain_magic"),
     # It needs matplotlib, which the package does not require.
     ("memory_stage.figures.paper", "memory_stage.figures.inked"),
+    # Pytest loads the plugin in each run, also in those without its option.
+    ("memory_stage.integrations.pytest_plugin", "memory_stage.explanation.whole_run.explanation"),
     # The recorder is loaded without the names that it gives to a program.
     ("memory_stage.api", "minitensor"),
     # A page that records does not check its own recordings.

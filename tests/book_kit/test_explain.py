@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(shell, capsys, monkeypatch):
     """Run a cell; return whether it passed, its error, its output and the displayed reports."""
     shown: list[Report] = []
-    monkeypatch.setattr("book_kit.magics.explain_magic.display", shown.append)
+    monkeypatch.setattr("memory_stage.integrations.explain_magic.display", shown.append)
     shell.user_ns["mt"] = mt
 
     def run(cell: str):

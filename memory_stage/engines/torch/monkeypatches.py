@@ -67,14 +67,15 @@ class TorchPatches:
     ) -> None:
         self._modes, self._note, self._emit, self._made = modes, note, emit, made
         self._of_layer = of_layer
-        self._thread = threading.get_ident()
+        self._thread = 0
         self._caller = Caller()
         self._placed: list[tuple[Any, str, Any, Any]] = []
         #: By thread: the removed mode, and the id of the frame that runs compiled code.
         self._off_for: dict[int, tuple[TorchFunctionMode, int]] = {}
 
     def patch(self) -> None:
-        """Apply all patches."""
+        """Apply all patches, for this thread."""
+        self._thread = threading.get_ident()
         self._place(torch, "compile", self._compile)
         self._place(torch.utils, "swap_tensors", self._swap)
         self._place(torch.overrides, "has_torch_function", self._has)

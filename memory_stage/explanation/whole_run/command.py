@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from memory_stage.explanation.whole_run import colours
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
+from memory_stage.explanation.whole_run.one_screen import count_of, heading
+from memory_stage.explanation.whole_run.rank import rank_words, with_rank
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
 
 #: Exit status of a program that ran to its end with wrong gradients.
@@ -53,14 +56,15 @@ def main(arguments: Sequence[str]) -> int:
         status = exit_status(failure)
     if os.getpid() != process:  # a process that the program has forked
         return status
-    print(f"\n{explanation}", file=sys.stderr)
+    _print(explanation, options.all)
     if options.json:
-        _write(explanation, Path(options.json))
+        _write(explanation, with_rank(Path(options.json)))
     return SILENTLY_WRONG if status == 0 and explanation.is_silently_wrong else status
 
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="memory-stage explain", description=_DESCRIPTION, epilog=_STATUS)
+    parser.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
     parser.add_argument("program", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -81,6 +85,16 @@ def _of_program(traceback: TracebackType | None) -> TracebackType | None:
 
 def _is_own(traceback: TracebackType) -> bool:
     return str(traceback.tb_frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _print(explanation: Explanation, with_harmless: bool) -> None:
+    """Print an explanation in one piece, because several processes may share the terminal."""
+    text = explanation.text(with_harmless)
+    if explanation.harmless and not with_harmless:
+        text += f"\n{heading(rank_words())} {count_of(explanation.harmless)} (--all lists them)."
+    text = colours.coloured(text) if colours.are_wanted(sys.stderr) else text
+    sys.stderr.write(f"\n{text}\n")
+    sys.stderr.flush()
 
 
 def _write(explanation: Explanation, file: Path) -> None:

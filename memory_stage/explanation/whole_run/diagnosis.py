@@ -7,7 +7,7 @@ import importlib.abc
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType, TracebackType
 from typing import Any, Protocol
@@ -43,9 +43,12 @@ class FrameworkDiagnosis(Protocol):
     def made_in(self, x: Any) -> ProgramLine:
         """Return the line that made a tensor, as far as it is known."""
 
+    def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
+        """Yield each line that wrote in place, the name of the operation, and how often it ran."""
+
 
 class Diagnosis:
-    """The watching of one run, from :meth:`begin` to :meth:`end`.
+    """The watching of a run, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.
 
     Args:
         add: called with each fault.
@@ -55,15 +58,19 @@ class Diagnosis:
     def __init__(self, add: Callable[[Fault], None], note: Callable[[str], None]) -> None:
         self._note = note
         self._collector = FaultCollector(add, note)
-        self._thread = threading.get_ident()
+        self._thread = 0
         self._notices: list[_ImportNotice] = []
         #: The frameworks that are watched, by their names.
         self.frameworks: dict[str, FrameworkDiagnosis] = {}
 
     def begin(self) -> None:
         """Watch this thread: the frameworks that are imported, and each other one as soon as it is."""
+        self._thread = threading.get_ident()
+        self._collector.begin()
         for name in FRAMEWORKS:
-            if name in sys.modules:
+            if name in self.frameworks:
+                self.frameworks[name].begin()
+            elif name in sys.modules:
                 self._start(name)
             else:
                 notice = _ImportNotice(name, self._start)
@@ -78,18 +85,18 @@ class Diagnosis:
         Args:
             error: the error, or None.
             traceback: its traceback.
-            variables: the variables of the program, in which graphs are searched.
+            variables: the variables of the program, in which graphs are searched; {} to search none.
             file: the program's file.
         """
-        for notice in self._notices:
-            notice.cancel()
+        while self._notices:
+            self._notices.pop().cancel()
         collector, parts = self._collector, list(self.frameworks.values())
         for each in reversed(parts):
             each.end()
         for each in parts:
             if each.failure is not None:
                 self._note(f"Watching ended early, because of a fault of this tool: {each.failure!r}.")
-            if error is None or type(error).__name__ == "OutOfMemoryError":
+            if variables and (error is None or type(error).__name__ == "OutOfMemoryError"):
                 collector.collect("the state at the end", lambda each=each: each.diagnose_end(variables, file))  # type: ignore[misc]
         if error is not None:
             collector.explain(

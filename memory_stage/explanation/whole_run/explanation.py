@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
+import inspect
 import sys
-from types import TracebackType
-from typing import Any
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
 
 from memory_stage.explanation.whole_run.diagnosis import FRAMEWORKS, Diagnosis
-from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
 from memory_stage.explanation.whole_run.one_screen import as_text
+from memory_stage.explanation.whole_run.rank import rank_words
 from memory_stage.recorder.reachable_tensors import local_variables
 
 #: Different faults that are kept; a program that has more is explained by the first ones.
 MOST_FAULTS = 20
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Explanation:
@@ -24,40 +31,98 @@ class Explanation:
             train()
         print(why)
 
+    It is a decorator, too: each call of the function is watched, and a fault is printed when its call ends. Graphs that
+    outlive the calls are not searched then.
+
+        @watching()
+        def step(batch): ...
+
+    It may be entered again, and collects the faults of all its blocks and calls. A block inside another one, or in a
+    second thread at the same time, is not watched separately.
+
     Args:
         variables: where to look for graphs that the program keeps alive; by default the variables around the block.
+        file: the file of the program; by default the one of the code around the block.
 
     Attributes:
         faults: the faults, in the order of the run.
         unseen: a sentence for each thing that could not be watched or diagnosed.
     """
 
-    def __init__(self, variables: dict[str, Any] | None = None) -> None:
-        self.variables = variables
+    def __init__(self, variables: dict[str, Any] | None = None, file: str | None = None) -> None:
+        self.variables, self.file = variables, file
         self.faults: list[Fault] = []
         self.unseen: list[str] = []
         self._diagnosis: Diagnosis | None = None
+        self._depth = 0
+        self._thread = 0
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Explanation:
-        self._diagnosis = Diagnosis(self.add, self._note)
-        self._diagnosis.begin()
+        self._begin()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        diagnosis, self._diagnosis = self._diagnosis, None
-        if diagnosis is None:
-            return
         frame = sys._getframe(1)
-        found = frame.f_globals if frame.f_code.co_name == "<module>" else local_variables(frame)
-        variables = found if self.variables is None else self.variables
-        diagnosis.end(error, traceback, variables, str(variables.get("__file__") or frame.f_code.co_filename))
+        variables = _around(frame) if self.variables is None else self.variables
+        file = self.file or str(variables.get("__file__") or frame.f_code.co_filename)
+        self._end(error, traceback, variables, file)
+
+    def __call__(self, function: _Function) -> _Function:
+        """Return a function that calls ``function`` and watches each call.
+
+        Raises:
+            TypeError: if it is a generator or a coroutine, whose body runs after the call has ended.
+        """
+        if not callable(function):
+            raise TypeError(f"explain() decorates a function, not {function!r}")
+        if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+            raise TypeError(
+                f"explain() decorates a function whose body has run when the call returns; {function.__name__} is a "
+                "generator or a coroutine. Use `with explain():` inside it"
+            )
+
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        file = "" if code is None else code.co_filename
+
+        @functools.wraps(function)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            known = len(self.faults)
+            self._begin()
+            error: BaseException | None = None
+            try:
+                return function(*args, **kwargs)
+            except BaseException as raised:
+                error = raised
+                raise
+            finally:
+                self._end(error, None if error is None else error.__traceback__, {}, file)
+                if len(self.faults) > known:
+                    print(as_text(self.faults[known:], [], rank_words()), file=sys.stderr)
+                del error  # its traceback refers to this frame
+
+        watched.explanation = self  # type: ignore[attr-defined]
+        return watched  # type: ignore[return-value]
 
     @property
     def is_silently_wrong(self) -> bool:
         """True if the program ran on with wrong numbers."""
         return any(each.is_silent for each in self.faults)
+
+    @property
+    def harmless(self) -> list[HarmlessWrites]:
+        """The lines that write in place and are in no fault, in the order in which they first ran."""
+        if self._diagnosis is None:
+            return []
+        blamed = {each.line for fault in self.faults for each in fault.evidence}
+        return [
+            HarmlessWrites(line, operation, count)
+            for each in self._diagnosis.frameworks.values()
+            for line, operation, count in each.written_lines()
+            if line.number and line not in blamed
+        ]
 
     def add(self, fault: Fault) -> None:
         """Add a fault, or count it if the same one was found before."""
@@ -68,30 +133,72 @@ class Explanation:
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(fault)
 
+    def text(self, with_harmless: bool = False) -> str:
+        """Return the explanation as text, for one screen.
+
+        Args:
+            with_harmless: list the lines that write in place and are in no fault, too.
+        """
+        return as_text(self.faults, self.unseen, rank_words(), self.harmless if with_harmless else ())
+
     def __str__(self) -> str:
-        return as_text(self.faults, self.unseen)
+        return self.text()
 
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the faults as texts, numbers and lists, for tools."""
-        return {"faults": [each.to_dict() for each in self.faults], "unseen": list(self.unseen)}
+        """Return the faults and the harmless writes as texts, numbers and lists, for tools."""
+        return {
+            "faults": [each.to_dict() for each in self.faults],
+            "harmless": [each.to_dict() for each in self.harmless],
+            "unseen": list(self.unseen),
+        }
+
+    def _begin(self) -> None:
+        """Watch this thread, unless a block around this one does."""
+        with self._lock:
+            if self._depth and self._thread != threading.get_ident():
+                return
+            self._thread = threading.get_ident()
+            self._depth += 1
+            if self._depth > 1:
+                return
+        if self._diagnosis is None:
+            self._diagnosis = Diagnosis(self.add, self._note)
+        self._diagnosis.begin()
+
+    def _end(
+        self, error: BaseException | None, traceback: TracebackType | None, variables: dict[str, Any], file: str
+    ) -> None:
+        """Stop watching, and diagnose the error that ended the block, if there is one."""
+        if self._thread != threading.get_ident() or self._diagnosis is None:
+            return
+        if self._depth == 1:
+            self._diagnosis.end(error, traceback, variables, file)
+        with self._lock:
+            self._depth -= 1
 
     def _note(self, sentence: str) -> None:
         if sentence not in self.unseen:
             self.unseen.append(sentence)
 
 
-def watching(variables: dict[str, Any] | None = None) -> Explanation:
-    """Return a context manager that watches the program inside it and explains its faults.
+def watching(variables: dict[str, Any] | None = None, file: str | None = None) -> Explanation:
+    """Return a context manager, and decorator, that watches a program and explains its faults.
 
     Args:
         variables: where to look, at the end, for graphs that the program keeps alive; by default the variables of the
             code around the block.
+        file: the file of the program; by default the one of the code around the block.
 
     Raises:
         ImportError: if neither PyTorch nor Paddle is installed.
     """
     if not any(name in sys.modules or importlib.util.find_spec(name) for name in FRAMEWORKS):
         raise ImportError("neither PyTorch nor Paddle is installed in this environment, so no program can be explained")
-    return Explanation(variables)
+    return Explanation(variables, file)
+
+
+def _around(frame: FrameType) -> dict[str, Any]:
+    """Return the variables of the code in a frame."""
+    return frame.f_globals if frame.f_code.co_name == "<module>" else local_variables(frame)

@@ -108,6 +108,32 @@ class Fault:
         }
 
 
+@dataclass(frozen=True)
+class HarmlessWrites:
+    """The writes of one operation in one line that no fault names.
+
+    Attributes:
+        line: the line of the program.
+        operation: the name of the operation, such as ``add_``.
+        count: how often it ran.
+    """
+
+    line: ProgramLine
+    operation: str
+    count: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the writes as texts and numbers, for tools."""
+        line = self.line
+        return {
+            "file": line.file,
+            "line": line.number,
+            "text": line.text,
+            "operation": self.operation,
+            "count": self.count,
+        }
+
+
 def listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence: ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -20,6 +20,10 @@ class FaultCollector:
         self.add, self._note = add, note
         self._explained = 0  # the id of the last error that was diagnosed
 
+    def begin(self) -> None:
+        """Forget which error was explained, since a later one may get its id."""
+        self._explained = 0
+
     def collect(self, what: str, diagnose: Callable[[], list[Any]]) -> bool:
         """Add the faults of a diagnosis, and return True if there are any. Its own failure is noted, not raised."""
         try:

@@ -3,37 +3,77 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 
-from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
+from memory_stage.watch.lines import ProgramLine
 
 WIDTH = 100
-NOTHING = "memory-stage: no fault of an in-place operation was found."
+NOTHING = "no fault of an in-place operation was found."
 
 
-def as_text(faults: Sequence[Fault], unseen: Sequence[str]) -> str:
+def as_text(
+    faults: Sequence[Fault],
+    unseen: Sequence[str],
+    process: str = "",
+    harmless: Sequence[HarmlessWrites] = (),
+) -> str:
     """Return the text of an explanation: for each fault the verdict, its lines, the reason and the fixes.
 
     Args:
         faults: the faults of a run.
         unseen: sentences about things that could not be watched.
+        process: words that name the process if the program runs in several.
+        harmless: lines that write in place and are in no fault, to be listed below the faults.
     """
-    parts = [text for fault in faults for text in ("", _fault(fault))] or [NOTHING]
+    name = heading(process)
+    parts = [text for fault in faults for text in ("", _fault(fault, name))] or [f"{name} {NOTHING}"]
     parts += [textwrap.fill(f"Note: {sentence}", WIDTH) for sentence in unseen]
+    if harmless:
+        parts += ["", f"{name} {count_of(harmless)}:", *_places(harmless)]
     return "\n".join(parts).lstrip("\n")
 
 
-def _fault(fault: Fault) -> str:
-    times = f" ({fault.count:,} times)" if fault.count > 1 else ""
-    lines = [textwrap.fill(f"memory-stage: {fault.verdict}{times}", WIDTH), ""]
+def heading(process: str) -> str:
+    """Return the words that begin a paragraph: ``memory-stage:``, or ``memory-stage, rank 1 of 4:``."""
+    return f"memory-stage{', ' * bool(process)}{process}:"
+
+
+def count_of(harmless: Sequence[HarmlessWrites]) -> str:
+    """Return a sentence, without its end, about lines that write in place and are in no fault."""
+    lines, writes = len({each.line for each in harmless}), sum(each.count for each in harmless)
+    return (
+        f"{lines:,} line{'s write' if lines > 1 else ' writes'} in place without a fault, {writes:,} "
+        f"time{'s' if writes > 1 else ''}"
+    )
+
+
+def _places(harmless: Sequence[HarmlessWrites]) -> list[str]:
+    """Return the lines of the program that write in place, below the names of their files."""
+    rows = [(each.line, f"`{each.operation}`, {each.count:,} time{'s' if each.count > 1 else ''}") for each in harmless]
+    return ["", *_quoted(sorted(rows, key=lambda row: (row[0].file, row[0].number)))]
+
+
+def _quoted(rows: Sequence[tuple[ProgramLine, str]]) -> list[str]:
+    """Return lines of the program, each with a remark, below the names of their files."""
+    found: list[str] = []
     file = ""
-    width = max(len(each.line.text) for each in fault.evidence)
-    for each in fault.evidence:
-        if each.line.file != file:
-            file = each.line.file
-            lines.append(f"  {_short_path(file)}")
-        lines.append(f"  {each.line.number:>5}  {each.line.text[:60]:<{min(width, 60)}}  # {each.role}")
+    width = max(len(line.text) for line, _ in rows)
+    for line, remark in rows:
+        if line.file != file:
+            file = line.file
+            found.append(f"  {_shown_name(file)}")
+        found.append(f"  {line.number:>5}  {line.text[:60]:<{min(width, 60)}}  # {remark}")
+    return found
+
+
+def _fault(fault: Fault, name: str) -> str:
+    times = f" ({fault.count:,} times)" if fault.count > 1 else ""
+    lines = [textwrap.fill(f"{name} {fault.verdict}{times}", WIDTH), ""]
+    lines += _quoted([(each.line, each.role) for each in fault.evidence])
     if fault.reason:
         lines += ["", textwrap.fill(fault.reason, WIDTH, initial_indent="  ", subsequent_indent="  ")]
     for fix in fault.fixes:
@@ -42,7 +82,11 @@ def _fault(fault: Fault) -> str:
     return "\n".join(lines)
 
 
-def _short_path(file: str) -> str:
-    """Return a path relative to the current folder if it is inside it."""
+def _shown_name(file: str) -> str:
+    """Return ``Cell In[3]`` for a cell of a notebook; otherwise a path, relative to the current folder if inside it."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is not None and (cell := shell.compile.format_code_name(file)):
+        return " ".join(cell)
     inside = os.path.abspath(file).startswith(os.getcwd() + os.sep)
     return os.path.relpath(file) if inside else file

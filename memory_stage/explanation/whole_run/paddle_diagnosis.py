@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -17,7 +17,7 @@ from memory_stage.watch.paddle.paddle_run import WatchedPaddleRun
 
 
 class PaddleDiagnosis:
-    """The watching of one run of Paddle, from :meth:`begin` to :meth:`end`.
+    """The watching of a run of Paddle, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.
 
     Args:
         collector: collects the faults.
@@ -60,6 +60,11 @@ class PaddleDiagnosis:
             return UNKNOWN_LINE
         node = calls.graph.find(x.grad_fn.node_ptr())
         return UNKNOWN_LINE if node is None else calls.lines[node.line]
+
+    def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
+        """Yield each line that wrote in place, the name of the operation, and how often it ran."""
+        for (line, operation), count in self._run.calls.writes.totals.items():
+            yield self._run.calls.lines[line], operation, count
 
     def _failed(self, roots: list[Any], error: BaseException, frame: FrameType) -> None:
         def diagnose() -> list[Fault | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -19,7 +19,7 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 
 
 class TorchDiagnosis:
-    """The watching of one run of PyTorch, from :meth:`begin` to :meth:`end`.
+    """The watching of a run of PyTorch, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.
 
     Args:
         collector: collects the faults.
@@ -60,6 +60,11 @@ class TorchDiagnosis:
         """Return the line that made a tensor, as far as it is known."""
         node = node_of(x) if isinstance(x, torch.Tensor) else None
         return UNKNOWN_LINE if node is None else self._run.lines[self._run.nodes.find(node._sequence_nr())[0]]
+
+    def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
+        """Yield each line that wrote in place, the name of the operation, and how often it ran."""
+        for (line, operation), count in self._run.writes.totals.items():
+            yield self._run.lines[line], operation, count
 
     def _failed(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:
         def diagnose() -> list[Fault | None]:

@@ -67,20 +67,26 @@ class PaddleCallWatcher:
         recorded_writes: those of them that took part in the graph: gradients were recorded, and the version was raised.
         views: results that share memory, by the id of the tensor.
         time: the number of writes so far.
-        is_open: False once watching has ended.
+        is_open: True while calls are logged.
         failure: the fault of this package that ended watching, or None.
     """
 
     def __init__(self, paddle: Any, unseen: Callable[[str], None]) -> None:
         self._paddle, self._unseen = paddle, unseen
         self._tensor = paddle.Tensor
-        self._thread = threading.get_ident()
+        self._thread = 0
+        self._is_static = False  # the program has made a function static
         self.lines, self.graph = Lines(), GraphLog()
         self.writes, self.recorded_writes = WriteLog(), WriteLog()
         self.views: OrderedDict[tuple[int, int], SharedView] = OrderedDict()
         self.time = 0
-        self.is_open = True
+        self.is_open = False
         self.failure: Exception | None = None
+
+    def open(self) -> None:
+        """Log the calls of this thread, unless a fault or a static function has ended that for good."""
+        self._thread = threading.get_ident()
+        self.is_open = self.failure is None and not self._is_static
 
     def is_tensor(self, value: Any) -> bool:
         """Return True for a dense tensor that has memory."""
@@ -93,7 +99,7 @@ class PaddleCallWatcher:
     def pass_on(self, name: str, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
         """Run a function that needs no log, because the functions that it calls are logged."""
         if name == "to_static" and self.is_watched():
-            self.is_open = False
+            self.is_open, self._is_static = False, True
             self._unseen("A function is made static: what follows was not watched.")
         return function(*arguments, **keywords)
 

@@ -45,7 +45,8 @@ class WatchedPaddleRun:
         self.passes = 0
 
     def begin(self) -> None:
-        """Patch Paddle's functions."""
+        """Patch Paddle's functions, for this thread. It may be called again after :meth:`end`."""
+        self.calls.open()
         self._patches.apply(self._paddle)
 
     def end(self) -> None:

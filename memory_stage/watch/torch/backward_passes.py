@@ -33,12 +33,13 @@ class BackwardPasses:
         after: Callable[[FrameType, bool], None],
     ) -> None:
         self._watcher, self._before, self._failed, self._after = watcher, before, failed, after
-        self._thread = threading.get_ident()
+        self._thread = 0
         self._real: Any = None
         self._mine: Any = None
 
     def subscribe(self) -> None:
-        """Route every backward pass through this object."""
+        """Route every backward pass of this thread through this object."""
+        self._thread = threading.get_ident()
         self._real = torch.autograd._engine_run_backward
         self._mine = self._run
         torch.autograd._engine_run_backward = self._mine

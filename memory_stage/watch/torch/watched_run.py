@@ -43,7 +43,7 @@ class BackwardPass:
 
 
 class WatchedRun:
-    """A context manager: inside it, the logs of this thread's program are kept.
+    """A context manager: inside it, the logs of this thread's program are kept. It may be entered again.
 
     Args:
         on_failure: called with this watch, the tensors that a backward pass started from, its error and the frame that
@@ -66,7 +66,7 @@ class WatchedRun:
         self._on_failure, self._on_suspicion = on_failure, on_suspicion
         self._calls = CallWatcher()
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
-        self._bystander = Bystander(on_unseen)
+        self._bystander, self._on_unseen = Bystander(on_unseen), on_unseen
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, on_unseen, ignore, lambda name, x: None, lambda real: real)
         self._checked = -1
@@ -94,6 +94,8 @@ class WatchedRun:
         return self._calls.failure
 
     def __enter__(self) -> WatchedRun:
+        self._calls.is_open = self.failure is None
+        self._bystander.note = self._on_unseen
         self._backward.subscribe()
         self._patches.patch()
         self._calls.__enter__()

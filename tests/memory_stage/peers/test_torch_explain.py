@@ -128,7 +128,7 @@ def shell():
 def test_the_magics_record_cells_with_torch_without_an_option(shell, monkeypatch):
     shown = []
     monkeypatch.setattr("book_kit.magics.stage_magic.display", shown.append)
-    monkeypatch.setattr("book_kit.magics.explain_magic.display", shown.append)
+    monkeypatch.setattr("memory_stage.integrations.explain_magic.display", shown.append)
     shell.run_cell("import torch", store_history=True)
     result = shell.run_cell("%%stage\nx = torch.ones(2)\ny = x[0:1]\ny.add_(1)", store_history=True)
     assert result.success and "through `y`" in shown[-1].data["variants"][0]["steps"][-1]["say"]
@@ -141,7 +141,7 @@ def test_the_magics_record_cells_with_torch_without_an_option(shell, monkeypatch
         store_history=True,
     )
     assert isinstance(result.error_in_exec, RuntimeError)
-    assert "`z = z.add(1)`" in str(shown[-1])
+    assert "z = z.add(1)" in str(shown[-1])
 
 
 ATTRIBUTE = """\

@@ -1,0 +1,61 @@
+"""A plugin of pytest: ``pytest --memory-stage-explain`` prints below a failing test why its backward pass failed.
+
+Each test is watched as ``with memory_stage.explain():`` does. The report is a section of a failing test. Tests that
+pass although a line of theirs made gradients silently wrong are listed with their reports at the end of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+OPTION = "--memory-stage-explain"
+SECTION = "memory-stage"
+SILENT_SECTION = "memory-stage: wrong gradients"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that switches the plugin on."""
+    parser.getgroup("memory-stage").addoption(
+        OPTION,
+        action="store_true",
+        help="explain failing tests of PyTorch and Paddle: which line overwrote a tensor that a backward pass needed",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Watch a test, and add what was found to its report."""
+    if not item.config.getoption(OPTION):
+        return (yield)
+    # Not imported with the plugin, so that a run without the option stays as fast as it was.
+    from memory_stage.explanation.whole_run.explanation import watching
+
+    try:
+        explanation = watching({}, str(item.path))
+    except ImportError as error:
+        raise pytest.UsageError(f"{OPTION}: {error}") from None
+    try:
+        with explanation:
+            return (yield)
+    finally:
+        name = SILENT_SECTION if explanation.is_silently_wrong else SECTION
+        if explanation.faults or explanation.unseen:
+            item.add_report_section("call", name, str(explanation))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List the tests that passed with wrong gradients."""
+    found = [
+        (report.nodeid, text)
+        for report in terminalreporter.stats.get("passed", [])
+        for name, text in report.sections
+        if SILENT_SECTION in name
+    ]
+    if found:
+        terminalreporter.section("passed with wrong gradients (memory-stage)")
+    for test, text in found:
+        terminalreporter.write_line(test, bold=True)
+        terminalreporter.write_line(text)

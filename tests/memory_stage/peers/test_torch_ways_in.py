@@ -1,0 +1,270 @@
+"""Ways into an explanation of PyTorch programs: the decorator, the magic, the plugin of pytest, the options."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+import memory_stage  # noqa: E402
+from memory_stage.explanation.whole_run import colours  # noqa: E402
+
+SPOILED = "Line {} overwrites `y`, which the backward pass in line {} still needs."
+
+
+def command(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
+
+
+# ---------- the decorator ----------
+
+
+def test_a_decorated_step_is_watched_in_each_call_and_prints_new_faults_once(capsys):
+    @memory_stage.explain()
+    def step(factor, keep=None):
+        """Return the sum of a product."""
+        x = torch.ones(2, requires_grad=True)
+        y = x.exp()
+        if factor:
+            y.mul_(factor)
+        y.sum().backward()
+        return float(x.grad[0])
+
+    assert step.__name__ == "step" and step.__doc__ == "Return the sum of a product."
+    assert step(0) == pytest.approx(torch.e) and capsys.readouterr().err == ""
+    for times in (1, 2):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            step(2)
+        (fault,) = step.explanation.faults
+        assert fault.count == times and (fault.verdict in " ".join(capsys.readouterr().err.split())) == (times == 1)
+    line = step.__wrapped__.__code__.co_firstlineno
+    assert fault.verdict == SPOILED.format(line + 6, line + 7)
+
+
+def test_the_lines_of_a_graph_from_an_earlier_call_are_known(capsys):
+    @memory_stage.explain()
+    def begin(x):
+        return x.exp()
+
+    y = begin(torch.ones(2, requires_grad=True))
+
+    @begin.explanation
+    def spoil(y):
+        y.add_(1)
+        y.sum().backward()
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        spoil(y)
+    (fault,) = begin.explanation.faults
+    assert [each.role for each in fault.evidence][:2] == ["`exp` saves `y`", "`add_` overwrites it"]
+
+
+def test_a_function_that_calls_itself_is_watched_once():
+    @memory_stage.explain()
+    def below(depth):
+        return below(depth - 1) if depth else torch.ones(1).add_(1)
+
+    assert below(3).item() == 2 and torch._C._len_torch_function_stack() == 0
+    assert [(each.operation, each.count) for each in below.explanation.harmless] == [("add_", 1)]
+
+
+def test_a_call_in_a_second_thread_leaves_the_watched_one_alone():
+    import threading
+
+    @memory_stage.explain()
+    def call(inside):
+        inside()
+        torch.ones(1).add_(1)
+
+    def elsewhere():
+        thread = threading.Thread(target=call, args=(lambda: None,))
+        thread.start()
+        thread.join()
+
+    call(elsewhere)
+    assert torch._C._len_torch_function_stack() == 0
+    assert [(each.operation, each.count) for each in call.explanation.harmless] == [("add_", 1)]
+
+
+def test_what_cannot_be_decorated_is_refused():
+    with pytest.raises(TypeError, match="generator or a coroutine"):
+
+        @memory_stage.explain()
+        def batches():
+            yield 1
+
+    with pytest.raises(TypeError, match="decorates a function, not 3"):
+        memory_stage.explain()(3)
+
+
+# ---------- the magic ----------
+
+
+@pytest.fixture
+def shell():
+    interactive = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell
+    interactive.clear_instance()
+    shell = interactive.instance()
+    shell.run_line_magic("load_ext", "memory_stage")
+    shell.run_cell("import torch", store_history=True)
+    yield shell
+    interactive.clear_instance()
+
+
+def test_a_cell_is_explained_by_the_extension_of_the_package(shell, capsys):
+    passed = shell.run_cell(
+        "%%explain\nlosses = []\nw = torch.ones(2, requires_grad=True)\nw.exp()", store_history=True
+    )
+    out = capsys.readouterr().out
+    assert passed.success and "no fault of an in-place operation was found" in out and "ExpBackward0" in out
+    assert shell.user_ns["losses"] == []
+    cell = "%%explain --all\ny = w.exp()\ntorch.ones(1).add_(1)\ny.mul_(2)\ny.sum().backward()"
+    assert isinstance(shell.run_cell(cell, store_history=True).error_in_exec, RuntimeError)
+    out = capsys.readouterr().out
+    assert SPOILED.format(4, 5) in out and "Cell In[3]" in out and "+    4  y = y.mul(2)" in out
+    assert "3  torch.ones(1).add_(1)  # `add_`, 1 time" in out
+
+
+def test_graphs_that_a_notebook_keeps_are_found(shell, capsys):
+    shell.run_cell("net, losses = torch.nn.Linear(2, 1), []", store_history=True)
+    cell = "%%explain\nfor _ in range(5):\n    losses.append(torch.tanh(net(torch.ones(3, 2))).mean())"
+    assert shell.run_cell(cell, store_history=True).success
+    assert "`losses` keeps 5 results with their graphs" in capsys.readouterr().out
+
+
+# ---------- the plugin of pytest ----------
+
+TESTS = """
+import torch
+
+def test_right():
+    (torch.ones(2, requires_grad=True) * 2).sum().backward()
+
+def test_spoiled():
+    y = torch.ones(2, requires_grad=True).exp()
+    y.add_(1)
+    y.sum().backward()
+
+def test_of_something_else():
+    assert torch.ones(1) == 2
+
+def test_silent():
+    w = torch.ones(2, requires_grad=True)
+    y = (w * torch.ones(2, requires_grad=True)).sum()
+    w.data.mul_(3)
+    y.backward()
+"""
+
+
+def test_a_failing_test_has_its_explanation_and_a_silent_one_is_listed(tmp_path):
+    (tmp_path / "test_program.py").write_text(TESTS)
+    plugin = ("-m", "pytest", "-q", "-p", "memory_stage.integrations.pytest_plugin")
+    alone = command(tmp_path, *plugin)
+    assert alone.returncode == 1 and "memory-stage:" not in alone.stdout and "2 failed, 2 passed" in alone.stdout
+    watched = command(tmp_path, *plugin, "--memory-stage-explain")
+    assert watched.returncode == 1 and "2 failed, 2 passed" in watched.stdout
+    said = watched.stdout
+    assert said.count("memory-stage:") == 2 and SPOILED.format(9, 10) in said
+    assert said.index("test_spoiled ___") < said.index(SPOILED.format(9, 10)) < said.index("test_of_something_else ___")
+    assert "passed with wrong gradients" in said and "test_program.py::test_silent" in said
+    assert "line 18 overwrites `w` without raising its version" in said
+
+
+# ---------- the options of the command ----------
+
+PROGRAM = """
+import torch
+w = torch.zeros(2)
+for _ in range(3):
+    w.add_(1)
+y = torch.ones(2, requires_grad=True).exp()
+y.add_(1)
+try:
+    y.sum().backward()
+except RuntimeError:
+    print(w)
+"""
+
+
+def test_harmless_lines_are_counted_and_listed_on_demand(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    short = command(tmp_path, "-m", "memory_stage", "explain", "program.py")
+    assert short.returncode == 0 and "\33[" not in short.stderr
+    assert "memory-stage: 1 line writes in place without a fault, 3 times (--all lists them)." in short.stderr
+    long = command(tmp_path, "-m", "memory_stage", "explain", "--all", "--json", "why.json", "program.py")
+    assert "w.add_(1)  # `add_`, 3 times" in long.stderr and "--all" not in long.stderr
+    (row,) = json.loads((tmp_path / "why.json").read_text())["harmless"]
+    assert (row["line"], row["operation"], row["count"], row["text"]) == (5, "add_", 3, "w.add_(1)")
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colours_are_for_terminals_without_no_color(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert colours.are_wanted(Terminal()) and not colours.are_wanted(sys.stderr)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colours.are_wanted(Terminal())
+    diff = "    -    1  x = 1\n    +    1  x = 2"
+    text = f"memory-stage: Line 1 is wrong.\n\n      1  x = 1  # wrong\n\n  Fix: Edit it.\n{diff}"
+    shown = colours.coloured(text)
+    assert "\33[31m    -    1  x = 1\33[0m" in shown and "\33[32m    +    1  x = 2\33[0m" in shown
+    for sequence in ("\33[0m", "\33[1m", "\33[2m", "\33[31m", "\33[32m"):
+        shown = shown.replace(sequence, "")
+    assert shown == text
+
+
+# ---------- several processes ----------
+
+
+def test_each_rank_has_its_report_and_its_file(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = command(
+        tmp_path, "-m", "memory_stage", "explain", "--json", "why.json", "program.py", RANK="1", WORLD_SIZE="2"
+    )
+    assert "memory-stage, rank 1 of 2: Line 7 overwrites" in done.stderr
+    assert [path.name for path in tmp_path.glob("*.json")] == ["why.rank1.json"]
+
+
+DISTRIBUTED = """
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+x = torch.ones(2, requires_grad=True)
+y = x.exp()
+total = torch.ones(1) * rank
+dist.all_reduce(total)
+if rank == 1:
+    y.mul_(2)
+try:
+    y.sum().backward()
+finally:
+    dist.destroy_process_group()
+print("sum", total.item())
+"""
+
+
+def test_a_program_under_torchrun_has_one_report_a_rank(tmp_path):
+    (tmp_path / "program.py").write_text(DISTRIBUTED)
+    run = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    done = command(
+        tmp_path, *run, "-m", "memory_stage", "explain", "--json", "why.json", "program.py", OMP_NUM_THREADS="1"
+    )
+    assert "memory-stage, rank 0 of 2: no fault of an in-place operation was found." in done.stderr, done.stderr
+    assert "memory-stage, rank 1 of 2: Line 11 overwrites `y`" in done.stderr
+    assert "sum 1.0" in done.stdout and done.returncode != 0
+    files = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("why*.json")}
+    assert {name: len(found["faults"]) for name, found in files.items()} == {"why.rank0.json": 0, "why.rank1.json": 1}
