@@ -11,7 +11,7 @@ NOTHING = "shares nothing"
 
 
 def outcome(report: Report, failed: bool, shared: str | None) -> str | None:
-    """Return the verdict on a whole run: the first that applies of an error, extra bytes, and free writes, or ``shared``.
+    """Return the verdict on a whole run: an error, extra bytes, or free writes, whichever applies first, or ``shared``.
 
     If no gradient was needed, every write is free, which says little. Then the verdict is ``shared`` if names share
     memory.
