@@ -12,3 +12,4 @@ export { chart } from './stage/byte-chart.js';
 export { legendRows, marksOf } from './stage/legend.js';
 export { navigation } from './stage/navigation.js';
 export { picture } from './stage/picture.js';
+export { sheet } from './stage/sheet.js';

@@ -8,6 +8,12 @@ const { light, dark } = colors;
 const SANS = 'var(--book-sans,-apple-system,"Segoe UI",Arial,sans-serif)';
 const MONO = 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono",monospace)';
 
+/** Fonts for a file outside the page. The fonts of a page that shows the file, if any, come first. */
+export const FILE_FONTS = {
+  '--sans': 'var(--book-sans,Arial,Helvetica,"Liberation Sans",Arimo,sans-serif)',
+  '--mono': 'var(--book-mono,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace)',
+};
+
 /** Return a rule that sets the tokens for everything that matches a selector. */
 function tokenRule(selector, tokens, scheme) {
   const properties = Object.entries(tokens).map(([token, value]) => `--${token}:${value}`);
@@ -29,6 +35,16 @@ export function themeCss(selector) {
       'light',
     )}${tokenRule(within(['[data-theme=dark]', '[data-jp-theme-light=false]']), dark, 'dark')}}`
   );
+}
+
+/**
+ * Return a style sheet with the tokens of one scheme and the fonts of a file.
+ * @param {string} selector
+ * @param {'light' | 'dark'} scheme
+ */
+export function fileCss(selector, scheme) {
+  const fonts = Object.entries(FILE_FONTS).map(([name, family]) => `${name}:${family}`);
+  return `${tokenRule(selector, scheme === 'dark' ? dark : light, scheme)}${selector}{${fonts.join(';')}}`;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The HTML of <memory-stage>. Text of a trace is escaped here. */
 
 import { bytesText, countText, escapeHtml, markedUp } from '../shared/text.js';
+import { saveButtons } from './save-picture.js';
 
 /**
  * Return "line 3" or "lines 3 to 5".
@@ -37,7 +38,7 @@ export function stageHtml({ title, ask, device }) {
 <section class="stage" tabindex="-1" aria-label="${escapeHtml(`Memory, step by step: ${title}`)}">
   <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
     <p class="share"><span role="status"></span> <slot name="edit"></slot>
-      <button class="link">Copy link</button></p></div>
+      ${saveButtons} <button class="link">Copy link</button></p></div>
   <div class="grid"><div class="pair">
     <div class="when">
       <div class="prog"><ol class="code" aria-label="Program"></ol><slot name="program"></slot></div>

@@ -21,6 +21,7 @@ import { PICTURE_CSS, drawPicture } from './picture.js';
 import { planOf } from './plan.js';
 import { fitProgram, markLines, scrollToLine } from './program-view.js';
 import { QuestionBar } from './question-bar.js';
+import { savePicture } from './save-picture.js';
 import { fillList, markCurrent } from './step-list.js';
 import { fillVariantTable, variantTable } from './variant-table.js';
 
@@ -115,7 +116,6 @@ class MemoryStage extends ElementBase {
   }
 
   /* ---- events ---- */
-
   listen(root) {
     root.addEventListener('input', event => this.onInput(event));
     root.addEventListener('submit', event => {
@@ -135,7 +135,7 @@ class MemoryStage extends ElementBase {
   }
 
   onClick({ target, shiftKey }) {
-    const { pass, by, ask, hit } = target.dataset;
+    const { pass, by, ask, hit, save } = target.dataset;
     const { jump } = target.closest('[data-jump]')?.dataset ?? {};
     const { navigation, questions, playing } = this;
     this.play(false);
@@ -143,6 +143,7 @@ class MemoryStage extends ElementBase {
     if (by) navigation.stepPass(+pass, +by);
     if (ask) questions.askOther(+ask);
     if (hit !== undefined) navigation.goToHit(true);
+    if (save) savePicture(this, save);
     if (target.closest('.pic')) questions.askAbout(target);
     this.press(target, playing);
     const line = +target.closest('.code li')?.dataset.line;
@@ -448,7 +449,7 @@ class MemoryStage extends ElementBase {
     const { variant, step, unfold, asked, lit, rest } = this.at;
     const { pic: width, chart: chartWidth, height: room } = this.room;
     const picture = this.$('.pic');
-    const options = { variant, step, width, unfold, mark: asked, light: lit, room };
+    const options = (this.options = { variant, step, width, unfold, mark: asked, light: lit, room });
     const inset = this.width < NARROW ? 20 : 22;
     const [{ svg, folded, height }, bytes] = measuredWith(this.meter, () => [
       drawPicture(this.data, options),

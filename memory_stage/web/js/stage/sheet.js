@@ -1,0 +1,162 @@
+/**
+ * A picture to share: one SVG file with the title, the program, the sentence of a step and its picture. It refers to
+ * nothing outside, and has the colours of one scheme and fonts that every system has.
+ */
+
+import { fileCss, paint } from '../shared/colors.js';
+import { measuredWith, widthOf } from '../shared/measure.js';
+import { px, svgRect, svgText } from '../shared/shapes.js';
+import { escapeHtml, withoutBackticks } from '../shared/text.js';
+import { drawPicture } from './picture.js';
+import { planOf } from './plan.js';
+
+const MARGIN = 24; // px around everything
+const LINE = 21; // px of a line of the program
+const MOST_LINES = 22; // of a longer program, those around the step
+const SENTENCE = { size: 17, line: 25 };
+const ERROR = { size: 13, line: 19 };
+const BESIDE = 940; // px; from this width on, the picture is beside the program
+const GAP = 32; // px between the two columns
+
+/**
+ * A piece of a line: a word, or code without white space.
+ * @typedef {{text: string, mono: boolean}} Piece
+ */
+
+/**
+ * Return a text with code in backticks as pieces.
+ * @param {string} text
+ * @returns {Piece[]}
+ */
+const piecesOf = text =>
+  text.split('`').flatMap((part, i) => (part.match(/\s+|\S+/g) ?? []).map(word => ({ text: word, mono: i % 2 === 1 })));
+
+/**
+ * Break a text with code in backticks into lines that fit a width.
+ * @param {string} text
+ * @param {number} width
+ * @param {number} size of the font, in px
+ * @returns {Piece[][]}
+ */
+function brokenInto(text, width, size) {
+  const lines = [/** @type {Piece[]} */ ([])];
+  let used = 0;
+  for (const piece of piecesOf(text)) {
+    const isSpace = !piece.text.trim();
+    const own = widthOf(piece.text, { size, mono: piece.mono });
+    if (!isSpace && used && used + own > width) {
+      lines.push([]);
+      used = 0;
+    }
+    if (isSpace && !used) continue;
+    lines.at(-1)?.push(piece);
+    used += own;
+  }
+  return lines;
+}
+
+/** Return lines of pieces as SVG, and their height. */
+function paragraph(lines, x, y, { size, line }, color = 'ink') {
+  const style = `fill:${paint(color)};font-size:${size}px`;
+  const svg = lines.map((pieces, i) => {
+    const spans = pieces.map(({ text, mono }) =>
+      mono
+        ? `<tspan style="font-family:var(--mono)">${escapeHtml(text)}</tspan>`
+        : `<tspan>${escapeHtml(text)}</tspan>`,
+    );
+    return `<text x="${px(x)}" y="${px(y + i * line + size)}" style="${style}">${spans.join('')}</text>`;
+  });
+  return { svg: svg.join(''), height: lines.length * line };
+}
+
+/** Return the lines of a program that are drawn, as [from, to) counted from 0; of a long one, those around the step. */
+function shownLines(code, frame) {
+  const from = Math.min(Math.max(0, frame.line - 1 - MOST_LINES / 2), Math.max(0, code.length - MOST_LINES));
+  return [from, Math.min(code.length, from + MOST_LINES)];
+}
+
+/** Return the program as SVG with the lines of the step marked, and its height. */
+function program(code, frame, x, y, width) {
+  const [from, to] = shownLines(code, frame);
+  const rows = code.slice(from, to).map((text, i) => {
+    const line = from + i + 1;
+    const isNow = frame.line <= line && line <= frame.end;
+    const top = y + i * LINE;
+    const base = top + 15;
+    const indent = widthOf(text.match(/^\s*/)?.[0] ?? '', { size: 14, mono: true });
+    const mark = isNow
+      ? svgRect(x, top, width, LINE, `fill:${paint('wash')}`) + svgRect(x, top, 3, LINE, `fill:${paint('ink')}`)
+      : '';
+    return (
+      mark +
+      svgText(x + 27, base, line, { size: 14, mono: true, anchor: 'end', color: 'muted' }) +
+      svgText(x + 38 + indent, base, text.trim(), {
+        size: 14,
+        mono: true,
+        bold: isNow,
+        color: isNow || line < frame.line ? 'ink' : 'muted',
+        max: width - 44 - indent,
+      })
+    );
+  });
+  return { svg: rows.join(''), height: (to - from) * LINE };
+}
+
+/** Return the program, the sentence and the error of a step as SVG below each other, and their height. */
+function words(code, frame, x, y, width) {
+  const lines = program(code, frame, x, y, width);
+  const saidAt = y + lines.height + 12;
+  const said = paragraph(brokenInto(frame.say, width, SENTENCE.size), x, saidAt, SENTENCE);
+  const faultAt = saidAt + said.height + 8;
+  const fault = frame.error
+    ? paragraph(brokenInto(`\`${frame.error.replace(/`/g, "'")}\``, width, ERROR.size), x, faultAt, ERROR, 'red')
+    : { svg: '', height: -8 };
+  return { svg: lines.svg + said.svg + fault.svg, height: faultAt + fault.height - y };
+}
+
+/**
+ * Return one step of a trace as the text of an SVG file. `options` are those of a picture; `scheme` is "light" or
+ * "dark"; `meter` measures text in the fonts of the file.
+ * @param {any} trace
+ * @param {any} [options]
+ */
+export function sheet(trace, { variant = 0, step = -1, width = 760, scheme = 'light', meter, ...options } = {}) {
+  return measuredWith(meter, () => {
+    const frame = planOf(trace).runs[variant].at(step);
+    const { code, label, steps } = trace.variants[variant];
+    const isBeside = width >= BESIDE;
+    const inner = width - 2 * MARGIN;
+    const left = isBeside ? Math.floor(inner * 0.38) : inner;
+    const top = MARGIN + 34;
+    const beside = words(code, frame, MARGIN, top, left);
+    const x = isBeside ? MARGIN + left + GAP : MARGIN;
+    const y = isBeside ? top : top + beside.height + 20;
+    const drawn = drawPicture(trace, { ...options, variant, step, width: width - MARGIN - x, room: Infinity });
+    const height = Math.ceil(Math.max(top + beside.height, y + drawn.height) + MARGIN);
+    const title = trace.variants.length > 1 ? `${trace.title}: ${label}` : trace.title;
+    const where = `step ${frame.step + 1} of ${steps.length}`;
+    const most = inner - widthOf(where) - 16;
+    const alt = escapeHtml(`${title}. ${withoutBackticks(frame.say)}`);
+    const picture = drawn.svg
+      .replace('<svg ', `<svg x="${px(x)}" y="${px(y)}" `)
+      .replace(/<style>.*?<\/style>/s, '')
+      .replace(/ role="img" aria-label="[^"]*"/, '');
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${width}" height="${height}" ` +
+      `viewBox="0 0 ${width} ${height}" role="img" aria-label="${alt}" ` +
+      `style="font:13px var(--sans)">` +
+      `<style>${fileCss('.memory-picture', scheme)}.memory-picture{overflow:visible}text{white-space:pre}</style>${svgRect(
+        0,
+        0,
+        width,
+        height,
+        `fill:${paint('paper')}`,
+      )}${svgText(MARGIN, MARGIN + 16, title, { size: 18, bold: true, max: most })}${svgText(
+        width - MARGIN,
+        MARGIN + 16,
+        where,
+        { color: 'muted', anchor: 'end' },
+      )}${beside.svg}${picture}</svg>`
+    );
+  });
+}
