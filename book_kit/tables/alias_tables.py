@@ -1,0 +1,178 @@
+"""Tables of results that share memory, from `facts/aliases.json`, for chapter 4 and appendix C.
+
+A column of minitensor is computed while the page is built: it runs the programs that were recorded from Paddle.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import minitensor as mt
+
+Answer = dict[str, Any]
+Records = dict[str, dict[str, Any]]
+
+LIBRARIES = {"numpy": "NumPy", "torch": "PyTorch", "paddle": "Paddle"}
+FROM_OPERATIONS = {
+    "detach": "`x.detach()`",
+    "view": "`x.view`",
+    "index_select": "`index_select` (NumPy: `take`)",
+    "masked_select": "`masked_select` (NumPy: `compress`)",
+    "gather": "`gather`",
+    "a model's output": "a model's output: `Linear`",
+    "a model that only reshapes": "a model's output: `Flatten`",
+    "clone": "`clone()` (NumPy: `copy`)",
+    "split": "`split`",
+    "expand": "`expand` (NumPy: `broadcast_to`)",
+}
+FROM_NUMPY = {
+    "numpy()": "`x.numpy()`",
+    "asarray of a tensor": "`np.asarray(x)`",
+    "to_tensor of an array": "`to_tensor(a)` (PyTorch: `tensor(a)`)",
+    "from_numpy": "`from_numpy(a)`",
+    "from_dlpack of an array": "`from_dlpack(a)`",
+    "from_dlpack": "`from_dlpack` of a tensor",
+}
+TARGETS = {
+    "y = y + x": "`y = y + x`",
+    "y += x": "`y += x`",
+    "y[:] = y + x": "`y[:] = y + x`",
+    "add with out": "`add(x, y, out=y)`",
+    "add_": "`y.add_(x)`",
+}
+EXPANDED = {
+    "expand, then add": "`e.add_(10)`",
+    "expand, then fill": "`e.fill_(7)`",
+    "expand, then assign": "`e[0, 0] = 7`",
+}
+#: The line that reads what it overwrites, and the result of computing it from a copy.
+OVERLAPS = {
+    "neighbors": ("`x[1:].add_(x[:-1])`", [1.0, 3.0, 5.0, 7.0, 9.0]),
+    "neighbors assigned": ("`x[1:] = x[:-1]`", [1.0, 1.0, 2.0, 3.0, 4.0]),
+    "its own first": ("`x.subtract_(x[0])`", [0.0, 1.0, 2.0, 3.0, 4.0]),
+    "its own first, cloned": ("the same with `x[0].clone()`", [0.0, 1.0, 2.0, 3.0, 4.0]),
+    "every second": ("`x[2:].multiply_(x[::2])`", [2.0, 3.0, 8.0, 20.0]),
+    "a column into a row": ("`x[1] = x[:, 2]`, the row", [2.0, 5.0, 8.0]),
+}
+
+
+def recorded(facts: Path) -> Records:
+    """Return the record of each library, by its name and version."""
+    records: Records = json.loads((facts / "aliases.json").read_text(encoding="utf-8"))
+    return records
+
+
+def operations_table(records: Records) -> str:
+    """Return a table of operations, with "alias" if the result changes with `x`, else "copy"."""
+    return _table("`y` is", FROM_OPERATIONS, records, _alias_or_copy)
+
+
+def numpy_table(records: Records) -> str:
+    """Return the same for the ways from a tensor to an array and back; NumPy is no column."""
+    frameworks = {key: record for key, record in records.items() if record["library"] != "numpy"}
+    return _table("Made by", FROM_NUMPY, frameworks, _alias_or_copy)
+
+
+def targets_table(records: Records) -> str:
+    """Return a table of lines that compute `y + x`, with the memory that the result is in and the version."""
+    return _table("Line", TARGETS, records, _target)
+
+
+def expanded_table(records: Records) -> str:
+    """Return a table of writes into an expanded tensor `e`, with the numbers of `e` and `x` after them."""
+    return _table("`e = x.expand([3, 2])`", EXPANDED, records, _expanded)
+
+
+def overlaps_table(records: Records) -> str:
+    """Return a table of writes that read their target: "right", "refuses", or the wrong numbers in bold."""
+    columns = {"right is": [_spaced(right) for _, right in OVERLAPS.values()]}
+    for title, answers in _answers(records, OVERLAPS).items():
+        columns[title] = [
+            _against(right, answer) for (_, right), answer in zip(OVERLAPS.values(), answers, strict=True)
+        ]
+    return _markdown("Line", [line for line, _ in OVERLAPS.values()], columns)
+
+
+def minitensors_answer(records: Records, question: str) -> Answer:
+    """Return minitensor's answer to a question, in the form of a record, from the program recorded for Paddle."""
+    asked = records["paddle 2.6.2"]["answers"][question]
+    program = asked["program"].replace(
+        "paddle.utils.dlpack.from_dlpack(paddle.utils.dlpack.to_dlpack(x))", "paddle.from_dlpack(x)"
+    )
+    names: dict[str, Any] = {"paddle": mt}
+    answer: Answer = {"values": {}}
+    try:
+        exec(program, names)
+    except Exception as error:
+        answer["error"] = f"{type(error).__name__}: {error}"
+    for expression in {*asked["values"], "seen"}:
+        if expression != "seen" or "seen" in names:
+            answer["values"][expression] = eval(expression, names)
+    return answer
+
+
+def _table(first: str, rows: Mapping[str, str], records: Records, word: Callable[[Answer | None], str]) -> str:
+    columns = {title: [word(answer) for answer in answers] for title, answers in _answers(records, rows).items()}
+    return _markdown(first, list(rows.values()), columns)
+
+
+def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answer | None]]:
+    """Return the answers of each library and of minitensor, by the head of its column."""
+    answers = {
+        f"{LIBRARIES[record['library']]} {record['version']}": [record["answers"].get(each) for each in questions]
+        for record in records.values()
+    }
+    return {**answers, "minitensor": [minitensors_answer(records, each) for each in questions]}
+
+
+def _markdown(first: str, titles: list[str], columns: dict[str, list[str]]) -> str:
+    """Return a table with a column for each entry; two versions of Paddle that agree share one."""
+    old, new = "Paddle 2.6.2", "Paddle 3.3.1"
+    if old in columns and columns[old] == columns.get(new):
+        columns = {f"{head}, 3.3.1" if head == old else head: columns[head] for head in columns if head != new}
+    rows = [" | ".join([first, *columns]), "|".join(["---"] * (1 + len(columns)))]
+    rows += [" | ".join(cells) for cells in zip(titles, *columns.values(), strict=True)]
+    return "\n".join(f"| {row} |" for row in rows)
+
+
+def _alias_or_copy(answer: Answer | None) -> str:
+    if answer is None or answer.get("error", "").startswith("AttributeError"):
+        return "–"  # the library has no such operation
+    return "alias" if answer["values"]["seen"] else "copy"
+
+
+def _target(answer: Answer | None) -> str:
+    if answer is None:
+        return "–"
+    if "error" in answer:
+        return str(answer["error"].partition(":")[0])
+    values = answer["values"]
+    if not values.get("address(y) == where"):
+        return "new storage"
+    version = values.get("y.inplace_version", values.get("y._version"))
+    return "in place" + ("" if version is None else ", counted" if version else ", not counted")
+
+
+def _expanded(answer: Answer | None) -> str:
+    if answer is None:
+        return "–"
+    if "error" in answer:
+        return "refuses"
+    x, e = answer["values"]["x.tolist()"], answer["values"]["e.tolist()"]
+    return f"`e` {e}, `x` {x}".replace(" ", "\N{NO-BREAK SPACE}").replace(".0", "")
+
+
+def _against(right: list[float], answer: Answer | None) -> str:
+    if answer is None:
+        return "–"
+    if "error" in answer:
+        return "refuses"
+    (numbers,) = answer["values"].values()
+    return "right" if numbers == right else f"**{_spaced(numbers)}**"
+
+
+def _spaced(numbers: list[float]) -> str:
+    return "\N{NO-BREAK SPACE}".join(f"{number:g}" for number in numbers)
