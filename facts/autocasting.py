@@ -1,4 +1,4 @@
-"""Record in autocasting.json what automatic mixed precision casts in PyTorch and Paddle, and how a loss scale follows.
+"""Record in autocasting.json what automatic mixed precision casts in PyTorch and Paddle, and how a loss scale changes.
 
     python facts/autocasting.py torch
     python facts/autocasting.py paddle

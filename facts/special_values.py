@@ -129,7 +129,7 @@ BINARY_OF = {
     ],
     "paddle": ["L.gammainc(x, y)", "L.gammaincc(x, y)", "L.mod(x, y)"],
 }
-#: Of every row, "{}" is the dimension; paddle's keyword is axis and PyTorch accepts it, too.
+#: In every row, "{}" is the dimension; paddle's keyword is axis and PyTorch accepts it, too.
 REDUCTIONS = [
     *(f"L.{name}(x, {{}})" for name in ("sum", "mean", "prod", "amax", "amin", "argmax", "argmin", "logsumexp")),
     *(
@@ -384,7 +384,7 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 def answers_of(library: str) -> dict[str, Any]:
-    """Ask all questions in processes of their own: one that a question kills is followed by another."""
+    """Ask all questions in separate processes. If a question kills its process, a new one asks the next."""
     asked = questions(library)
     found: dict[str, Any] = {}
     while len(found) < len(asked):

@@ -121,7 +121,7 @@ JAVASCRIPT = re.compile(
     r"""|(?P<pattern>(?<=[=(,:!&|?{};\[])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*)"""
 )
 DIRECTIVE = re.compile(r"^(?:noqa\b.*|type: ignore\S*|fmt: \w+|mypy:.*|!.*|eslint-.*|@ts-\S+|-+$)")
-#: Parts of a text that are no prose: literals, addresses, examples with their output.
+#: Parts of a text that are not prose: literals, addresses, examples with their output.
 CODE = re.compile(
     r"``[^`]*``|`[^`]*`|https?://\S+|^[ \t]*>>> [^\n]*(?:\n[ \t]*\S[^\n]*)*|[\"“][^\"”\n]*[\"”]", re.MULTILINE
 )
@@ -212,7 +212,7 @@ def _relative(path: Path) -> str:
 
 @dataclass
 class Figures:
-    """Counts of some texts, and the findings that are to be mended."""
+    """Counts of some texts, and the findings to correct."""
 
     words: int
     sentences: int

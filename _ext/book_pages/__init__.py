@@ -69,7 +69,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", playground.offer_playground, priority=600)
     app.connect("html-page-context", navigation.show_chapters, priority=600)
     app.connect("html-page-context", links.lead_to_the_sources, priority=600)
-    app.connect("html-page-context", live.tell_templates, priority=600)
+    app.connect("html-page-context", live.add_to_context, priority=600)
     app.connect("html-page-context", description.describe_page, priority=610)
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
     app.connect("html-page-context", live.choose_assets, priority=910)

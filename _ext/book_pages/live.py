@@ -32,7 +32,7 @@ def refuse_without_files(app: Sphinx) -> None:
         raise ConfigError("the build sets `live` itself: remove it from _config.yml, and run `make book LIVE=1`")
 
 
-def tell_templates(
+def add_to_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object | None
 ) -> None:
     """Add the config value to the context of templates."""

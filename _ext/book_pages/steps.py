@@ -40,7 +40,7 @@ STAGE = "<memory-stage"
 
 @dataclass(frozen=True)
 class Moment:
-    """What a mark names: the number of a variant and of its step, both counted from 0."""
+    """The step that a mark names: the numbers of a variant and of its step, both counted from 0."""
 
     variant: int
     step: int

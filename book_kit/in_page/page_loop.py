@@ -25,7 +25,9 @@ class PageLoop(asyncio.BaseEventLoop):
             RuntimeError: if ``timeout`` is None, because then no task can continue.
         """
         if timeout is None:
-            raise RuntimeError("the program awaits what never comes: no task of it runs, and nothing else does here")
+            raise RuntimeError(
+                "the program waits forever: none of its tasks can continue, and nothing else happens"
+            )
         time.sleep(timeout)
         return []
 

@@ -157,7 +157,7 @@ def predict(
     an empty text, and for a stage or a variant without a line.
     """
     if not isinstance(options, Mapping) or not all(isinstance(text, str) for pair in options.items() for text in pair):
-        raise TypeError(f"options has to map each option to what is said of it, not {options!r}")
+        raise TypeError(f"options has to map each option to its text, not {options!r}")
     if not isinstance(answer, str):
         raise TypeError(
             f"answer has to be the text of the right option, not {answer!r} ({type(answer).__name__}): "
@@ -167,7 +167,7 @@ def predict(
         raise ValueError("a question needs a text")
     if missing := [option for option, text in options.items() if not (option.strip() and text.strip())]:
         raise ValueError(
-            f"nothing is said of the option {missing[0]!r}: say why it is right, or what is mistaken in it"
+            f"the option {missing[0]!r} has no text: give the reason that it is right, or the mistake in it"
         )
     bare = [_without_backticks(option) for option in options]
     if len(bare) < 2 or len(set(bare)) < len(bare):
@@ -178,7 +178,7 @@ def predict(
             f"code that gave the answer"
         )
     if line is None and (stage or variant):
-        raise ValueError(f"the line is missing that the reader is to look at in the stage {stage or variant!r}")
+        raise ValueError(f"the stage {stage or variant!r} is named without a line in it: add line=...")
     proof = None if line is None else Proof(line, stage, variant)
     return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof)
 

@@ -143,7 +143,7 @@ class Saved(NamedTuple):
     inferred: bool = False
 
 
-class SavedState(Enum):
+class SavedTensorState(Enum):
     """The present state of a saved tensor. Backward raises an error for the last two."""
 
     RELEASED = "backward is done with it"
@@ -346,7 +346,7 @@ class Engine(Protocol):
     def indices(self, node: Node) -> list[Storage]:
         """Return the storages of indices that it saved."""
 
-    def saved_state(self, node: Node, position: int) -> SavedState:
+    def saved_state(self, node: Node, position: int) -> SavedTensorState:
         """Return the state of the tensor that it saved at ``position``."""
 
     def is_released(self, node: Node) -> bool:

@@ -5,7 +5,7 @@ Only the engine decides if a saved tensor is still valid; this module never deri
 
 from __future__ import annotations
 
-from memory_stage.engines.protocol import Copied, Engine, Node, PreservedBytes, Saved, SavedState, Storage
+from memory_stage.engines.protocol import Copied, Engine, Node, PreservedBytes, Saved, SavedTensorState, Storage
 from memory_stage.model import changes
 from memory_stage.model.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from memory_stage.model.journal import Journal
@@ -99,7 +99,7 @@ class SavedTensors:
             savers: nodes, each with the position of the saved tensor, and its entry if it is known.
             patch: preserves the bytes. None if earlier patches preserve them, or if they are lost.
         """
-        kept = [each for each in savers if self._engine.saved_state(each[0], each[1]) is not SavedState.LOST]
+        kept = [each for each in savers if self._engine.saved_state(each[0], each[1]) is not SavedTensorState.LOST]
         if not kept:
             return
         if self._preserved is None:
@@ -180,15 +180,15 @@ class SavedTensors:
         storage.saves = [save for save in storage.saves if save.storage is storage and not save.released]
         for save in storage.saves:
             node = save.node.ref() if save.node.ref is not None else None
-            fate = self._engine.saved_state(node, save.position) if node is not None else SavedState.RELEASED
-            if fate in (SavedState.LOST, SavedState.MOVED):
-                kind = "lost" if fate is SavedState.LOST else "moved"
+            fate = self._engine.saved_state(node, save.position) if node is not None else SavedTensorState.RELEASED
+            if fate in (SavedTensorState.LOST, SavedTensorState.MOVED):
+                kind = "lost" if fate is SavedTensorState.LOST else "moved"
                 if kind != save.stale:
                     save.stale = kind
                     stale.append(save)
-            elif fate is SavedState.TAKEN and not save.taken:
+            elif fate is SavedTensorState.TAKEN and not save.taken:
                 self.overwrite_unnoticed([save])
-            elif fate is SavedState.RIGHT and preserves and save not in self._at_risk:
+            elif fate is SavedTensorState.RIGHT and preserves and save not in self._at_risk:
                 spared.append(save)
         self._at_risk = set()
         for kind in ("lost", "moved"):

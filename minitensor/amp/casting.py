@@ -11,13 +11,13 @@ from minitensor.engine.operations.operands import cast
 
 
 class auto_cast:  # noqa: N801  # Paddle's name
-    """Cast operands inside: ``with amp.auto_cast(): ...`` or ``@amp.auto_cast()``.
+    """Cast operands in a block, ``with amp.auto_cast(): ...``, or in a function, ``@amp.auto_cast()``.
 
     Operations in place and operands of float64 are not cast. A parameter is cast once for each of its versions, and
     that copy is what a product saves.
 
     Args:
-        enable: False to cast nothing inside, even within another context.
+        enable: False to cast nothing in the block, even within another context.
         custom_white_list: more operations that get 16 bits.
         custom_black_list: more operations that get float32.
         level: "O1"; "O0" casts nothing.

@@ -18,8 +18,10 @@ class GradScaler:
     Args:
         enable: False for a scaler that changes nothing.
         init_loss_scaling: the first factor of a loss.
-        incr_ratio, incr_every_n_steps: the scale is multiplied by the first after so many steps without inf and nan.
-        decr_ratio, decr_every_n_nan_or_inf: it is multiplied by the first after so many steps in a row with one.
+        incr_ratio, incr_every_n_steps: the scale is multiplied by ``incr_ratio`` after so many steps in a row without
+            inf and nan.
+        decr_ratio, decr_every_n_nan_or_inf: it is multiplied by ``decr_ratio`` after so many steps in a row with
+            inf or nan.
         use_dynamic_loss_scaling: False to keep the scale.
 
     Raises:
@@ -49,7 +51,7 @@ class GradScaler:
         """Return the loss times the scale.
 
         Raises:
-            TypeError: if it is not a tensor.
+            TypeError: if ``var`` is not a tensor.
         """
         if not isinstance(var, Tensor):
             raise TypeError(f"GradScaler.scale: the loss is a Tensor, not {type(var).__name__}")
@@ -59,7 +61,7 @@ class GradScaler:
         """Divide the gradients of the optimizer's parameters by the scale, in place.
 
         Raises:
-            RuntimeError: if that was done since the last update.
+            RuntimeError: if it has been called for this optimizer since the last update.
         """
         if self._enabled:
             self._rule.unscale(optimizer, (x.grad for x in optimizer._parameters if x.grad is not None))
@@ -68,7 +70,7 @@ class GradScaler:
         """Call ``optimizer.step()`` with unscaled gradients, unless one has inf or nan.
 
         Raises:
-            RuntimeError: if that was done since the last update.
+            RuntimeError: if it has been called for this optimizer since the last update.
         """
         if not self._enabled or self._rule.may_step(optimizer, self.unscale_):
             optimizer.step()
@@ -121,7 +123,7 @@ class GradScaler:
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("GradScaler.load_state_dict: the state is empty; it is one of a disabled scaler")
+            raise RuntimeError("GradScaler.load_state_dict: the state is empty, so it belongs to a disabled scaler")
         self._rule = replace(
             self._rule,
             scale=state_dict["scale"],

@@ -51,7 +51,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
         raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {op!r}")
     link = _checked("all_reduce", [tensor])
     if op == ReduceOp.AVG and tensor._array.dtype not in FLOATS:
-        raise TypeError(f"all_reduce: the average of {tensor.dtype.name} is no {tensor.dtype.name}; sum them instead")
+        raise TypeError(f"all_reduce: an average of {tensor.dtype.name} is not of that dtype; sum them instead")
     _reduce(link, tensor, op, "all_reduce")
     return tensor
 
@@ -141,8 +141,8 @@ def _checked(op: str, tensors: list[Tensor]) -> Link:
             raise TypeError(f'{op}: bools are not numbers; convert them with `x.astype("int32")`')
         if modes.grad and x._current() is not None:
             raise RuntimeError(
-                f"{op}: this tensor wants a gradient, and what other ranks computed is not in its history. Call it "
-                f"under `no_grad()`, or use `distributed.sum_over_ranks(x)`, a new tensor that has a gradient."
+                f"{op}: this tensor wants a gradient, and its history does not contain the computation of other ranks. "
+                f"Call it under `no_grad()`, or use `distributed.sum_over_ranks(x)`, a new tensor that has a gradient."
             )
         if not writeable(x._array):
             raise not_writeable(op, x)
@@ -175,7 +175,7 @@ def _reduce(link: Link, tensor: Tensor, op: str, what: str) -> None:
 
 
 def _store(what: str, tensor: Tensor, written: Any) -> None:
-    """Let ``written`` overwrite the memory of ``tensor``; if that is not contiguous, a packed copy of it."""
+    """Call ``written`` on the memory of ``tensor`` or, if that is not contiguous, on a copy that is stored back."""
     array = tensor._array
 
     def store() -> None:

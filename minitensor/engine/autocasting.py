@@ -1,7 +1,7 @@
 """Automatic casts of operands: the lists of operations, and the copies that are made only once.
 
 Inside a context, operations of one list get operands of 16 bits, and operations of another get float32. All others keep
-the dtypes that they meet. The contexts themselves are :mod:`minitensor.torch.amp` and :mod:`minitensor.amp`.
+the dtypes of their operands. The contexts themselves are :mod:`minitensor.torch.amp` and :mod:`minitensor.amp`.
 
 A parameter is cast once for each version. The copy is kept until the outermost context ends, and it is what a matrix
 product saves: the parameter in float32 is the master copy that the optimizer writes. PyTorch keeps the first copy even
@@ -62,12 +62,12 @@ PADDLE = Lists(
     ),
 )
 
-#: All operations that some list names; the others test nothing.
+#: All operations that some list names. Other operations do not test for a context.
 NAMES = frozenset().union(*(names for lists in (TORCH_CPU, TORCH_CUDA, PADDLE) for names in lists))
 
 
 class Casts:
-    """The casts inside one context.
+    """The casts of one context.
 
     Args:
         dtype: the dtype of 16 bits.

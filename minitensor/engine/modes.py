@@ -26,7 +26,7 @@ class Paused:
     """``threads``: the number of threads in which recording is off (:data:`paused`), or operands are cast
     (:data:`casting`).
 
-    Operations check this first: while it is 0, no thread needs to read its own modes, which takes 70 ns instead of 5.
+    Operations check this first, in 5 ns. Only if it is above 0 does a thread read its own modes, which takes 70 ns.
     """
 
     __slots__ = ("threads",)
@@ -131,7 +131,7 @@ def is_grad_enabled() -> bool:
 
 
 class set_inplace_policy:
-    """Choose the behaviour if an in-place operation overwrites a value that a backward needs.
+    """Set what happens when an in-place operation overwrites a value that a backward needs.
 
     The call takes effect at once; as a context manager, it restores the former policy at the end. The policy that is
     set when the write happens applies.

@@ -153,7 +153,7 @@ def wanted_of(op: str, node: Node) -> list[str]:
 
 
 def wanted_by(op: str, nodes: Collection[Node | None]) -> list[str] | None:
-    """Return the same for a refused operation, from the nodes of its operands; None if these are unknown."""
+    """Return the operands of a refused operation whose gradients are wanted; None if their nodes are unknown."""
     row = row_of(op)
     if row is None or not nodes:
         return None

@@ -107,7 +107,7 @@ class NewNodes:
     """Follows the events and finds the nodes that operations have just recorded.
 
     Some operations emit the event of a new tensor before they record it. Therefore every event is first given to
-    :meth:`late`, which looks again at such a tensor; only a weak reference to it is kept.
+    :meth:`late`, which checks such a tensor again; only a weak reference to it is kept.
     """
 
     def __init__(self) -> None:

@@ -120,7 +120,7 @@ def test_a_program_may_await():
     assert printed(f"{ASYNC}print(await asyncio.gather(work(x, 2), work(x, 1)), x.tolist())") == "[2, 1] [3.0, 3.0]\n"
     for_ever = "await asyncio.Event().wait()"
     assert "TimeoutError" in error(f"{ASYNC}await asyncio.wait_for(asyncio.Event().wait(), 0.01)")
-    assert error(f"{ASYNC}{for_ever}").startswith("RuntimeError: the program awaits what never comes")
+    assert error(f"{ASYNC}{for_ever}").startswith("RuntimeError: the program waits forever")
     asked = {"do": "explain", "code": f"{ASYNC}await work(x, 1)", "policy": "2.6", "device": "cpu"}
     (row,) = json.loads(page_kernel.answer(json.dumps(asked)))["report"]["rows"]
     assert (row["code"], row["verdict"]) == ("t.add_(float(n))", "free")

@@ -65,12 +65,12 @@ def test_options_that_repeat_or_are_missing_are_refused(options):
 
 @pytest.mark.parametrize("options", ["ab", ["a", "b"], {1: "w", 2: "w"}, {"a": None, "b": "w"}])
 def test_options_that_are_not_mapped_to_texts_are_refused(options):
-    with pytest.raises(TypeError, match="map each option to what is said of it"):
+    with pytest.raises(TypeError, match="map each option to its text"):
         predict("q", options, answer="a")
 
 
 def test_an_option_without_an_explanation_is_refused_by_name():
-    with pytest.raises(ValueError, match="nothing is said of the option 'b'"):
+    with pytest.raises(ValueError, match="the option 'b'"):
         predict("q", {"a": "it is", "b": " "}, answer="a")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.protocol import CellLayout, Copied, Role, Saved, SavedState, StorageInfo, StorageView
+from memory_stage.engines.protocol import CellLayout, Copied, Role, Saved, SavedTensorState, StorageInfo, StorageView
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
@@ -326,14 +326,14 @@ class MinitensorEngine:
         there = any(what == "index" and not _is_tensor(saved) for what, saved in _entries(node))
         return list(node.saved[1]) if there else []
 
-    def saved_state(self, node: Node, position: int) -> SavedState:
+    def saved_state(self, node: Node, position: int) -> SavedTensorState:
         """Return the state that backward would find."""
         if node.saved is FREED:
-            return SavedState.RELEASED
+            return SavedTensorState.RELEASED
         saved = node.saved[position]
         if not is_right(saved):
-            return SavedState.LOST if type(saved[2]) is Lost else SavedState.MOVED
-        return SavedState.APART if type(saved[2]) is Preserved and saved[2].left == 0 else SavedState.RIGHT
+            return SavedTensorState.LOST if type(saved[2]) is Lost else SavedTensorState.MOVED
+        return SavedTensorState.APART if type(saved[2]) is Preserved and saved[2].left == 0 else SavedTensorState.RIGHT
 
     def is_released(self, node: Node) -> bool:
         """True after a backward without ``retain_graph``."""

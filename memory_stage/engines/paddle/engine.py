@@ -26,7 +26,7 @@ from memory_stage.engines.protocol import (
     NotRecordable,
     Role,
     Saved,
-    SavedState,
+    SavedTensorState,
     StorageInfo,
     StorageView,
 )
@@ -292,16 +292,16 @@ class PaddleEngine:
         """Return an empty list: no index is known."""
         return []
 
-    def saved_state(self, node: GradNode, position: int) -> SavedState:
+    def saved_state(self, node: GradNode, position: int) -> SavedTensorState:
         """Compare the versions, as Paddle does."""
         if node.is_released:
-            return SavedState.RELEASED
+            return SavedTensorState.RELEASED
         save = node.saved[position]
         if save.version == save.storage.version:
-            return SavedState.RIGHT
+            return SavedTensorState.RIGHT
         if save.is_unchecked:
-            return SavedState.TAKEN if save.is_lost else SavedState.RIGHT
-        return SavedState.LOST if save.is_lost else SavedState.MOVED
+            return SavedTensorState.TAKEN if save.is_lost else SavedTensorState.RIGHT
+        return SavedTensorState.LOST if save.is_lost else SavedTensorState.MOVED
 
     def is_released(self, node: GradNode) -> bool:
         """True after a backward without ``retain_graph``."""

@@ -34,7 +34,7 @@ from memory_stage.engines.protocol import (
     NotRecordable,
     Role,
     Saved,
-    SavedState,
+    SavedTensorState,
     StorageInfo,
     StorageView,
 )
@@ -331,7 +331,7 @@ class TorchEngine:
         """Return an empty list: indices are saved tensors like others."""
         return []
 
-    def saved_state(self, node: NodeTag, position: int) -> SavedState:
+    def saved_state(self, node: NodeTag, position: int) -> SavedTensorState:
         """Return the state that backward would find."""
         return node.saved_state(position)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
-from memory_stage.engines.protocol import Role, SavedState
+from memory_stage.engines.protocol import Role, SavedTensorState
 from memory_stage.engines.torch.saved import Entry
 
 
@@ -52,6 +52,6 @@ class NodeTag:
         for entry in self.entries:
             entry.is_read = not entry.is_compared
 
-    def saved_state(self, position: int) -> SavedState:
+    def saved_state(self, position: int) -> SavedTensorState:
         """Return the state of the tensor saved at ``position``."""
-        return SavedState.RELEASED if self.released else self.entries[position].saved_state()
+        return SavedTensorState.RELEASED if self.released else self.entries[position].saved_state()

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from memory_stage.engines.protocol import CellLayout, SavedState
+from memory_stage.engines.protocol import CellLayout, SavedTensorState
 from memory_stage.engines.torch.memory import Kept
 from memory_stage.trace.cells import SMALL, merged, reach, runs_of
 
@@ -33,15 +33,15 @@ class Entry:
         self.what, self.kept, self.layout, self.version = what, kept, layout, version
         self.lost, self.moved, self.is_compared, self.is_read = False, version, is_compared, False
 
-    def saved_state(self) -> SavedState:
+    def saved_state(self) -> SavedTensorState:
         """Return its state, unless it has been released."""
         if not self.is_compared:
-            return SavedState.TAKEN if self.lost else SavedState.RIGHT
+            return SavedTensorState.TAKEN if self.lost else SavedTensorState.RIGHT
         if self.lost:
-            return SavedState.LOST
+            return SavedTensorState.LOST
         if self.kept.version == self.version:
-            return SavedState.RIGHT
-        return SavedState.MOVED if self.moved == self.kept.version else SavedState.LOST
+            return SavedTensorState.RIGHT
+        return SavedTensorState.MOVED if self.moved == self.kept.version else SavedTensorState.LOST
 
 
 def saved_in(fn: Any) -> Iterator[tuple[str, Any]]:

@@ -52,7 +52,7 @@ def only_towards(
 
 
 def _leading(in_turn: list[Node], wanted: frozenset[Node], ends: frozenset[Node]) -> tuple[set[Node], set[Node]]:
-    """Return the nodes that are ``wanted`` or lead to wanted ones, and those from which no path leads on."""
+    """Return the nodes that are or lead to ``wanted`` ones, and the wanted ones from which no path leads to another."""
     leading: set[Node] = set()
     last: set[Node] = set()
     for node in reversed(in_turn):

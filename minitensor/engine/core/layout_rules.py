@@ -3,7 +3,7 @@
 numpy often gives a result the order of its operands: ``np.tanh`` of a transposed array is transposed. Here, the kind of
 the first operand decides, with ``_layout_of`` of its class. The engine's tensors have Paddle's rule, which is that
 every result is contiguous; PyTorch's have a rule for each operation (:mod:`minitensor.torch.result_strides`).
-Generated and hand-written operations ask there. ``facts/layouts.json`` has the layouts of the libraries.
+Generated and hand-written operations apply these rules. ``facts/layouts.json`` has the layouts of the libraries.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Rule = Callable[[Any, Sequence[Any]], Any]
 
 
 class Strided:
-    """The state of a program that decides whether its operations have to look at layouts.
+    """The state of a program that determines if its operations have to check layouts.
 
     Attributes:
         exist: True as soon as any tensor is not contiguous. Until then, the results of all operations are contiguous,

@@ -96,7 +96,7 @@ class Tensor(metaclass=TensorType):
     #: Returns the rule for the layout of a result from the name of its operation. As in Paddle, results are contiguous.
     _layout_of = staticmethod(always_contiguous)
 
-    # numpy leaves mixed expressions (`array + tensor`) to the tensor.
+    # With this, numpy lets the tensor compute mixed expressions such as `array + tensor`.
     __array_ufunc__ = None
 
     _array: np.ndarray

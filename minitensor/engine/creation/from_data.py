@@ -26,7 +26,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     if isinstance(data, (list, tuple)):
         data = _without_tensors(op, data)
     if isinstance(data, np.ma.MaskedArray):
-        raise TypeError(f"{op}: a masked array has no place for its mask in a tensor; use its .filled(value)")
+        raise TypeError(f"{op}: a tensor cannot keep the mask of a masked array; use its .filled(value)")
     plain = not isinstance(data, (np.ndarray, np.generic))
     try:
         array = np.array(data, order="C")

@@ -124,7 +124,7 @@ def need_samples(op: str, dataset: Any) -> Any:
     """Return a data set with an index and a length.
 
     Raises:
-        TypeError: if it has none of these, or it is a type.
+        TypeError: if it lacks one of the two, or is a type.
     """
     if (
         isinstance(dataset, type)

@@ -26,10 +26,10 @@ class NoDeviceError(Exception):
 
 
 class AllocationHook(cupy.cuda.MemoryHook):
-    """AllocationHook of CuPy's pool on the device, in bytes: requests as the pool rounds them (to 512 bytes).
+    """Counters of CuPy's pool on the device, in bytes of requests as the pool rounds them (to multiples of 512).
 
     Attributes:
-        allocated: in use now.
+        allocated: the bytes in use now.
         requested: the requested bytes of those, before rounding.
         max_requested: the peak of ``requested`` since the start or the last :meth:`reset_peak`.
         max_allocated: the peak of ``allocated`` since the start or since it was set.
@@ -134,7 +134,7 @@ class CudaGpu:
         """Copy ``host`` to the device.
 
         Raises:
-            TypeError: for bfloat16, which CuPy's functions do not know.
+            TypeError: for bfloat16, which CuPy's functions do not support.
         """
         if host.dtype.name == "bfloat16":
             raise TypeError(f"a tensor of bfloat16 stays on the host; {self.name} computes in float16, say")

@@ -38,7 +38,7 @@ class Current:
     Attributes:
         gpu: the device of this thread's new tensors; None for the host.
         simulated: the simulated GPU, after it was created.
-        announced: true after the program was informed that it serves as "gpu".
+        announced: true after a message has said that the simulated GPU serves as "gpu".
         cuda: the CUDA device, after the search for it; None if there is none.
         no_cuda: the reason why there is none, in a few words; None before the search.
     """

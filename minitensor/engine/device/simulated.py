@@ -318,7 +318,7 @@ class SimulatedGpu:
         return self.adopt(host)
 
     def adopt(self, host: np.ndarray) -> DeviceArray:
-        """Like :meth:`put`, for a result computed on the GPU: it counts no transfer."""
+        """Make ``host``, a result computed on the GPU, an array of this GPU without counting a transfer."""
         root = _root(host)
         if not isinstance(root, np.ndarray):
             host = root = host.copy()  # numpy does not own this memory

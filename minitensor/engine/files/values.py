@@ -15,7 +15,7 @@ import numpy as np
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.dtypes import BY_NUMPY
 from minitensor.engine.files.archive import KINDS, Unreadable
-from minitensor.engine.files.looks import StoredLayouts, put_on
+from minitensor.engine.files.stored_layouts import StoredLayouts, put_on
 
 #: Encodes the types that a framework adds: returns the name and the plain form of a value; None for unknown types.
 Extension = Callable[[Any], "tuple[str, Any] | None"]

@@ -105,7 +105,7 @@ def clip_arguments(min: Any, max: Any) -> tuple[Any, ...]:
 
 
 def clip(a: Array, min: Any, max: Any, out: Array | None = None) -> Array:
-    """``a`` clipped to ``min`` and ``max``; None is no bound."""
+    """``a`` clipped to ``min`` and ``max``; None means that there is no bound."""
     _no_bools("clip", a)
     a = _for_result("clip", a, [min, max], out)
     if min is None and max is None:

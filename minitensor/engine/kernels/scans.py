@@ -21,7 +21,7 @@ def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
     """Return ``axis`` as an integer.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not an integer.
     """
     if getattr(axis, "ndim", 0) == 0 and hasattr(axis, "item"):
         axis = axis.item()

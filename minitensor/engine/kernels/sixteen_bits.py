@@ -27,7 +27,7 @@ def wide(given: Any) -> Any:
 
 
 def wide_on_host(given: Any) -> Any:
-    """Return the same for an array of the host. An array of a simulated GPU is replaced by its memory on the host.
+    """Return :func:`wide` of a host array; of an array of a simulated GPU, that of its memory on the host.
 
     A real GPU converts numbers in its registers, so the simulated one must not count arrays of float32.
     """
@@ -37,7 +37,7 @@ def wide_on_host(given: Any) -> Any:
 def narrow(array: Array, dtype: np.dtype, beside: Array = None) -> Array:
     """Return ``array`` rounded to ``dtype`` if that has 16 bits and ``array`` holds float32; else ``array``.
 
-    A repeated element stays one element: the gradient of a sum needs 2 bytes, whatever the number of summands. The
+    An element that is repeated by a stride of 0 stays one element, so the gradient of a sum takes 2 bytes in all. The
     result is on the device of ``beside``, if that is given.
     """
     if dtype not in HALVES or array.dtype != np.float32:

@@ -31,7 +31,7 @@ _UNSIGNED = {np.dtype(signed): np.dtype(f"u{signed}") for signed in ("int32", "i
 
 
 class Settings(NamedTuple):
-    """How labels are read. ``ignored`` is None if no row is ignored; ``rows`` counts the others, at least 1 of some."""
+    """How labels are read. ``ignored`` is the label of ignored rows, or None; ``rows`` counts the other rows."""
 
     ignored: int | None
     rows: int

@@ -123,7 +123,7 @@ def recorded(
 
 
 def computed(function: Callable[..., Any], *given: Any) -> Any:
-    """Call ``function`` on arrays, again without errors if numpy is set to raise for inf and nan: both are values.
+    """Call ``function`` on arrays. If numpy raises an error for inf or nan, call it again without errors.
 
     It gets float32 for 16-bit floats, and :func:`recorded` rounds its result.
     """

@@ -1,7 +1,7 @@
 """Sums of products by Einstein's convention: a letter names a dimension, and a letter that the result lacks is summed.
 
-An equation is worked off from left to right, each time as one batched matrix product, so that views, products and sums
-are operations of the table, which have gradients.
+The operands are multiplied from left to right, each time by one batched matrix product, so that views, products and
+sums are operations of the table, which have gradients.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def equation_of(op: str, given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Return equation and operands of the call ``einsum(x, [0, 1], y, [1, 2], [0, 2])``.
 
     Raises:
-        ValueError: if a number is none from 0 to 51.
+        ValueError: if a number is not from 0 to 51.
         TypeError: if tensors and lists of numbers do not alternate.
     """
     pairs, rest = given[: len(given) // 2 * 2], given[len(given) // 2 * 2 :]

@@ -124,7 +124,8 @@ def of_batch(
     """Normalize by the batch's own mean and variance.
 
     Args:
-        running_mean, running_var: if given, moved by ``share`` towards the batch's, in one in-place write each.
+        running_mean, running_var: if given, both are moved by ``share`` towards the batch's, in one in-place write
+            each.
         larger: a factor for the variance in that update (PyTorch divides it by one less than the count).
     """
     a, axes, beside = wide(x._array), _axes(x.ndim), _beside(x.ndim)

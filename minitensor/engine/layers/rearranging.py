@@ -1,4 +1,4 @@
-"""Tensors taken apart and put together: patches of images, repetitions, grids of coordinates."""
+"""Functions that rearrange elements: patches of images, repetitions, grids of coordinates."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def fold(
     dilations: Any = 1,
     name: str | None = None,
 ) -> Tensor:
-    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`, which adds overlaps.
+    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`. Overlaps are summed.
 
     Args:
         x: patches, of shape [images, channels * kernel height * kernel width, patches].
@@ -154,7 +154,7 @@ def tile(op: str, x: Tensor, times: list[int]) -> Tensor:
 
 
 def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
-    """Return ``x`` with every position along ``axis`` repeated, once for each of its number in ``repeats``.
+    """Return ``x`` with every position along ``axis`` repeated as often as ``repeats`` says.
 
     Raises:
         ValueError: if a number is negative, or there is not one for each position.
@@ -174,7 +174,7 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
 
 
 def meshgrid(op: str, vectors: Sequence[Tensor], indexing: str) -> list[Tensor]:
-    """Return for each vector a tensor of all their positions, in which it changes along its own dimension.
+    """Return one tensor for each vector, all of the same shape; each repeats its vector along the other dimensions.
 
     Args:
         indexing: "ij" for dimensions in the order of the vectors; "xy" swaps the first two.

@@ -5,7 +5,7 @@ twin, and backward, on arrays and (when ``create_graph`` first asks for it) on t
 up the row at every call would cost 650 ns an operation, more than the addition it calls. ``source("sin_")`` returns the
 text of any of them; tracebacks show it.
 
-A :class:`Compiler` makes the functions of one vocabulary. It is given the vocabulary's forms of the rows
+A :class:`Compiler` makes the functions of one vocabulary. Its arguments are the vocabulary's forms of the rows
 (:class:`Form`), its tensor class and its error functions; the rest is the same for all. So every vocabulary runs the
 same code at the same cost, and no operation checks at run time which vocabulary it belongs to.
 

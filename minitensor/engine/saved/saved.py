@@ -47,7 +47,7 @@ def tidy(savers: list[Any]) -> None:
     It is called at every 64th entry, scans the list only at each doubling, and copies it only if that shrinks it. The
     cost per entry is constant, however long the savers live.
     """
-    count = len(savers) + 1  # called with 63, 127, ... entries, so that the empty list of a constant never is
+    count = len(savers) + 1  # called with 63, 127, ... entries, and so never for a constant, whose list stays empty
     if count & (count - 1) == 0:
         with _tidying:  # another thread may read the same storage meanwhile: it appends behind these
             looked_at = len(savers)
@@ -104,8 +104,8 @@ def is_right(saved: Saved) -> bool:
         version = version.version
     if storage.version == version:
         return True
-    # A "copy_on_write" write preserves the bytes it overwrites. The values are right if all writes since then were
-    # such.
+    # A "copy_on_write" write preserves the bytes it overwrites. The values are right if all writes since then
+    # # did that.
     first, last = getattr(storage, "preserving", (0, -1))
     return last == storage.version and first <= version
 
@@ -114,7 +114,8 @@ def recovered(node: Node, what: str, saved: Saved) -> np.ndarray:
     """Return the saved array with the values it had when ``node`` saved it, even if its storage was written since.
 
     Raises:
-        RuntimeError: if it is lost, or may be; or, under ``check_foreign_writes``, if a write came from outside.
+        RuntimeError: if the value is lost or may be lost; or, under ``check_foreign_writes``, if a write came from
+            outside.
     """
     if not is_right(saved):
         raise stale(node, what, saved)

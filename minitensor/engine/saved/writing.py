@@ -1,6 +1,6 @@
 """One write: the four steps that every write into a storage takes.
 
-1. :func:`before_write` finds the savers of the bytes that are about to be overwritten, if anybody saved at all.
+1. :func:`before_write` finds the savers of the bytes that are about to be overwritten, if any node saved this storage.
 2. The bytes are written.
 3. The version rises, even if the write was interrupted (:func:`write_failed`).
 4. :func:`after_write` logs the line of the write and updates the savers.
@@ -50,7 +50,7 @@ def write(
     Args:
         storage: the storage of ``array``.
         op: the name of the write in errors.
-        frame: the frame that called for it; None for the innermost one outside the engine.
+        frame: the frame that requested the write; None for the innermost one outside the engine.
     """
     plan = None if storage.savers is None else before_write(storage, array, None, index)
     try:

@@ -143,9 +143,9 @@ _copying: weakref.WeakSet[Storage] = weakref.WeakSet()
 
 
 def _copy_from_now(storage: Storage) -> None:
-    """Copy tensors saved from the shared ``storage`` from now on, if the check is on."""
+    """If the check is on, copy every tensor that is saved from the shared ``storage`` from now on."""
     if checking.on and gpu_of(storage.buffer) is None:
-        # Also if it was registered before, because tensors saved while it was not shared have no copy.
+        # This holds for a storage that was registered before, too: tensors saved while it was not shared have no copy.
         storage.savers = CopyingSavers(storage)
         _copying.add(storage)
 

@@ -169,9 +169,7 @@ def plain(op: str, array: Any) -> np.ndarray:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{op} shares the memory of a numpy array, not of {type(array).__name__}; to_tensor copies")
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(
-            f"{op}: a masked array has no place for its mask in a tensor; share its .data, without the mask"
-        )
+        raise TypeError(f"{op}: a tensor cannot keep the mask of a masked array; share its .data, without the mask")
     if type(array) not in (np.ndarray, np.memmap, np.matrix):
         raise TypeError(
             f"{op}: an array of type {type(array).__name__} may hold more than its numbers; share only these with "

@@ -251,7 +251,7 @@ def _applied(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
         raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")
     if not x.stop_gradient and (not paused.threads or modes.grad):
         raise RuntimeError(
-            f"{op}: this tensor wants a gradient, and what a function does to it need not be recorded. Nothing was "
+            f"{op}: this tensor wants a gradient, and the work of a function need not be recorded. Nothing was "
             f"written. Call the function itself, as in `y = func(x)`, or use `{op}` under `no_grad()`."
         )
     result = func(x)

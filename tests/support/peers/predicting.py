@@ -17,7 +17,7 @@ import torch
 
 import memory_stage as stage
 from memory_stage.engines.events import Event, NodeEnter
-from memory_stage.engines.protocol import SavedState
+from memory_stage.engines.protocol import SavedTensorState
 from memory_stage.engines.torch import backward
 from memory_stage.engines.torch.node_tags import NodeTag
 from tests.support.vocabulary.aliases.generator import program
@@ -90,7 +90,9 @@ def _stale(todo: list[NodeTag]) -> set[NodeTag]:
         todo += [parent for parent in tag.parents if parent is not None]
         todo += tag.outputs.values()
     return {
-        tag for tag in seen if any(entry.saved_state() in (SavedState.LOST, SavedState.MOVED) for entry in tag.entries)
+        tag
+        for tag in seen
+        if any(entry.saved_state() in (SavedTensorState.LOST, SavedTensorState.MOVED) for entry in tag.entries)
     }
 
 

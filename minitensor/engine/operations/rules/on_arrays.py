@@ -38,7 +38,7 @@ def where(condition: Array, a: Any, b: Any) -> Array:
     bits = _BITS[array.dtype]
     out = np.empty_like(condition, dtype=array.dtype)
     chosen = out.view(bits)
-    # A mark as an integer is 1 or 0, and any bits times 0 are the bits of 0.0.
+    # A mark is 1 or 0 as an integer, and any bits times 0 give the bits of 0.0.
     if type(b) is int and b == 0:
         np.multiply(array.view(bits), condition, out=chosen)
     elif type(a) is int and a == 0:
