@@ -92,7 +92,7 @@ def test_a_circle_is_found_in_a_graph_that_has_one():
     assert sorted(map(sorted, circles(made))) == [["a", "b", "c"], ["e", "f"]]
 
 
-def test_there_is_no_circle_of_modules():
+def test_modules_do_not_import_each_other_in_a_circle():
     assert list(circles(graph())) == []
 
 

@@ -78,7 +78,7 @@ def test_what_is_small_enough_to_read_is_a_number():
         assert abs(int(said.replace(",", "")) - total) <= total / 50
 
 
-def test_the_path_ends_with_the_function_that_comes_of_it():
+def test_the_path_ends_with_the_generated_function():
     program = 'print(minitensor.source("add_"))'
     assert program in README and program in minitensor.__doc__
     assert minitensor.source("add_").startswith("def add_(")

@@ -35,6 +35,6 @@ def test_every_silenced_complaint_has_its_code_and_its_reason():
     assert {path.name: found for path in SOURCES if (found := ignores(path.read_text()))} == {}
 
 
-def test_programs_that_import_the_package_are_told_that_it_has_types():
+def test_the_package_is_marked_as_typed():
     assert (ROOT / "minitensor" / "py.typed").exists()
     assert '"minitensor" = ["py.typed", "*.pyi"]' in (ROOT / "minitensor" / "pyproject.toml").read_text()

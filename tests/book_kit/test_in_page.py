@@ -87,7 +87,7 @@ def test_a_stand_in_for_a_framework_is_not_recorded_as_the_framework():
         pytest.param("x = " + "-" * 100_000 + "1", "MemoryError", id="too many signs"),
     ],
 )
-def test_a_text_that_is_no_program_is_not_explained_and_the_answer_says_where(code, told):
+def test_a_text_with_a_syntax_error_is_not_explained_and_the_answer_has_the_line(code, told):
     asked = {"do": "explain", "code": code, "policy": "2.6", "device": "cpu"}
     failed = json.loads(page_kernel.answer(json.dumps(asked)))["failed"]
     assert told in failed and "\\n" not in failed

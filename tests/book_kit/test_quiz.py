@@ -38,7 +38,7 @@ def new_session(monkeypatch):
 # ---------- a wrong book does not build ----------
 
 
-def test_an_answer_that_is_no_option_is_refused_and_both_are_named():
+def test_an_answer_that_is_not_an_option_is_refused_and_both_are_named():
     with pytest.raises(ValueError) as refusal:
         predict("q", {"`[1.0]`": "no", "`[2.0]`": "yes"}, answer=str([3.0]))
     assert "'[3.0]'" in str(refusal.value) and "`[1.0]`" in str(refusal.value)
@@ -75,7 +75,7 @@ def test_an_option_without_an_explanation_is_refused_by_name():
 
 
 def test_a_stage_without_a_line_is_refused():
-    with pytest.raises(ValueError, match=r"the line is missing.*'A stage'"):
+    with pytest.raises(ValueError, match="the stage 'A stage' is named without a line"):
         predict("q", PAIR, answer="a", stage="A stage")
 
 

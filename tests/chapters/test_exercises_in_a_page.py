@@ -122,7 +122,7 @@ def test_commands_of_the_notebook_are_left_out():
     assert before("%load_ext book_kit\na = 1", "%%stage\na = 2", "tests = [a]") == "a = 1\ntests = [a]"
 
 
-def test_the_names_that_a_solution_uses_are_defined_too():
+def test_the_names_that_a_solution_uses_are_defined():
     cells = ["import numpy as np\ntests = []", "def f(x):\n    ...\n\n\ncheck(f, **tests)"]
     (found,) = exercises([*cells, "def g(x):\n    return np.sin(x)\n\n\nrequire(g, **tests)"])
     assert found.before == "import numpy as np\ntests = []"

@@ -286,7 +286,7 @@ def test_15_freed_memory_stays_reserved_until_the_cache_is_emptied(runs):
     assert told == [(3, 32, 32), (4, 16, 32), (5, 16, 16)]
 
 
-def test_one_more_the_step_overwrites_what_backward_needs(runs):
+def test_with_one_more_line_the_step_overwrites_values_that_backward_needs(runs):
     (stage,) = runs
     (run,) = stage.values()
     assert run.lines("stale") == [5] and run.lines("raise") == [6]

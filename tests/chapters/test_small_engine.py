@@ -243,7 +243,7 @@ def test_the_bars_leave_programs_that_overwrite_the_leaf_out():
     assert "of 4 trials" in shown._repr_mimebundle_()["text/html"]
 
 
-def test_a_diff_is_shown_line_by_line_with_what_is_taken_out_and_what_comes_in():
+def test_a_diff_is_shown_line_by_line_with_removed_and_added_lines():
     bars = workshop.bars({"one": {"right": 1, "refused": 0, "wrong": 0}})
     shown = workshop.Step("@@ -1,2 +1,2 @@\n a < b\n-c\n+d", bars)._repr_mimebundle_()
     assert shown["text/plain"].startswith("@@ -1,2 +1,2 @@\n a < b\n-c\n+d\n")

@@ -65,7 +65,7 @@ def test_a_mark_names_a_program_of_a_comparison(pair):
         ("4 in view", "the stage 'A loop' has the programs"),
     ],
 )
-def test_a_wrong_mark_says_what_is_allowed(loop, names, reason):
+def test_the_error_about_a_wrong_mark_names_the_allowed_forms(loop, names, reason):
     with pytest.raises(ValueError, match=reason):
         moment_of(names, loop)
 

@@ -27,7 +27,7 @@ SMALL_STACK = "Python's compiler overflows that stack and ends, and the page say
 NOT_THERE = {
     "tests/book_kit/test_in_page.py": {
         "test_every_request_is_answered_with_a_recording[too many ": SMALL_STACK,
-        "test_a_text_that_is_no_program_is_not_explained_and_the_answer_says_where[too many ": SMALL_STACK,
+        "test_a_text_with_a_syntax_error_is_not_explained_and_the_answer_has_the_line[too many ": SMALL_STACK,
     },
     "tests/memory_stage/recorder/test_record.py": {
         "test_endless_recursion_is_the_programs_own_error": "pytest uses too much of that stack; tests/site tests it",

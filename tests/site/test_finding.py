@@ -202,7 +202,7 @@ PARTS = [str, first_half, under_a_traceback, with_other_numbers]
 
 
 @pytest.mark.parametrize("part", PARTS, ids=["whole", "first half", "under a traceback", "with other numbers"])
-def test_every_recorded_message_leads_to_its_own_cause(door, part):
+def test_every_recorded_message_leads_to_its_cause(door, part):
     found = door.page.evaluate(
         "messages => messages.map(message => bookErrorDoor.causesOf(message)[0]?.cause)",
         [part(entry["message"]) for entry in RECORDED],

@@ -37,7 +37,7 @@ def test_no_two_texts_of_a_page_overlap_or_touch_and_none_is_cut_off(browser, si
 
 
 @pytest.mark.parametrize("number", range(SAMPLE))
-def test_a_sample_of_other_looks_has_no_fault_either(browser, site, number):
+def test_a_sample_of_other_layouts_has_no_fault(browser, site, number):
     """The look is drawn in the test, because all processes of a run have to collect the same tests."""
     draw = random.Random(f"{SEED} {number}")
     look = Look.drawn(draw, place=PLACES_OF_SAMPLE[number % len(PLACES_OF_SAMPLE)])
@@ -47,7 +47,7 @@ def test_a_sample_of_other_looks_has_no_fault_either(browser, site, number):
 
 @pytest.mark.skipif(not EVERYTHING, reason="takes an hour: MINITENSOR_LAYOUT=all")
 @pytest.mark.parametrize("look", list(Look.every()) if EVERYTHING else [], ids=str)
-def test_every_look_of_every_page_has_no_fault(browser, site, look):
+def test_no_layout_of_any_page_has_a_fault(browser, site, look):
     for name in pages() if look.place == "page" else [f"chapters/{name}" for name in in_order()]:
         looks_right(browser, site, name, look)
 

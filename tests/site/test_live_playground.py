@@ -33,7 +33,7 @@ def test_without_python_the_page_explains_how_to_get_it(site, visit):
 
 
 @needs_python
-def test_without_scripts_the_page_explains_what_it_needs(site, visit):
+def test_without_scripts_the_page_explains_its_requirements(site, visit):
     place = visit(f"{site}{PLAYGROUND}", scripts=False).page.locator("play-ground")
     expect(place).to_contain_text("JavaScript")
     assert place.get_by_role("button").count() == 0

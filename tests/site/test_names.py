@@ -64,7 +64,7 @@ def test_a_tapped_name_is_highlighted_until_another_place_is_tapped(browser, sit
     context.close()
 
 
-def test_a_word_that_no_near_program_binds_is_no_link(chapter):
+def test_a_word_that_no_near_program_binds_is_not_a_link(chapter):
     texts = {text for text in chapter.page.locator("code.points").all_inner_texts()}
     assert "y" in texts and texts.isdisjoint({"id", "clone", "gather", "index_select", "expand"})
 

@@ -14,7 +14,7 @@ CHAPTER = "chapters/08_leaves"
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_on_a_phone_the_list_of_chapters_opens_without_scripts_too(site, visit, scripts):
+def test_on_a_phone_the_list_of_chapters_opens_without_scripts(site, visit, scripts):
     page = visit(f"{site}{CHAPTER}.html", width=390, scripts=scripts).page
     chapters = page.get_by_role("navigation", name="Chapters")
     assert not chapters.is_visible()

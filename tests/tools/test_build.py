@@ -11,7 +11,7 @@ from tools import build
 
 
 @pytest.mark.parametrize("asked", ["1", None])
-def test_kernels_share_what_is_compiled_and_leave_none_where_none_is_wanted(asked, tmp_path, monkeypatch):
+def test_kernels_share_compiled_modules_and_write_none_beside_the_sources(asked, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
     if asked:
         monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", asked)

@@ -19,7 +19,7 @@ def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "tools/check.py", *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
-def test_a_step_that_fails_is_named_with_what_it_said_and_no_test_is_run(monkeypatch, capfd):
+def test_a_failing_step_is_named_with_its_output_and_no_test_runs(monkeypatch, capfd):
     steps = {"good": ["python", "--version"], "bad": ["python", "nothing.py"]}
     monkeypatch.setattr(check, "STEPS", steps)
     monkeypatch.setattr(check, "test", lambda *, everything: pytest.fail("tests were run"))
@@ -87,7 +87,7 @@ def test_a_test_that_has_changed_is_run_before_all_others():
     assert found.chosen[0] == "tests/minitensor/engine/test_printing.py"
 
 
-def test_a_file_of_the_package_brings_what_imports_it_and_what_notices_faults_in_it():
+def test_a_file_of_the_package_selects_tests_that_import_it_or_find_its_faults():
     found = changed.tests(["minitensor/engine/device/host_buffer_cache.py"])
     assert "tests/minitensor/engine/test_buffer_reuse.py" in found.chosen
     assert changed.tests(["minitensor/engine/modes.py"]).chosen != ()
@@ -101,7 +101,7 @@ def test_what_tests_share_brings_the_tests_that_share_it():
     assert direct and direct <= {*found.chosen, *found.left}
 
 
-def test_what_there_is_no_time_for_is_named():
+def test_tests_that_do_not_fit_into_the_time_are_named():
     everything = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
     found = changed.tests(everything)
     assert sorted((*found.chosen, *found.left)) == sorted(everything)
@@ -110,7 +110,7 @@ def test_what_there_is_no_time_for_is_named():
     assert "tests/site/test_pages.py" in found.left  # it needs the book
 
 
-def test_a_file_that_is_gone_or_that_no_test_is_about_brings_nothing():
+def test_a_deleted_file_or_one_without_tests_selects_no_test():
     assert changed.tests(["tests/minitensor/engine/test_gone.py", "LICENSE"]) == changed.Found((), ())
 
 

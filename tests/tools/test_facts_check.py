@@ -44,7 +44,7 @@ def test_what_was_recorded_of_numpy_holds_in_the_numpy_that_is_installed():
     assert ran.stdout.count("all as recorded") == 3
 
 
-def test_an_answer_that_has_changed_is_told_with_the_pages_that_state_it(book):
+def test_a_changed_answer_is_reported_with_the_pages_that_state_it(book):
     def edit(record):
         record["answers"]["a mask"]["values"]["seen"] = True
 
@@ -109,19 +109,19 @@ def test_every_record_with_a_script_can_be_asked():
 # ---------- in a chapter ----------
 
 
-def test_what_was_asked_wraps_on_a_page_and_is_no_markup():
+def test_the_lines_of_a_check_wrap_on_a_page_and_are_not_markup():
     page = installed.InstalledCheck(["1 of 2 answers are not those", "  a < b: 1 -> 2"], 1)._repr_html_()
     assert "<p>1 of 2 answers are not those</p><p>  a &lt; b: 1 -&gt; 2</p>" in page
 
 
-def test_a_chapter_asks_what_is_installed_and_names_what_is_not():
+def test_a_chapter_checks_installed_frameworks_and_names_missing_ones():
     found = installed.show(ROOT / "facts" / "views.json")
     (numpy,) = [line for line in found.lines if line.startswith("NumPy")]
     assert "installed here, was asked just now: 21 answers, all as recorded from NumPy" in numpy
     assert len(found.lines) == 3 and found.changed == 0
 
 
-def test_a_chapter_shows_what_has_changed(book):
+def test_a_chapter_shows_changed_answers(book):
     def edit(record):
         record["answers"]["a mask"]["values"]["seen"] = True
 
@@ -140,7 +140,7 @@ def test_a_framework_that_cannot_be_asked_leaves_the_page_its_record(book):
 @pytest.mark.parametrize(
     "library, variable", [("torch", "MINITENSOR_TORCH_PYTHON"), ("paddle", "MINITENSOR_PADDLE_PYTHON")]
 )
-def test_the_frameworks_answer_as_recorded_or_the_change_is_told(library, variable):
+def test_a_changed_answer_of_a_framework_is_reported(library, variable):
     """With the recorded version no answer may change; with another one the report names the pages."""
     python = os.environ.get(variable)
     if python is None:

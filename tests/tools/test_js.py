@@ -46,7 +46,7 @@ def test_the_pinned_esbuild_makes_the_same_bytes():
     assert ended.returncode == 0, ended.stderr
 
 
-def test_a_machine_without_node_is_told_that_the_check_was_skipped(monkeypatch, capfd, tmp_path):
+def test_without_node_a_line_says_that_the_check_was_skipped(monkeypatch, capfd, tmp_path):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(npm, "ROOT", tmp_path)  # without node_modules

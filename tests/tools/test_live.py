@@ -147,7 +147,7 @@ def test_an_address_that_is_none_is_named():
 
 
 @pytest.mark.usefixtures("npm_brings")
-def test_a_wheel_given_by_hand_is_taken_and_another_hash_is_told(tmp_path, monkeypatch, capsys):
+def test_a_local_wheel_is_used_and_a_differing_hash_is_reported(tmp_path, monkeypatch, capsys):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
     assert live.bring(given).is_distributed
@@ -160,7 +160,7 @@ def test_a_wheel_given_by_hand_is_taken_and_another_hash_is_told(tmp_path, monke
 
 @pytest.mark.usefixtures("npm_brings")
 @pytest.mark.parametrize("name", ["numpy-2.2.5-cp311-cp311-manylinux_x86_64.whl", NAME])
-def test_a_file_that_is_no_such_wheel_is_refused(tmp_path, name):
+def test_a_file_that_is_not_the_wheel_is_refused(tmp_path, name):
     with pytest.raises(live.MissingError, match="There is no file"):
         live.bring(tmp_path / name)
     (tmp_path / name).write_bytes(b"no zip")
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_such_wheel_is_refused(tmp_path, name):
         live.bring(tmp_path / name)
 
 
-def test_a_machine_without_node_is_told_what_to_install(monkeypatch):
+def test_without_node_the_error_names_the_program_to_install(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(live.MissingError, match=r"needs node .*install Node\.js"):
         live.bring()
@@ -188,7 +188,7 @@ def test_what_npm_says_is_shown_and_nothing_half_done_is_kept(tmp_path, monkeypa
 
 
 @pytest.mark.usefixtures("npm_brings")
-def test_what_lies_beside_the_pages_is_named_with_its_bytes_and_licences(tmp_path):
+def test_files_beside_the_pages_are_listed_with_bytes_and_licences(tmp_path):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
     folder = tmp_path / "live"

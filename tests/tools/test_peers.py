@@ -33,6 +33,6 @@ def test_a_peer_that_cannot_be_had_is_left_out_with_a_line_and_nothing_has_faile
     assert "torch: skipped, because torch==2.13.0+cpu cannot be installed here" in capsys.readouterr().out
 
 
-def test_a_name_that_is_no_peer_is_told(capsys):
+def test_an_unknown_peer_is_named_in_the_error(capsys):
     with pytest.raises(SystemExit, match="there is no peer 'jax'; they are torch, paddle"):
         peers.main(["jax"])

@@ -76,7 +76,7 @@ NOTE_WHERE = (
 
 
 @pytest.mark.parametrize("forbidden", ["1", ""])
-def test_processes_share_what_is_compiled_and_leave_none_where_none_is_wanted(project, tmp_path, forbidden):
+def test_processes_share_compiled_modules_and_write_none_beside_the_sources(project, tmp_path, forbidden):
     (tmp_path / "shared.py").write_text("value = 1\n")
     noting = NOTE.replace("name + '\\n'", "f'{name} {there}\\n'").replace("(name)", "(name, there)")
     files = {f"test_{name}.py": noting + NOTE_WHERE for name in "abc"}
@@ -89,7 +89,7 @@ def test_processes_share_what_is_compiled_and_leave_none_where_none_is_wanted(pr
     assert Path(where).exists() == (not forbidden) == Path(where).is_relative_to(tmp_path)
 
 
-def test_a_failure_is_told_at_once_and_shown_in_the_end(project):
+def test_a_failure_is_printed_at_once_and_again_at_the_end(project):
     done = project({"test_bad.py": "def test_bad():\n    one = 1\n    assert one == 2\n", "test_good.py": MANY})
     assert done.returncode == 1
     lines = done.stdout.splitlines()
@@ -164,7 +164,7 @@ def test_what_no_process_is_left_to_run_is_named(project):
     assert "LOST tests/test_d.py was not run: no process was left." in done.stdout
 
 
-def test_a_run_in_which_nothing_ran_is_no_success(project):
+def test_a_run_without_a_test_fails(project):
     assert project({"test_many.py": MANY}, "--", "-k", "nothing").returncode == 1
     done = project({}, "tests/nowhere")
     assert done.returncode == 1

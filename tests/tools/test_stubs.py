@@ -48,7 +48,7 @@ def test_a_name_more_makes_a_stub_stale(monkeypatch: pytest.MonkeyPatch):
     assert stubs.stale() == ["minitensor"]
 
 
-def test_mypy_finds_what_is_there_and_refuses_what_is_not(tmp_path):
+def test_mypy_accepts_existing_names_and_refuses_others(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     found, _, _ = api.run(
         [str(tmp_path / "program.py"), "--follow-imports=silent", f"--cache-dir={tmp_path / 'cache'}"]

@@ -87,7 +87,7 @@ def test_values_that_cannot_be_compared_are_refused(programs, named, text):
         stage.compare(programs, **named)
 
 
-def test_a_function_is_no_program():
+def test_a_function_is_not_a_program():
     with pytest.raises(TypeError, match="given as text, not as a function"):
         stage.compare({"a": lambda: None})
 

@@ -140,7 +140,7 @@ def test_the_predicted_copies_are_those_that_copy_on_write_makes():
     assert preserving.preserved >= elements
 
 
-def test_the_copy_of_an_operation_serves_other_savers_too():
+def test_the_copy_of_an_operation_serves_other_savers():
     def program():
         x = leaf() * 1
         y = x * x
@@ -290,7 +290,7 @@ def test_catch_gives_the_report_and_the_error_without_its_frames():
     assert [row.verdict for row in report.rows] == [Verdict.REFUSED]
 
 
-def test_the_policy_25_refuses_what_the_policy_26_copies():
+def test_the_policy_25_refuses_operations_for_which_26_copies():
     def program():
         x = leaf() * 1
         x.sin_()

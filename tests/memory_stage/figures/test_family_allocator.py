@@ -66,7 +66,7 @@ def test_the_map_shows_at_every_event_what_the_allocator_shows(profile, limit):
     assert compared > 20
 
 
-def test_sentences_count_what_was_there_before():
+def test_sentences_count_things_that_existed_before():
     log, _ = random_log(3, "torch/32", limit=10)
     figure = allocator_map.show(log)
     assert f"{bytes_shown(log.allocator.allocated)} are allocated" in figure.steps[-1]

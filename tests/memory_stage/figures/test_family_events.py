@@ -116,7 +116,7 @@ def test_events_of_two_devices_need_a_choice_of_device():
     ([], ValueError, "no memory event to show"),
     ({}, ValueError, "at least one run"),
 ])  # fmt: skip
-def test_data_that_are_no_run_are_refused(source, error, said):
+def test_data_that_are_not_a_run_are_refused(source, error, said):
     with pytest.raises(error, match=said):
         timeline.show(source)
 
@@ -188,7 +188,7 @@ def test_the_script_is_light_and_self_contained():
     assert hosts <= {"www.w3.org"}  # the namespace of SVG, which nothing fetches
 
 
-def test_a_figure_of_a_simulated_gpu_says_so_in_its_title() -> None:
+def test_a_figure_of_a_simulated_gpu_has_a_note_in_its_title() -> None:
     try:
         mt.set_device("gpu:sim", capacity="64 MiB")
         with memory.record() as recorded:

@@ -56,7 +56,7 @@ def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
     assert any(told in each for each in said), "\n".join(said)
 
 
-def test_a_removed_hook_is_no_step_and_its_handle_is_no_name():
+def test_a_removed_hook_is_not_a_step_and_its_handle_is_not_a_name():
     shown = recorded(HOOK.format(hook="handle = y.register_hook(lambda g: g * 2)\nhandle.remove()"))
     assert not any("hook" in each for each in sentences_in(shown))
     assert [event["name"] for event in events(shown, "name") if "handle" in event["name"]] == []

@@ -107,7 +107,7 @@ def test_output_tracebacks_and_status_are_those_of_the_program_alone(source, tmp
     assert watched.stderr.startswith(alone.stderr) and "Error" in alone.stderr
 
 
-def test_an_existing_pool_of_threads_is_named_too():
+def test_an_existing_pool_of_threads_is_reported():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(torch.ones, 1).result().item() == 1
         assert lines("x = pool.submit(torch.ones, 2).result()\ny = x + 1", ELSEWHERE, pool=pool) == [1]

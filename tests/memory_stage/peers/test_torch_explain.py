@@ -173,7 +173,7 @@ def test_a_write_to_a_tensor_in_an_attribute_of_a_custom_function_is_noticed(kep
 
 
 @pytest.mark.parametrize(("kept", "backward"), [("x.clone()", "pass"), ("x + 1", "ctx.kept.mul_(2)"), ("3", "pass")])
-def test_a_custom_function_may_change_its_own_numbers(kept, backward):
+def test_a_custom_function_may_overwrite_an_attribute_on_separate_memory(kept, backward):
     report, done = reported(ATTRIBUTE.format(kept, " / 2", backward))
     assert done.error is None
     assert [row for row in report.rows if row.verdict in BAD] == []

@@ -131,7 +131,7 @@ def test_the_advised_repair_runs_without_a_report(name):
     assert report.dangerous() == [] and report.totals.unnoticed == report.totals.refused == 0
 
 
-def test_a_second_order_gradient_inside_a_call_is_no_gradient_of_its_result():
+def test_a_second_order_gradient_inside_a_call_is_not_a_gradient_of_its_result():
     lines = (PROGRAMS / "gradient_penalty.py").read_text().splitlines()
     lines[11] = ""
     _, done = reported("\n".join(lines) + "\n")

@@ -315,7 +315,7 @@ def test_no_edit_is_offered_where_a_new_tensor_would_change_the_meaning(name, tm
     assert fault.fixes and all(fix.edits == () for fix in fault.fixes), str(explanation)
 
 
-def test_the_second_of_two_losses_is_checked_too(tmp_path):
+def test_the_second_of_two_losses_is_checked(tmp_path):
     source = SILENT.replace("y.backward()", "torch.ones(1, requires_grad=True).sum().backward()\ny.backward()")
     explanation, _, _ = explained(written(tmp_path, source))
     assert [each.kind for each in explanation.faults] == ["overwritten silently"]

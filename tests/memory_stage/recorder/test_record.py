@@ -540,7 +540,7 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("name", ENDLESS)
-def test_endless_recursion_is_the_programs_own_error_at_its_line(name):
+def test_endless_recursion_is_an_error_of_the_program_at_its_line(name):
     source, line = ENDLESS[name]
     limit = sys.getrecursionlimit()
     shown = stage.record(source, {"mt": mt, "np": np})

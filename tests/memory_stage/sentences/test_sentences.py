@@ -389,7 +389,7 @@ def test_the_effect_of_a_write_on_saved_tensors_is_always_mentioned():
                     assert "preserve" not in did or "cop" in step["say"], step["say"]
 
 
-def test_an_operation_that_saves_its_own_result_says_so():
+def test_a_sentence_names_the_result_that_an_operation_saves():
     assert sentences(LEAF + "y = x * 2\ny.tanh_()")[-1] == (
         "`tanh_` writes all 3 cells of storage 2, which goes from version 0 to version 1. `tanh_` saves `y@1`, because "
         "its gradient needs those numbers."

@@ -248,7 +248,7 @@ def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("last", ["a.add_(1)", "(a.add_(1))", "a[0:1].add_(1)"])
-def test_a_last_line_that_makes_a_tensor_stale_says_so_though_the_notebook_keeps_its_value(last, monkeypatch) -> None:
+def test_a_stale_tensor_on_the_last_line_is_reported_although_the_notebook_keeps_the_value(last, monkeypatch) -> None:
     said = last_of_cell(f"w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a * a\n{last}", monkeypatch)
     assert "`multiply` (line 4) saved" in said and "gone: `backward` through it will be refused." in said, said
 

@@ -126,7 +126,7 @@ def test_a_wrong_shape_is_found_by_both_validators(fault):
 
 
 @pytest.mark.parametrize("fault", OF_SENSE)
-def test_faults_that_the_schema_cannot_express_are_found_too(fault):
+def test_faults_that_the_schema_cannot_express_are_found(fault):
     trace = spoiled(OF_SENSE[fault])
     assert REAL.is_valid(trace), "planted one fault too many"
     assert list(problems(trace))
@@ -146,7 +146,7 @@ def test_foreign_writes_may_be_recorded():
 
 
 @pytest.mark.parametrize("value", [None, 7, "trace", [], {}, {"schema": "stage/1"}])
-def test_a_value_that_is_no_trace_is_refused(value):
+def test_a_value_that_is_not_a_trace_is_refused(value):
     assert not REAL.is_valid(value)
     with pytest.raises(TraceError):
         validate(value)

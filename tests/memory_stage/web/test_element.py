@@ -52,7 +52,7 @@ def test_keys_with_a_modifier_belong_to_the_page(show):
     assert soon(page.evaluate, STEP) == 0
 
 
-def test_a_button_at_its_end_keeps_the_focus(show):
+def test_a_button_that_becomes_disabled_keeps_the_focus(show):
     page = show("three")
     tab_to(page, "button.next")
     for _ in range(4):
@@ -385,7 +385,7 @@ def test_colours_follow_the_page_rather_than_the_system(show, scheme, attribute,
     "scheme, theme, expected",
     [("light", "", LIGHT), ("dark", "", DARK), ("light", "dark", DARK), ("dark", "light", LIGHT)],
 )
-def test_the_fallback_follows_the_page_too(show, scheme, theme, expected):
+def test_the_fallback_follows_the_page(show, scheme, theme, expected):
     trace = pages.trace("three")
     page = show(body=pages.element(trace, picture.svg(trace)), script=False, scheme=scheme, theme=theme)
     assert page.evaluate("getComputedStyle(document.querySelector('memory-stage svg text')).fill") == expected[1]

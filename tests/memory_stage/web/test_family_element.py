@@ -37,7 +37,7 @@ def spoken(say):
     return re.sub(r"`([^`]+)`", r"\1", say)
 
 
-def test_the_page_shows_what_python_says_and_draws_and_every_control_has_a_name(shown):
+def test_the_page_shows_the_output_and_pictures_of_python_and_names_every_control(shown):
     page = shown("", body="".join(figure.as_html() for figure in family.figures().values()))
     for number, (name, figure) in enumerate(family.figures().items()):
         said = page.locator("memory-figure").nth(number).locator("[aria-live=polite] .sentence").inner_text()
@@ -70,7 +70,7 @@ def test_the_right_arrow_walks_through_every_event(shown, name):
     assert page.locator(".all li").all_inner_texts() == [spoken(step) for step in figure.steps]
 
 
-def test_the_button_goes_to_the_peak_of_each_run(shown):
+def test_the_button_shows_the_peak_of_each_run(shown):
     page = shown("timeline")
     page.locator("input[type=range]").focus()
     page.keyboard.press("Home")

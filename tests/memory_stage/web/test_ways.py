@@ -46,7 +46,7 @@ def test_the_peak_is_its_first_step():
             assert ways(name, number)["events"]["peak"] == [peaks.index(max(peaks))]
 
 
-def test_borrowed_memory_is_no_allocation():
+def test_borrowed_memory_is_not_an_allocation():
     trace = pages.trace("three")
     trace["variants"][0]["steps"][0]["events"][0]["borrowed"] = True
     assert ways(trace)["events"]["allocation"] == [1]

@@ -101,7 +101,7 @@ def test_a_frozen_and_thawed_leaf_gets_the_gradient_of_earlier_results():
     assert w.grad is not None and w.grad.tolist() == [2, 4]
 
 
-def test_a_frozen_leaf_keeps_the_gradient_it_has():
+def test_a_frozen_leaf_keeps_its_gradient():
     w = leaf([1.0, 2.0])
     (w * 3).sum().backward()
     w.stop_gradient = True

@@ -107,7 +107,7 @@ def test_a_number_that_does_not_fit_into_a_float_is_refused(attempt: Attempt, ta
     [lambda x, n: x.fill_(n), lambda x, n: x.__setitem__(0, n), lambda x, n: x.copy_(n)],
     ids=["fill_", "setitem", "copy_"],
 )
-def test_a_float_that_is_no_integer_number_is_not_stored_as_one(attempt, number):
+def test_a_float_with_a_fraction_is_not_stored_as_an_integer(attempt, number):
     expect_no_trace(lambda: plain("int64"), lambda x: attempt(x, number), (ValueError, OverflowError), r"(?s).")
 
 
@@ -147,7 +147,7 @@ def test_a_missing_or_unknown_argument_leaves_no_trace(name: str, target: str):
     ],
 )
 @pytest.mark.parametrize("target", TARGETS)
-def test_an_argument_that_is_no_number_is_named(attempt: Attempt, match: str, target: str):
+def test_an_argument_that_is_not_a_number_is_named(attempt: Attempt, match: str, target: str):
     expect_no_trace(TARGETS[target], attempt, TypeError, match)
 
 

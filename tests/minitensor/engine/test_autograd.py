@@ -117,7 +117,7 @@ def test_a_gradient_that_cannot_be_added_to_leaves_every_gradient_unchanged():
     assert u.grad.tolist() == [1, 2] and v.grad.tolist() == [1, 1] and u.grad.inplace_version == 0
 
 
-def test_backward_without_anything_recorded_says_so():
+def test_the_error_of_a_backward_without_a_history_explains_it():
     for x in (mt.ones([2]), leaf([1.0]).detach(), mt.ones([2], "int64")):
         with pytest.raises(RuntimeError, match=r"backward.*stop_gradient=True"):
             x.backward()

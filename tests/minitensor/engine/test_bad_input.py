@@ -59,7 +59,7 @@ def test_to_tensor_names_data_that_it_cannot_take(data: object, given: str):
 
 @pytest.mark.parametrize("data", ["text", None, [1, "a"], object(), 1j, np.array([None]), {}], ids=label)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
-def test_to_tensor_names_data_that_it_cannot_take_with_a_dtype_too(data: object, dtype: str):
+def test_to_tensor_names_data_that_it_refuses_with_a_dtype(data: object, dtype: str):
     expect_named(lambda: mt.to_tensor(data, dtype), "to_tensor", "type|dtype")
 
 

@@ -53,7 +53,7 @@ def test_the_next_result_of_that_size_gets_the_address_of_the_last_one():
     assert kept_bytes() == 0
 
 
-def test_only_its_own_size_serves_a_request():
+def test_only_a_buffer_of_equal_size_serves_a_request():
     mt.ones([8, SIDE, SIDE])  # sets the peak, so that the buffers kept below are not freed
     x = mt.to_tensor(np.ones((SIDE, SIDE), np.float32))
     wide = mt.to_tensor(np.ones((SIDE, SIDE)))
@@ -218,7 +218,7 @@ def test_a_reused_buffer_never_shows_old_numbers():
 # ---------- how much ----------
 
 
-def test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first():
+def test_at_most_the_limit_is_kept_and_the_oldest_is_dropped_first():
     mt.device.cpu.set_reuse_limit(3 * NBYTES)
     some = [made(i) for i in range(5)]
     addresses = [address(x) for x in some]

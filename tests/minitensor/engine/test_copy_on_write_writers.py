@@ -178,7 +178,7 @@ def test_second_derivatives_pass_through_preserved_bytes():
     assert gradient(second, w) == [6, 6, 6, 6]
 
 
-def test_values_saved_for_a_second_derivative_are_preserved_too():
+def test_values_saved_for_a_second_derivative_are_preserved():
     mt.set_inplace_policy("copy_on_write")
     w, x = four()
     cube = x * x * x

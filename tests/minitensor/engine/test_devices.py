@@ -211,7 +211,7 @@ def test_a_tensor_made_like_another_is_on_its_device(place: str):
     assert mt.zeros([1]).place != place and copy.deepcopy(x).place == place
 
 
-def test_a_pickle_comes_back_on_the_host():
+def test_a_pickle_is_loaded_on_the_host():
     x = tensor(SIM, wanting=True)
     back = pickle.loads(pickle.dumps(x))
     assert back.place == "cpu" and back.tolist() == x.tolist() and not back.stop_gradient

@@ -95,7 +95,7 @@ def test_a_tensor_shares_the_memory_of_another_library(library: Callable[[], Any
 
 
 @libraries
-def test_a_tensor_that_comes_back_is_on_its_own_storage(library: Callable[[], Any]):
+def test_a_tensor_returned_by_another_library_is_on_its_first_storage(library: Callable[[], Any]):
     x = mt.to_tensor([[1.0, 2.0], [3.0, 4.0]], "float64")
     back = mt.from_dlpack(library().take(x))
     assert back._storage is x._storage and back.data_ptr() == x.data_ptr()

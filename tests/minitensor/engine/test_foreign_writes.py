@@ -192,7 +192,7 @@ def test_a_change_of_sign_or_of_a_nan_is_a_change():
                 y.backward()
 
 
-def test_a_nan_that_stayed_is_no_change():
+def test_an_unchanged_nan_is_not_a_change():
     array = np.array([np.nan])
     w = leaf([1])
     with mt.check_foreign_writes():
@@ -320,14 +320,14 @@ def test_watching_changes_no_count(base: int):
     assert counts[0] == counts[1]
 
 
-def test_memory_that_nobody_shares_is_neither_copied_nor_slowed():
+def test_unshared_memory_is_neither_copied_nor_slowed():
     w, x = leaf([3]), mt.to_tensor(NUMBERS)
     with mt.check_foreign_writes():
         y = w * x
         assert type(x._storage.savers) is list and type(y.grad_fn.saved[1][2]) is int
 
 
-def test_memory_that_is_shared_no_longer_is_no_longer_copied():
+def test_memory_whose_sharing_has_ended_is_not_copied():
     w, x = leaf([3]), mt.to_tensor(NUMBERS)
     with mt.check_foreign_writes():
         array = x.numpy(share=True)

@@ -295,7 +295,7 @@ def test_scipy_is_imported_by_the_first_function_that_needs_it():
     subprocess.run([sys.executable, "-c", code + "; assert 'scipy' not in sys.modules"], check=True)
 
 
-def test_without_scipy_the_error_says_what_to_install_and_nothing_is_lost(monkeypatch):
+def test_without_scipy_the_error_names_the_package_and_no_tensor_changes(monkeypatch):
     special._scipy.cache_clear()
     monkeypatch.setitem(sys.modules, "scipy", None)
     x = leaf([0.5, 1.5]) * 1

@@ -180,7 +180,7 @@ def test_a_mistake_of_the_second_order_is_caught(function, match):
 # ---------- functions that cannot be checked ----------
 
 
-def test_randomness_is_an_error_that_says_so():
+def test_a_random_function_raises_an_error_that_names_randomness():
     text = shown(lambda x: x * mt.rand([2, 3], "float64"), leaf(X))
     assert "other values for output 0 when it is called again" in text and "seed()" in text
 

@@ -112,7 +112,7 @@ def test_reduce_chooses_the_row():
 # ---------- duplicates ----------
 
 
-def test_the_last_of_assigned_values_stays_and_it_alone_has_the_gradient():
+def test_only_the_last_of_the_assigned_values_remains_and_has_the_gradient():
     order = np.random.default_rng(3).integers(0, 5, 2000)
     for index in (order, order[::-1].copy(), np.asfortranarray(order)):
         values = leaf(np.arange(2000.0))
@@ -124,7 +124,7 @@ def test_the_last_of_assigned_values_stays_and_it_alone_has_the_gradient():
         assert np.flatnonzero(values.grad.numpy()).tolist() == sorted(last)
 
 
-def test_the_last_value_in_the_order_of_the_index_stays_in_several_dimensions():
+def test_the_last_value_in_the_order_of_the_index_remains_in_several_dimensions():
     rng = np.random.default_rng(4)
     index, numbers = rng.integers(0, 3, (40, 50)), rng.normal(size=(40, 50))
     for lay in (np.ascontiguousarray, np.asfortranarray):

@@ -47,7 +47,7 @@ def test_a_non_leaf_may_be_written_where_the_leaf_may_not():
     [lambda w: w[0], lambda w: w[1:], lambda w: w.reshape([3, 1]), lambda w: w.unsqueeze(0)[0][::-1], lambda w: w.t()],
     ids=["index", "slice", "reshape", "views of views", "t"],
 )
-def test_a_view_of_a_leaf_is_protected_too(look):
+def test_a_view_of_a_leaf_is_protected(look):
     w = leaf([1.0, 2.0, 3.0])
     view = look(w)
     assert not view.is_leaf
@@ -189,7 +189,7 @@ def test_stop_gradient_on_the_founder_leaves_the_others_their_history():
     assert w.grad.tolist() == [5, 5, 0]
 
 
-def test_a_part_of_a_constant_may_become_a_leaf_of_its_own():
+def test_a_part_of_a_constant_may_become_a_separate_leaf():
     x = mt.zeros([4], "float64")
     part = x[1:3]
     part.stop_gradient = False

@@ -250,7 +250,7 @@ def test_freed_storages_are_not_reported_as_living(device):
         assert recording.live(device) == before
 
 
-def test_a_change_of_the_shape_alone_is_no_write():
+def test_a_change_of_the_shape_only_is_not_a_write():
     x = mt.ones([2, 3])
     with memory.record() as recording:
         x.reshape_([3, 2]).unsqueeze_(0)
@@ -276,7 +276,7 @@ def test_an_error_passes_and_the_recording_is_closed():
     assert recording.events == events and watch.listener is None
 
 
-def test_recordings_nest_and_a_measure_goes_with_them():
+def test_recordings_nest_with_each_other_and_with_a_measure():
     with memory.record() as outer, memory.measure() as m:
         mt.ones(SHAPE)
         with memory.record() as inner:

@@ -115,7 +115,7 @@ def test_where_a_slope_jumps_the_chosen_one_is_documented():
     assert slope(mt.round, [0.5, 1.2]) == [0, 0]
 
 
-def test_at_a_tie_of_maximum_and_minimum_the_gradient_goes_to_the_second():
+def test_at_a_tie_of_maximum_and_minimum_the_second_operand_gets_the_gradient():
     for operation in (mt.maximum, mt.minimum):
         x, y = leaf([1.0, 2.0]), leaf([1.0, 5.0])
         operation(x, y).backward()
@@ -128,7 +128,7 @@ def test_tied_extremes_share_the_gradient():
     assert slope(lambda x: x.min(axis=0), [[1.0, 2.0], [1.0, 0.0]]) == [[0.5, 0], [0.5, 1]]
 
 
-def test_powers_at_zero_have_finite_slopes_where_calculus_does():
+def test_powers_at_zero_have_finite_slopes_if_calculus_defines_them():
     assert slope(lambda x: x**2, [0.0, 3.0]) == [0, 6]
     assert slope(lambda x: x**0, [0.0, 3.0]) == [0, 0]
     assert slope(lambda x: x**1, [0.0]) == [1]

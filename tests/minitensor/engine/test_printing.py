@@ -194,7 +194,7 @@ def test_arrays_of_many_dimensions_print(shape, shown):
     assert printed(np.zeros(shape)).count("0.") == shown
 
 
-def test_an_array_of_any_strides_prints_as_its_copy_does():
+def test_an_array_of_any_strides_prints_like_its_copy():
     base = np.arange(48.0).reshape(4, 3, 4) - 20.5
     for view in (
         base.T,

@@ -109,7 +109,7 @@ def test_comparing_with_another_type_is_false_and_no_error():
         x < "a"  # noqa: B015
 
 
-def test_round_goes_half_away_from_zero_and_takes_digits():
+def test_round_rounds_halves_away_from_zero_and_accepts_digits():
     x = mt.to_tensor([2.5, -2.5, 1.25])
     assert round(x).tolist() == [3, -3, 1]
     np.testing.assert_allclose(round(x, 1).numpy(), [2.5, -2.5, 1.3], rtol=1e-6)

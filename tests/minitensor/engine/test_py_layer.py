@@ -218,7 +218,7 @@ def test_without_a_gradient_wanted_nothing_is_recorded():
     assert w.is_leaf and w.tolist() == [np.sin(1.0)]
 
 
-def test_forward_runs_without_grad_and_backward_of_plain_backward_too():
+def test_forward_and_the_backward_of_a_plain_backward_run_without_grad():
     seen = []
     spy = layer(
         lambda ctx, x: seen.append(mt.is_grad_enabled()) or x * 1,
@@ -369,7 +369,7 @@ def test_an_output_without_a_gradient_gets_zeros_or_none(materialize, recorded):
     assert given == [[zeros, [1, 1], false]] and g.tolist() == [3, 3]
 
 
-def test_a_gradient_that_is_zero_or_infinite_still_came():
+def test_a_zero_or_infinite_gradient_counts_as_received():
     given = []
     two = layer(
         lambda ctx, x: (ctx.set_materialize_grads(False), (x * 2, x * 3))[1],

@@ -34,7 +34,7 @@ def test_the_error_names_the_line_that_overwrote(name: str):
         y.sum().backward()
 
 
-def test_a_normal_operation_too():
+def test_a_redirected_normal_operation_is_a_node_of_the_line_of_the_program():
     y = recorded().divide(2.0, rounding_mode="trunc")
     assert "test_redirected.py" in repr(y.grad_fn)
 
@@ -44,7 +44,7 @@ def test_a_factor_of_an_operand_is_a_node_of_the_line_of_the_program():
     assert "test_redirected.py" in repr(y.grad_fn.inputs[1])
 
 
-def test_in_the_other_vocabulary_too():
+def test_operations_in_the_other_vocabulary_are_nodes_of_the_line_of_the_program():
     t = torch.ones(3, requires_grad=True)
     for y in (t.div(2.0, rounding_mode="trunc"), torch.ones(3).sub(t, alpha=2), mt.ones([3]) - t):
         nodes = [node for node in (y._node, *y._node.inputs) if node is not None]

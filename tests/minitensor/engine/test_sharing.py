@@ -156,7 +156,7 @@ def test_a_part_may_be_shared_first_if_its_owner_is_known(dtype: str):
     assert mt.from_numpy(np.frombuffer(backing, dtype))._storage is part._storage
 
 
-def test_a_tensor_that_comes_back_is_on_its_own_storage():
+def test_a_tensor_returned_by_another_library_is_on_its_first_storage():
     x = mt.to_tensor([1.0, 2.0, 3.0])
     back = mt.from_numpy(x.numpy(share=True)[1:])
     assert back._storage is x._storage and back.offset == 1

@@ -65,7 +65,7 @@ def torchs(numbers, wanted):
 
 
 @pytest.mark.parametrize(("kind", "make"), [(mt.Tensor, paddles), (torch.Tensor, torchs)], ids=["paddle", "torch"])
-def test_no_method_lets_a_warning_out(kind, make):
+def test_no_method_warns_about_inf_or_nan(kind, make):
     told = set()
     for name in names(kind):
         with warnings.catch_warnings(record=True) as seen:
@@ -84,7 +84,7 @@ def test_a_program_of_its_own_prints_no_warning():
 
 
 @pytest.mark.parametrize("clip", [mt.nn.ClipGradByGlobalNorm(1.0), mt.nn.ClipGradByNorm(1.0)])
-def test_clipping_what_overflows_warns_of_nothing(clip):
+def test_clipping_an_overflow_gives_no_warning(clip):
     x = mt.create_parameter([2], "float32")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -139,7 +139,7 @@ def test_dtypes_of_two_meet_as_in_pytorch(question: str):
 
 
 @pytest.mark.cpu_only
-def test_a_number_meets_a_dtype_as_in_pytorch():
+def test_a_number_is_promoted_with_a_dtype_as_in_pytorch():
     recorded = TORCH["a tensor and a number"]["values"]
     numbers = (True, 1, 1.5)
     for word, meet in {"found": lambda a, n: ones(a, 2) + n, "product": lambda a, n: ones(a, 2) * n}.items():
@@ -257,7 +257,7 @@ def in_paddle(dtype: str, *shape: int) -> Any:
 
 
 @pytest.mark.cpu_only
-def test_dtypes_of_two_meet_as_in_paddle_where_paddle_lets_them():
+def test_two_dtypes_are_promoted_as_in_paddle_if_paddle_accepts_them():
     """Paddle on a CPU refuses an integer beside a float; minitensor gives the float."""
     recorded = PADDLE["two tensors"]["values"]["found"]
     found = {a: {b: paddle_dtype(lambda a, b: in_paddle(a, 2) + in_paddle(b, 2), a, b) for b in NAMES} for a in NAMES}
@@ -481,7 +481,7 @@ def test_whole_random_numbers_are_those_of_pytorch():
 # ---------- limits, layers, numpy only ----------
 
 
-def test_what_depends_on_the_largest_number_knows_the_dtype():
+def test_functions_of_the_largest_number_use_that_of_the_dtype():
     for dtype in HALVES:
         largest = float(limits(dtype_of(dtype).numpy).max)
         x = mt.to_tensor([np.inf, -np.inf, np.nan], dtype)

@@ -155,7 +155,7 @@ def test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits():
     ],
     ids=["below", "above", "row", "column", "element", "transposed", "reversed", "itself", "alias", "three"],
 )
-def test_an_operand_that_overlaps_what_is_written_is_read_first(overlap: Callable):
+def test_an_operand_that_overlaps_the_target_is_read_first(overlap: Callable):
     def program() -> object:
         x = mt.to_tensor(matrix(4))
         overlap(x)

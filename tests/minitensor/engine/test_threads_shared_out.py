@@ -106,7 +106,7 @@ def test_the_environment_sets_the_number_of_threads(told: str, wanted: str):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # pytest may have other threads
-def test_a_forked_child_computes_with_threads_of_its_own():
+def test_a_forked_child_computes_with_its_own_threads():
     with low_limits(threads=3):
         x = mt.to_tensor(matrix(8))
         expected = mt.sigmoid(x)._array.tobytes()

@@ -110,14 +110,14 @@ def test_a_view_shares_memory_and_version_and_allocates_nothing(name: str):
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_gradient_goes_through_a_view(name: str):
+def test_a_gradient_passes_through_a_view(name: str):
     values, look, reference = VIEWS[name]
     w = leaf_like(values)
     expect_gradients(lambda moved: np.array(reference(moved)), [w], look(w * 1))
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_gradient_goes_through_a_write_into_a_view(name: str):
+def test_a_gradient_passes_through_a_write_into_a_view(name: str):
     values, look, reference = VIEWS[name]
     w = leaf_like(values)
     x = w * 1
@@ -198,7 +198,7 @@ def test_a_copy_has_a_new_storage(name: str):
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_a_gradient_goes_through_a_copy(name: str):
+def test_a_gradient_passes_through_a_copy(name: str):
     make, reference = COPIES[name]
     w = leaf_like(CUBE)
     expect_gradients(lambda moved: np.array(reference(moved)), [w], make(w * 1))

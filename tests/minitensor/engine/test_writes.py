@@ -87,7 +87,7 @@ def test_a_stored_value_may_be_broadcast(write: str, extra: int):
     expect_gradients(lambda moved: np.stack([moved, moved]), [v], x)
 
 
-def test_the_last_value_for_a_repeated_index_stays_and_has_the_gradient():
+def test_the_last_value_for_a_repeated_index_remains_and_has_the_gradient():
     w, v = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0, 30.0])
     x = w * 1
     x[[1, 1, 0]] = v

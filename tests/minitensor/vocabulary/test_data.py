@@ -177,7 +177,7 @@ def test_a_custom_data_set_needs_a_length_and_samples(v):
 
 
 @both
-def test_samples_without_an_index_make_batches_too(v):
+def test_samples_without_an_index_make_batches(v):
     class Counting(v.IterableDataset):
         def __iter__(self):
             return iter(range(5))

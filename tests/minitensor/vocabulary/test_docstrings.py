@@ -66,7 +66,7 @@ def unknown(space: str, name: str, function: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_a_docstring_names_only_parameters_that_its_function_has(space: str):
+def test_a_docstring_names_only_parameters_of_its_function(space: str):
     found = {name: unknown(space, name, function) for name, function in functions_of(SPACES[space])}
     assert len(found) > 20 and {name: names for name, names in found.items() if names} == {}
 
@@ -76,7 +76,7 @@ def test_every_function_has_a_docstring(space: str):
     assert [name for name, function in functions_of(SPACES[space]) if not inspect.getdoc(function)] == []
 
 
-def test_a_documented_name_that_is_no_parameter_is_reported():
+def test_a_documented_name_that_is_not_a_parameter_is_reported():
     def wrong(other):
         """Adds ``dim``.
 

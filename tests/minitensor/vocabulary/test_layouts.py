@@ -191,9 +191,7 @@ def test_the_first_tensor_that_is_not_contiguous_is_noted(name: str, monkeypatch
 
 
 @pytest.mark.parametrize(("library", "program"), PROGRAMS)
-def test_a_program_notes_what_it_makes_of_contiguous_operands(
-    library: str, program: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_first_result_that_is_not_contiguous_is_noted(library: str, program: str, monkeypatch: pytest.MonkeyPatch):
     _, module = FOLLOWED[library]
     for scene in RECORDS["scenes"][library][program]:
         if set(scene) <= {"contiguous", "cube", "images", "2 by 3", "4 by 3 by 2", "a vector", "a number"}:

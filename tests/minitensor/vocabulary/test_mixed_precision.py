@@ -233,7 +233,7 @@ def test_a_scaler_follows_the_gradients_as_in_pytorch():
     assert answered("a scaler")["rows"] == PYTORCHS["a scaler"]["values"]["rows"]
 
 
-def test_a_scaler_of_paddle_follows_the_gradients_too():
+def test_a_scaler_of_paddle_follows_the_gradients():
     """Paddle's is off on a CPU, so PyTorch's numbers are compared: the rule is the same."""
     start = mt.nn.initializer.Assign([1.0, 2.0])
     w = mt.create_parameter([2], "float32", default_initializer=start)

@@ -44,7 +44,7 @@ def test_relu_of_a_large_matrix_allocates_the_bytes_that_paddle_rounds_to(gpu, i
 
 
 @pytest.mark.parametrize("inplace, held", [(False, 4 * 1024**2), (True, 0)])
-def test_in_training_relu_in_place_saves_memory_too(gpu, inplace, held):
+def test_relu_in_place_saves_memory_in_training(gpu, inplace, held):
     """The backward of ReLU needs only the output."""
     a = paddle.ones([1024, 1024])
     a.stop_gradient = False

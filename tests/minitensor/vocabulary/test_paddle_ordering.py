@@ -125,7 +125,7 @@ def test_bitwise_operations_accept_tensors_and_numbers_in_either_order():
 
 
 @pytest.mark.parametrize("shape", [(5,), (4,), (2, 3), (3, 4), ()])
-def test_the_median_equals_numpys_and_its_gradient_goes_to_the_middle_element(shape):
+def test_the_median_equals_numpys_and_the_middle_element_gets_the_gradient(shape):
     numbers = np.random.default_rng(0).standard_normal(shape).astype("float32")
     for axis in (None, *range(len(shape))):
         for keepdim in (False, True):

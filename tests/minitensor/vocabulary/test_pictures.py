@@ -150,7 +150,7 @@ def test_features_normalized_in_place_under_a_gradient_are_refused_at_backward_o
         (lambda x: T.normalize((x * 9).astype("int32"), [0.5], [1.0]), ValueError, "dtype int32"),
     ],
 )
-def test_an_argument_that_is_no_picture_is_refused(call, error, words):
+def test_an_argument_that_is_not_a_picture_is_refused(call, error, words):
     x = mt.to_tensor(picture())
     with pytest.raises(error, match=words):
         call(x)

@@ -137,6 +137,6 @@ def test_paddles_recompute_refuses_inputs_that_were_written(which):
     assert x.grad is None and w.grad is None
 
 
-def test_an_argument_that_is_no_function_is_refused():
+def test_an_argument_that_is_not_a_function_is_refused():
     with pytest.raises(TypeError, match="a layer or another function, not int"):
         paddle.distributed.fleet.utils.recompute(1, paddle.ones([2]))

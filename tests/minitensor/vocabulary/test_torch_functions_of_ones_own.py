@@ -253,7 +253,7 @@ def test_a_checkpoint_computes_the_gradients_of_the_wrapped_function(wants, agai
         assert np.allclose(one, other)
 
 
-def test_a_second_derivative_goes_through_a_checkpoint():
+def test_a_second_derivative_passes_through_a_checkpoint():
     x = leaf(1.0, 2.0)
     y = checkpoint(lambda t: t.sin().exp(), x, use_reentrant=False).sum()
     (first,) = torch.autograd.grad(y, x, create_graph=True)

@@ -29,14 +29,14 @@ reuse(
     "A larger buffer is returned for a request, too.",
     "memory.nbytes == nbytes and self",
     "memory.nbytes >= nbytes and self",
-    "buffer_reuse::test_only_its_own_size_serves_a_request",
+    "buffer_reuse::test_only_a_buffer_of_equal_size_serves_a_request",
 )  # fmt: skip
 reuse(
     "newest-buffer-goes-first",
     "If there are too many, the newest buffer is freed first.",
     "        for address in list(self._memory):\n",
     "        for address in reversed(list(self._memory)):\n",
-    "buffer_reuse::test_no_more_than_the_limit_is_kept_and_the_oldest_goes_first",
+    "buffer_reuse::test_at_most_the_limit_is_kept_and_the_oldest_is_dropped_first",
 )  # fmt: skip
 reuse(
     "kept-beyond-the-peak",
@@ -72,7 +72,7 @@ chunks(
     "An operation whose operand overlaps the written memory is computed in chunks.",
     "        if any(may_share(array, out) and not same_layout(array, out) for array in arrays):\n",
     "        if False:\n",
-    "threads::test_an_operand_that_overlaps_what_is_written_is_read_first",
+    "threads::test_an_operand_that_overlaps_the_target_is_read_first",
 )  # fmt: skip
 chunks(
     "chunks-in-another-layout",

@@ -184,7 +184,7 @@ mutation(
     "A GPU keeps an arbitrary one of two values for one place.",
     "        values = np.broadcast_to(values, stays.shape).reshape(-1)[stays]\n",
     "        pass\n",
-    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_place_stays_on_every_device",
+    "tests/minitensor/engine/device/test_cupy_functions.py::test_the_last_of_several_values_for_one_position_remains_on_every_device",
 )  # fmt: skip
 simulated(
     "listed-places-take-what-overlaps",

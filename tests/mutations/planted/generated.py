@@ -46,7 +46,7 @@ templates(
                     forward({call}, out={a})
                     raise
 """,
-    "leaves::test_a_view_of_a_leaf_is_protected_too",
+    "leaves::test_a_view_of_a_leaf_is_protected",
 )  # fmt: skip
 writing(
     "numpy-error-after-the-write-is-raised",

@@ -90,7 +90,7 @@ history(
     "Only the leaf itself is protected, not its views.",
     "        node = node.inputs[0]\n    return type(node) is Leaf",
     "        node = node.inputs[0]\n    return False",
-    "leaves::test_a_view_of_a_leaf_is_protected_too",
+    "leaves::test_a_view_of_a_leaf_is_protected",
 )  # fmt: skip
 history(
     "leaf-reshaped-loses-its-gradient-shape",
@@ -118,7 +118,7 @@ history(
     "A view of a part that becomes a leaf uses the whole group's memory.",
     "    if not covers(x._array, history.base):\n        x._history = None\n        return",
     "    if False:\n        return",
-    "leaves::test_a_part_of_a_constant_may_become_a_leaf_of_its_own",
+    "leaves::test_a_part_of_a_constant_may_become_a_separate_leaf",
 )  # fmt: skip
 history(
     "written-part-passes-nothing-on-twice",

@@ -56,7 +56,7 @@ layer(
     "Operations in a layer's forward are recorded.",
     "            with no_grad():\n                result",
     "            if True:\n                result",
-    "py_layer::test_forward_runs_without_grad_and_backward_of_plain_backward_too",
+    "py_layer::test_forward_and_the_backward_of_a_plain_backward_run_without_grad",
 )  # fmt: skip
 layer(
     "layer-output-shares-memory",

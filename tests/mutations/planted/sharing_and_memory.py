@@ -150,7 +150,7 @@ recording(
     "An operation that changes only the shape is reported as a new version.",
     "        if memory.version != x._storage.version:\n",
     "        if True:\n",
-    "memory_events::test_a_change_of_the_shape_alone_is_no_write",
+    "memory_events::test_a_change_of_the_shape_only_is_not_a_write",
 )  # fmt: skip
 mutation(
     "minitensor/memory/snapshots.py",

@@ -86,7 +86,7 @@ views(
     "A view does not join the group of its base.",
     "        out._history = history\n        out._seen = history.version\n",
     "        out._history = None\n",
-    "views::test_a_gradient_goes_through_a_write_into_a_view",
+    "views::test_a_gradient_passes_through_a_write_into_a_view",
 )  # fmt: skip
 views(
     "view-under-no-grad-takes-part",
@@ -135,7 +135,7 @@ transposing(
     "The gradient of a transpose is permuted like the value, instead of back.",
     "        back[p] = i",
     "        back[i] = p",
-    "views::test_a_gradient_goes_through_a_view",
+    "views::test_a_gradient_passes_through_a_view",
 )  # fmt: skip
 reshaping(
     "reshape-in-place-copies",
@@ -149,7 +149,7 @@ joining(
     "Every tensor of a stack gets the gradient of the first.",
     "return [g[(slice(None),) * axis + (i, ...)] for",
     "return [g[(slice(None),) * axis + (0 * i, ...)] for",
-    "views::test_a_gradient_goes_through_a_copy",
+    "views::test_a_gradient_passes_through_a_copy",
 )  # fmt: skip
 joining(
     "concat-jvp-begins-at-zero",
@@ -171,7 +171,7 @@ mutation(
     "A detached alias belongs to the group, and writes through it are recorded.",
     "        alias = Tensor._alias(self._array, self._storage)\n        if watch",
     "        alias = self.__copy__()\n        if watch",
-    "autograd::test_backward_without_anything_recorded_says_so",
+    "autograd::test_the_error_of_a_backward_without_a_history_explains_it",
 )  # fmt: skip
 mutation(
     "minitensor/engine/sharing/numpy_memory.py",

@@ -69,7 +69,7 @@ indexing(
     "x[index] = value writes a leaf that wants a gradient.",
     "                check_target(x, op)",
     "                pass",
-    "leaves::test_a_view_of_a_leaf_is_protected_too",
+    "leaves::test_a_view_of_a_leaf_is_protected",
 )  # fmt: skip
 indexing(
     "setitem-tells-no-views",

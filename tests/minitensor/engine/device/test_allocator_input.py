@@ -32,7 +32,7 @@ def test_numpy_integers_are_integers():
 
 
 @pytest.mark.parametrize("given", [1.0, 1.5, "4 MiB", None, True, np.float32(4), np.bool_(True), [4]])
-def test_a_size_that_is_no_integer_is_refused(given):
+def test_a_size_that_is_not_an_integer_is_refused(given):
     allocator = CachingAllocator(MIB, "torch")
     with pytest.raises(TypeError, match="must be an integer number of bytes, not") as caught:
         allocator.allocate(given)

@@ -128,7 +128,7 @@ def test_the_pool_is_counted(cuda: Any) -> None:
 
 
 @needs_cuda
-def test_out_of_memory_says_what_to_try(cuda: Any) -> None:
+def test_the_out_of_memory_error_names_remedies(cuda: Any) -> None:
     import cupy
 
     _, capacity = cupy.cuda.runtime.memGetInfo()

@@ -211,7 +211,7 @@ def test_the_simulated_gpu_refuses_the_calls_that_cupy_leaves_undefined() -> Non
         array[index] = gpu.put(np.arange(3.0))
 
 
-def test_the_last_of_several_values_for_one_place_stays_on_every_device() -> None:
+def test_the_last_of_several_values_for_one_position_remains_on_every_device() -> None:
     x = mt.zeros([3])
     x[[0, 2, 0]] = mt.to_tensor([1.0, 2.0, 3.0])
     assert x.tolist() == [3.0, 0.0, 2.0]
