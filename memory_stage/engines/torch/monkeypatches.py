@@ -53,7 +53,7 @@ class TorchPatches:
         modes: the mode of the recorded thread, and that of other threads.
         note: is called, once for each text, with the reason why a part is not recorded.
         emit: receives the end of the recording.
-        made: is called with the name of a function and the tensor that it created.
+        made: is called with the name of a function, the tensor that it created and its arguments.
         of_layer: returns the patch of torch's hooks of layers.
     """
 
@@ -62,7 +62,7 @@ class TorchPatches:
         modes: tuple[Mode, Bystander],
         note: Callable[[str], None],
         emit: events.Listener,
-        made: Callable[[str, torch.Tensor], None],
+        made: Callable[[str, torch.Tensor, tuple[Any, ...]], None],
         of_layer: Callable[[Any], Any],
     ) -> None:
         self._modes, self._note, self._emit, self._made = modes, note, emit, made
@@ -173,7 +173,7 @@ class TorchPatches:
         @functools.wraps(real)
         def function(*args: Any, **kwargs: Any) -> Any:
             given = real(*args, **kwargs)
-            self._made(name, given)
+            self._made(name, given, args)
             return given
 
         return function

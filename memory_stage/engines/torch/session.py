@@ -30,7 +30,11 @@ class TorchSubscription:
         self._backward.patch()
         self._bystander = Bystander(mode.report_unrecorded)
         self._patches = TorchPatches(
-            (mode, self._bystander), mode.report_unrecorded, self._emit, mode.made, self._backward.hooks.of_layer
+            (mode, self._bystander),
+            mode.report_unrecorded,
+            self._emit,
+            lambda name, x, _: mode.made(name, x),
+            self._backward.hooks.of_layer,
         )
         self._patches.patch()
         self._mode.__enter__()

@@ -66,7 +66,8 @@ def _quoted(rows: Sequence[tuple[ProgramLine, str]]) -> list[str]:
         if line.file != file:
             file = line.file
             found.append(f"  {_shown_name(file)}")
-        found.append(f"  {line.number:>5}  {line.text[:60]:<{min(width, 60)}}  # {remark}")
+        source = line.text if len(line.text) <= 60 else f"{line.text[:57]}..."
+        found.append(f"  {line.number:>5}  {source:<{min(width, 60)}}  # {remark}")
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.torch.node_names import short_name
-from memory_stage.explanation.whole_run import derivatives
+from memory_stage.explanation.whole_run import array_faults, derivatives
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, listed
 from memory_stage.explanation.whole_run.overwritten_fixes import fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
@@ -72,11 +72,37 @@ def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType, known: set
     found = []
     for saved in _all_saved(watch, roots):
         writers = [] if saved.tensor.is_stale else _writers(watch, saved, is_silent=True)
+        if not writers and not saved.tensor.is_stale and watch.arrays.has_sums:
+            fault = _written_by_numpy(watch, saved, frame, known)
+            found += [] if fault is None else [fault]
         key = (saved.line, saved.tensor.attribute, tuple(each.line for each in writers))
         if writers and key not in known:
             known.add(key)
             found.append(_fault(watch, saved, frame, is_silent=True))
     return found
+
+
+def _written_by_numpy(watch: WatchedRun, saved: _Saved, frame: FrameType, known: set[Any]) -> Fault | None:
+    """Return a fault if NumPy has written into a saved tensor through an array that shares its memory."""
+    x = saved.tensor.data
+    if x.layout is not torch.strided or x.device.type != "cpu":
+        return None
+    storage, extent = torch._C._storage_address(x), extent_of(x)
+    shared = watch.arrays.find(storage)
+    key = (saved.line, saved.tensor.attribute, "NumPy")
+    if shared is None or key in known or not watch.arrays.is_changed(storage, extent, saved.sequence):
+        return None
+    known.add(key)
+    frames = watch.program_frames(frame)
+    operation = short_name(saved.tensor.node.name())
+    return array_faults.array_fault(
+        ProgramNames(frames).of(x),
+        Evidence(saved.line, f"`{operation}` saves the tensor"),
+        Evidence(watch.line_of(frame), "backward needs it as it was when it was saved"),
+        array_faults.SharingCall(watch.lines[shared.line], shared.function),
+        array_faults.array_names(frames, extent),
+        derivatives.reason(operation, saved.tensor.attribute),
+    )
 
 
 def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -> Fault | None:

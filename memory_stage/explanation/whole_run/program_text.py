@@ -91,6 +91,11 @@ class ProgramText:
         loops = [each for each in self._nodes() if isinstance(each, ast.For)]
         return [each for each in loops if each.lineno < line <= (each.end_lineno or 0)]
 
+    def blocks_around(self, line: int) -> bool:
+        """Return True if a loop or a condition contains a line."""
+        kinds = (ast.For, ast.While, ast.If, ast.Try)
+        return any(isinstance(each, kinds) and each.lineno < line <= (each.end_lineno or 0) for each in self._nodes())
+
     def statements(self) -> list[ast.stmt]:
         """Return all statements of the file."""
         return [each for each in self._nodes() if isinstance(each, ast.stmt)]
@@ -164,6 +169,31 @@ def assigned_name(line: ProgramLine) -> str:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     is_name = len(targets) == 1 and isinstance(targets[0], (ast.Name, ast.Attribute))
     return ast.unparse(targets[0]) if is_name else ""
+
+
+def writes_array(statement: ast.stmt, name: str) -> bool:
+    """Return True if a statement writes in place into the NumPy array that a name or an attribute denotes."""
+    if isinstance(statement, (ast.Assign, ast.AugAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Subscript) or isinstance(statement, ast.AugAssign):
+                while isinstance(target, ast.Subscript):
+                    target = target.value
+                if ast.unparse(target) == name:
+                    return True
+    if not isinstance(statement, (ast.Assign, ast.Expr)):
+        return False
+    return any(_call_writes(each, name) for each in ast.walk(statement) if isinstance(each, ast.Call))
+
+
+def _call_writes(call: ast.Call, name: str) -> bool:
+    if any(each.arg == "out" and ast.unparse(each.value) == name for each in call.keywords):
+        return True
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == name:
+        return function in ("fill", "sort", "partition", "put", "resize", "setfield")
+    names = ("copyto", "put", "place", "putmask", "shuffle", "readinto", "fill_diagonal", "put_along_axis")
+    return function in names and bool(call.args) and ast.unparse(call.args[0]) == name
 
 
 def is_fed_back(text: ProgramText, name: str) -> bool:

@@ -60,6 +60,7 @@ class _Rule:
     verdict: str
     reason: str
     fixes: Callable[[RefusedStatement], list[Fix]]
+    is_vague: bool = False  # other causes raise the same message; it is a fault only if there is a fix
 
 
 def diagnose_error(
@@ -91,6 +92,8 @@ def diagnose_error(
         fixes = tuple(rule.fixes(refusal))
     finally:
         del frame, frames
+    if rule.is_vague and not fixes:
+        return None
     return Fault("refused", verdict, (Evidence(line, "refused"),), rule.reason, fixes)
 
 
@@ -263,7 +266,152 @@ def _of_batched_write(of: RefusedStatement) -> list[Fix]:
     return [Fix(sentence)]
 
 
+def _wrapping(of: RefusedStatement, sentence: str, functions: tuple[str, ...], pattern: str, owner: bool) -> list[Fix]:
+    """Return the fix that wraps the owner or the first argument of the one call of these functions in the statement."""
+    nodes = [] if of.statement is None else list(ast.walk(of.statement))
+    calls = [each for each in nodes if isinstance(each, ast.Call) and getattr(each.func, "attr", "") in functions]
+    wrapped: ast.expr | None = None
+    if len(calls) == 1:
+        function, arguments = calls[0].func, calls[0].args
+        if owner and isinstance(function, ast.Attribute):
+            wrapped = function.value
+        elif arguments:
+            wrapped = arguments[0]
+    return [of.fix(sentence, () if wrapped is None else of.text.wrapped(wrapped, pattern))]
+
+
+def _of_incompatible_view(of: RefusedStatement) -> list[Fix]:
+    source = "" if of.statement is None else of.text.source_of(of.statement)
+    edits = of.replaced(source.replace(".view(", ".reshape(", 1)) if source.count(".view(") == 1 else ()
+    return [
+        of.fix("Use reshape: it copies where no view is possible.", edits),
+        Fix("If a later line is to write through the view: call contiguous() before, and write into that tensor."),
+    ]
+
+
+def _of_exported_gradient(of: RefusedStatement) -> list[Fix]:
+    sentence = "Detach the tensor first: the array needs its numbers only."
+    return _wrapping(of, sentence, ("numpy", "__array__"), "{}.detach()", owner=True)
+
+
+def _of_copied_result(of: RefusedStatement) -> list[Fix]:
+    sentence = "Copy the numbers without the history, if the copy is to be independent of this graph."
+    return _wrapping(of, sentence, ("deepcopy",), "{}.detach()", owner=False)
+
+
+def _of_flag(of: RefusedStatement) -> list[Fix]:
+    statement = of.statement
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    name = ast.unparse(target.value) if isinstance(target, ast.Attribute) else ""
+    if not name and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        name = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
+    sentence = "A result gets its flag from its operands. Detach it to continue without its history."
+    return [of.fix(sentence, of.replaced(f"{name} = {name}.detach()") if name else ())]
+
+
+def _of_readonly_array(of: RefusedStatement) -> list[Fix]:
+    """Copy the array where the program made it."""
+    target = target_of(of.statement) if of.statement is not None else ""
+    sentence = f"Copy {f'`{target}`' if target else 'the array'} where it is made: the copy can be written."
+    for each in of.text.statements():
+        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == target and each.lineno < of.line.number:
+            return [of.fix(sentence, of.text.wrapped(each.value, "{}.copy()"))]
+    return [Fix(sentence)]
+
+
+def _of_missing_gradient(of: RefusedStatement) -> list[Fix]:
+    """Name the tensor without a gradient: it is the result of an operation, and backward stores none there."""
+    nodes = [] if of.statement is None else list(ast.walk(of.statement))
+    for each in nodes:
+        if not (isinstance(each, ast.Attribute) and each.attr == "grad" and isinstance(each.value, ast.Name)):
+            continue
+        name = each.value.id
+        value = of.variable(name)
+        if getattr(value, "is_leaf", True) or not hasattr(value, "grad_fn"):
+            continue
+        made = of.made_in(value)
+        statement = of.text.statement_at(made.number) if made.file == of.text.file else None
+        where = f"line {made.number}" if made.number else "an operation"
+        update = _in_place_update(of, statement, name)
+        if update:
+            sentence = (
+                f"`{name}` is the result of {where}, and no leaf any more. Update the leaf in place, without "
+                f"recording, and clear its gradient."
+            )
+            return [of.fix(sentence, update)]
+        sentence = (
+            f"`{name}` is the result of {where}, so backward stores no gradient in it. Detach it, so that it becomes a "
+            f"leaf; or call `{name}.retain_grad()` to see its gradient only."
+        )
+        is_made_there = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name
+        edits: tuple[Edit, ...] = ()
+        if is_made_there and statement is not None and of.text.is_alone(statement):
+            edits = (of.text.insert_after(statement, f"{name} = {name}.detach().requires_grad_()"),)
+        return [of.fix(sentence, edits)]
+    return []
+
+
+def _in_place_update(of: RefusedStatement, statement: ast.stmt | None, name: str) -> tuple[Edit, ...]:
+    """Return the edit of ``w = w - lr * w.grad`` that updates the leaf; () for another statement."""
+    if not isinstance(statement, ast.Assign) or not of.text.is_alone(statement):
+        return ()
+    value = statement.value
+    if (
+        not isinstance(value, ast.BinOp)
+        or ast.unparse(value.left) != name
+        or not isinstance(value.op, (ast.Sub, ast.Add))
+    ):
+        return ()
+    sign = "-" if isinstance(value.op, ast.Sub) else "+"
+    update = f"    {name} {sign}= {ast.unparse(value.right)}"
+    return (of.text.replace(statement, "with torch.no_grad():", update, f"{name}.grad = None"),)
+
+
 _RULES = (
+    _Rule(
+        "view size is not compatible with input tensor's size and stride",
+        "asks for a view of a tensor whose elements are not in that order in memory.",
+        "A view is a new shape over the same memory; after a transpose there may be no strides for it.",
+        _of_incompatible_view,
+    ),
+    _Rule(
+        "Can't call numpy() on Tensor that requires grad",
+        "turns a tensor with a history into an array.",
+        "An array has no history, so torch asks you to drop it yourself.",
+        _of_exported_gradient,
+    ),
+    _Rule(
+        "support the deepcopy protocol",
+        "deep-copies the result of an operation.",
+        "A deep copy would have to copy the graph behind the tensor.",
+        _of_copied_result,
+    ),
+    _Rule(
+        "you can only change requires_grad flags of leaf variables",
+        "changes the flag of a tensor that an operation has made.",
+        "",
+        _of_flag,
+    ),
+    _Rule(
+        "destination is read-only",
+        "writes into a read-only array.",
+        "",
+        _of_readonly_array,
+    ),
+    _Rule(
+        "output array is read-only",
+        "writes into a read-only array.",
+        "",
+        _of_readonly_array,
+    ),
+    _Rule(
+        "NoneType",
+        "uses a gradient that does not exist.",
+        "Backward stores gradients in leaves only.",
+        _of_missing_gradient,
+        is_vague=True,
+    ),
     _Rule(
         "a leaf Variable that requires grad is being used in an in-place operation",
         "writes in place into a leaf that requires a gradient.",

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from memory_stage.engines.torch.node_names import short_name
-from memory_stage.explanation.whole_run import freed_graph, leaks, overwritten
+from memory_stage.explanation.whole_run import array_faults, freed_graph, kept_objects, leaks, overwritten
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.guarded import FaultCollector
+from memory_stage.explanation.whole_run.program_names import is_tensor
 from memory_stage.explanation.whole_run.references import StateDicts
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.backward_graph import node_of, nodes_behind, saved_by
@@ -54,7 +55,11 @@ class TorchDiagnosis:
             variables: the variables of the program, in which graphs are searched.
             file: the program's file.
         """
-        return leaks.diagnose_end(_TorchGraphs(self._run), variables, file)
+        found = leaks.diagnose_end(_TorchGraphs(self._run), variables, file)
+        found += array_faults.diagnose_readonly(self._run.arrays.readonly_writes, self._run.lines)
+        passes = {(line.file, line.number) for line in (self._run.lines[each.line] for each in self._run.passes)}
+        found += kept_objects.diagnose_gradients(variables, file, is_tensor, passes)
+        return found + kept_objects.diagnose_repeated(variables, file, is_tensor)
 
     def made_in(self, x: Any) -> ProgramLine:
         """Return the line that made a tensor, as far as it is known."""
@@ -85,7 +90,7 @@ class _TorchGraphs:
         self._kept = max((each.next_node for each in run.passes if each.keeps_graph), default=0)
 
     def is_tensor(self, value: Any) -> bool:
-        return isinstance(value, torch.Tensor)
+        return is_tensor(value)
 
     def holds_graph(self, x: torch.Tensor) -> bool:
         node = node_of(x)

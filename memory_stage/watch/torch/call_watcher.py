@@ -19,6 +19,7 @@ from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_graph import extent_of
+from memory_stage.watch.torch.shared_arrays import EXPORTS, IMPORTS, SharedArrays
 from memory_stage.watch.write_log import ANYWHERE, WriteLog
 
 _next_node = torch._C._autograd._get_sequence_nr
@@ -47,11 +48,13 @@ class _CallKind:
         is_uncounted: True if it writes its first argument and does not raise the version.
         is_data: True for ``x.data``, whose result has its own version.
         written: the name of the operation as a write.
+        shares: its name, if it may share the memory of a tensor with an array of NumPy; otherwise "".
         warns_often: True if each of its calls runs in a frame with the program's line, which a warning then names.
     """
 
     __slots__ = (
-        "is_silent", "runs_backward", "may_write", "is_norm", "is_uncounted", "is_data", "written", "warns_often",
+        "is_silent", "runs_backward", "may_write", "is_norm", "is_uncounted", "is_data", "written", "shares",
+        "warns_often",
     )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
@@ -66,6 +69,7 @@ class _CallKind:
         self.is_uncounted = call.is_uncounted and not self.is_norm
         self.is_data = call.is_data
         self.written = written_name(call.name)
+        self.shares = name if name in EXPORTS or name in IMPORTS else ""
         self.warns_often = call.is_gradient or isinstance(function, FunctionType)
 
 
@@ -86,6 +90,7 @@ class CallWatcher(TorchFunctionMode):
         lines: the lines that the logs refer to.
         nodes: the line that made each node.
         writes: the lines that wrote each storage.
+        arrays: the arrays of NumPy that share memory with tensors.
         time: the number of writes so far.
         is_open: False once watching has ended.
         failure: the fault of this package that ended watching, or None.
@@ -95,6 +100,7 @@ class CallWatcher(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.lines, self.nodes, self.writes = Lines(), NodeLog(), WriteLog()
+        self.arrays = SharedArrays()
         self.time = 0
         self.is_open = True
         self.failure: Exception | None = None
@@ -136,7 +142,7 @@ class CallWatcher(TorchFunctionMode):
         if is_logged and self.is_open:
             try:
                 made = _next_node() != first
-                if made or given or kind.is_data or kind.is_norm or kind.is_uncounted:
+                if made or given or kind.is_data or kind.is_norm or kind.is_uncounted or kind.shares:
                     self._log(kind, types, given, first if made else -1, args, kwargs, result)
             except Exception as failure:
                 self._fail(failure)
@@ -167,10 +173,14 @@ class CallWatcher(TorchFunctionMode):
             uncounted = self._statistics(first >= 0, args, kwargs or {})
         elif kind.is_uncounted:
             uncounted = list(tensors_in(args[:1], 2))
+        if kind.shares and args:
+            self.arrays.add(kind.shares, self.lines.number_of(sys._getframe(2)), args[0], result)
         if written or uncounted or first >= 0:
             line = self.lines.number_of(sys._getframe(2))
             if first >= 0:
                 self.nodes.add(first, _next_node(), line, self.time)
+                if self.arrays:
+                    self._read_shared(args, kwargs, first)
             for x in written:
                 is_counted = not (self._with_own_versions and self._has_own_versions(x))
                 self._add(x, line, kind, is_counted, x if is_counted else _part(x, kind, args))
@@ -186,7 +196,15 @@ class CallWatcher(TorchFunctionMode):
         except RuntimeError:  # a tensor without a storage, or without versions
             return
         self.time += 1
+        if self.arrays:
+            self.arrays.on_write(storage, line, kind.written)
         self.writes.add(storage, line, kind.written, self.time, version, is_counted, extent)
+
+    def _read_shared(self, args: Any, kwargs: Any, node: int) -> None:
+        """Take a checksum of each tensor of a call that shares its memory with an array."""
+        for x in (*tensors_in(args, 2), *tensors_in(tuple((kwargs or {}).values()), 2)):
+            if x.layout is torch.strided and x.device.type == "cpu":
+                self.arrays.on_read(x, _address(x), extent_of(x), node)
 
     def _is_new_place(self, func: Any, frame: Any) -> bool:
         """Return True for the first call of a function in a place of the code."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_passes import BackwardPasses
 from memory_stage.watch.torch.call_watcher import CallWatcher
+from memory_stage.watch.torch.shared_arrays import SharedArrays
 from memory_stage.watch.write_log import WriteLog
 
 MOST_PASSES = 1_000
@@ -68,7 +70,7 @@ class WatchedRun:
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
         self._bystander, self._on_unseen = Bystander(on_unseen), on_unseen
         modes: Any = (self._calls, self._bystander)
-        self._patches = TorchPatches(modes, on_unseen, ignore, lambda name, x: None, lambda real: real)
+        self._patches = TorchPatches(modes, on_unseen, ignore, self._imported, lambda real: real)
         self._checked = -1
         self._suspicious_passes = 0  # passes that are still to be checked because of a write without a version
         self.passes: deque[BackwardPass] = deque(maxlen=MOST_PASSES)
@@ -87,6 +89,11 @@ class WatchedRun:
     def writes(self) -> WriteLog:
         """The lines that wrote each storage."""
         return self._calls.writes
+
+    @property
+    def arrays(self) -> SharedArrays:
+        """The arrays of NumPy that share memory with tensors."""
+        return self._calls.arrays
 
     @property
     def failure(self) -> Exception | None:
@@ -116,9 +123,16 @@ class WatchedRun:
         """Return the frames of the program at and around a frame, the innermost first."""
         return self.lines.program_frames(frame)
 
+    def _imported(self, name: str, x: Any, args: tuple[Any, ...]) -> None:
+        """Record the result of a function that no mode observes, such as ``from_numpy``."""
+        if args and self._calls.is_open:
+            self._calls.arrays.add(name, self.lines.number_of(sys._getframe(2)), args[0], x)
+
     def _before(self, roots: Any, frame: FrameType) -> None:
         if self.writes.last_uncounted > self._checked:
             self._checked, self._suspicious_passes = self._calls.time, CHECKED_PASSES
+        if self.arrays.has_sums:
+            self._suspicious_passes = max(self._suspicious_passes, 1)
         if self._suspicious_passes:
             self._suspicious_passes -= 1
             self._on_suspicion(self, roots, frame)

@@ -1,0 +1,184 @@
+"""Diagnose variables of a program that keep one tensor under several names where several tensors are meant."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from memory_stage.explanation.whole_run import named_tensors
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
+from memory_stage.watch.lines import ProgramLine
+
+_GRADIENT = (
+    "A backward pass adds to the tensor that `.grad` refers to, in place. Every name of it then shows the new sum."
+)
+
+
+def diagnose_gradients(
+    variables: dict[str, Any], file: str, is_tensor: Callable[[Any], bool], passes: set[tuple[str, int]]
+) -> list[Fault]:
+    """Return a fault for each variable that keeps the same gradient twice, or one that a later backward has changed.
+
+    Args:
+        variables: the variables of the program.
+        file: the program's file.
+        is_tensor: True for a tensor.
+        passes: files and lines of the backward passes.
+    """
+    found = dict(named_tensors.in_variables(variables, is_tensor))
+    leaves = {id(x.grad): name for name, x in found.items() if _is_leaf(x) and x.grad is not None}
+    names: dict[str, dict[int, list[str]]] = {}
+    for name, x in found.items():
+        if id(x) in leaves:
+            root = name.partition("[")[0]
+            names.setdefault(root, {}).setdefault(id(x), []).append(name)
+    text = ProgramText(file)
+    faults: list[Fault] = []
+    for root, by_tensor in names.items():
+        repeated = next((paths for paths in by_tensor.values() if len(paths) > 1), None)
+        if repeated is not None:
+            faults += _repeated_gradient(text, root, repeated, leaves[id(found[repeated[0]])])
+        elif all(paths == [root] for paths in by_tensor.values()):
+            faults += _changed_gradient(text, root, leaves[next(iter(by_tensor))], passes)
+    return faults
+
+
+def _is_leaf(x: Any) -> bool:
+    try:
+        return bool(x.is_leaf)
+    except RuntimeError:  # a view that a write to its base has cut off
+        return False
+
+
+def _repeated_gradient(text: ProgramText, root: str, paths: list[str], leaf: str) -> Iterator[Fault]:
+    """Yield a fault if a line of the program keeps the gradients."""
+    statements = [each for each in text.statements() if _keeps(each, root) and any(_gradients(each))]
+    if not statements:
+        return
+    yield Fault(
+        "shared",
+        f"`{paths[0]}` and `{paths[1]}` are one tensor, the gradient of `{leaf}`: each backward pass has changed both.",
+        (Evidence(ProgramLine(text.file, statements[0].lineno, ""), f"keeps the gradient itself in `{root}`"),),
+        _GRADIENT,
+        (_copied(text, statements),),
+        is_silent=True,
+    )
+
+
+def _changed_gradient(text: ProgramText, name: str, leaf: str, passes: set[tuple[str, int]]) -> Iterator[Fault]:
+    """Yield a fault if straight code names a gradient, runs backward again, and then reads the name."""
+    kept = [
+        each
+        for each in text.statements()
+        if isinstance(each, ast.Assign) and _keeps(each, name) and any(_gradients(each))
+    ]
+    if len(kept) != 1 or text.function_at(kept[0].lineno) is not None or text.blocks_around(kept[0].lineno):
+        return
+    first = kept[0].lineno
+    reads = [
+        node.lineno
+        for statement in text.statements()
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+    between = sorted(line for file, line in passes if file == text.file and first < line)
+    if not between or not any(line > between[0] for line in reads):
+        return
+    last = min(line for line in reads if line > between[0])
+    yield Fault(
+        "shared",
+        f"`{name}` is the gradient of `{leaf}` itself: the backward pass in line {between[0]} has changed it.",
+        (
+            Evidence(ProgramLine(text.file, first, ""), f"gives the gradient the name `{name}`"),
+            Evidence(ProgramLine(text.file, between[0], ""), "adds to it"),
+            Evidence(ProgramLine(text.file, last, ""), "reads the sum"),
+        ),
+        _GRADIENT,
+        (_copied(text, kept),),
+        is_silent=True,
+    )
+
+
+def _copied(text: ProgramText, statements: Sequence[ast.stmt]) -> Fix:
+    gradients = [each for statement in statements for each in _gradients(statement)]
+    edits = text.wrapped(gradients[0], "{}.clone()") if len(gradients) == 1 else ()
+    return Fix("Keep a copy of the gradient.", text.file if edits else "", edits)
+
+
+def _gradients(statement: ast.stmt) -> Iterator[ast.Attribute]:
+    """Yield the expressions ``x.grad`` whose value a statement keeps."""
+    inner = {
+        id(each.value) for each in ast.walk(statement) if isinstance(each, (ast.Attribute, ast.Subscript, ast.BinOp))
+        and hasattr(each, "value")
+    }  # fmt: skip
+    for each in ast.walk(statement):
+        is_read = isinstance(each, ast.Attribute) and each.attr == "grad" and isinstance(each.ctx, ast.Load)
+        if is_read and id(each) not in inner and not _is_compared(statement, each):
+            yield each  # type: ignore[misc]  # it is an attribute
+
+
+def _is_compared(statement: ast.stmt, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Compare) and node in ast.walk(each) for each in ast.walk(statement))
+
+
+def _keeps(statement: ast.stmt, root: str) -> bool:
+    """Return True for ``root = ...``, ``root[i] = ...`` and ``root.append(...)``."""
+    if isinstance(statement, ast.Assign):
+        target: Any = statement.targets[0]
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        return len(statement.targets) == 1 and ast.unparse(target) == root
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        is_kept = isinstance(function, ast.Attribute) and function.attr in ("append", "extend", "insert", "update")
+        return is_kept and ast.unparse(function.value) == root  # type: ignore[attr-defined]  # just asked
+    return False
+
+
+def diagnose_repeated(variables: dict[str, Any], file: str, is_tensor: Callable[[Any], bool]) -> list[Fault]:
+    """Return a fault for each list ``[tensor] * n`` into one of whose entries a line writes.
+
+    Args:
+        variables: the variables of the program.
+        file: the program's file.
+        is_tensor: True for a tensor.
+    """
+    text, found = ProgramText(file), []
+    for name, value in list(variables.items()):
+        if type(value) is not list or len(value) < 2 or not is_tensor(value[0]) or value[0] is not value[1]:
+            continue
+        made = [each for each in text.statements() if isinstance(each, ast.Assign) and _repeats(each, name)]
+        writes = (
+            [each for each in text.statements() if target_of(each) == name and each.lineno > made[0].lineno]
+            if made
+            else []
+        )
+        if len(made) == 1 and writes:
+            found.append(_repeated_list(text, name, made[0], writes[0]))
+    return found
+
+
+def _repeats(statement: ast.Assign, name: str) -> bool:
+    value = statement.value
+    is_product = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult) and isinstance(value.left, ast.List)
+    return is_product and len(value.left.elts) == 1 and ast.unparse(statement.targets[0]) == name  # type: ignore[attr-defined]
+
+
+def _repeated_list(text: ProgramText, name: str, made: ast.Assign, write: ast.stmt) -> Fault:
+    value: Any = made.value
+    element = ast.unparse(value.left.elts[0])
+    element = element if isinstance(value.left.elts[0], ast.Call) else f"{element}.clone()"
+    edits = text.wrapped(value, f"[{element} for _ in range({ast.unparse(value.right)})]")
+    return Fault(
+        "shared",
+        f"Line {write.lineno} writes into all entries of `{name}`: line {made.lineno} made a list of one tensor.",
+        (
+            Evidence(ProgramLine(text.file, made.lineno, ""), "repeats one tensor"),
+            Evidence(ProgramLine(text.file, write.lineno, ""), "writes into one entry, and so into each"),
+        ),
+        "`[x] * n` repeats the reference to `x` and copies nothing.",
+        (Fix("Make a tensor for each entry.", text.file if edits else "", edits),),
+        is_silent=True,
+    )

@@ -1,0 +1,131 @@
+"""Arrays of NumPy and buffers that share their memory with tensors of PyTorch.
+
+NumPy writes into them without a call of torch. A checksum of the shared memory, taken when an operation of the graph
+reads it, shows before backward whether something has written since.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+#: Functions that make a tensor on the memory of an array, and methods that make an array on that of a tensor.
+IMPORTS, EXPORTS = frozenset(("as_tensor", "asarray", "from_numpy", "frombuffer")), frozenset(("numpy", "__array__"))
+
+MOST_SUMS = 2_000  # checksums kept for one array
+MOST_NODES_OF_A_CALL = 64
+MOST_SUMMED = 1 << 22  # bytes; of longer memory a part is summed
+
+
+@dataclass
+class SharedArray:
+    """Memory that a tensor shares with an array.
+
+    Attributes:
+        array: a weak reference to the array; to the tensor, if the memory is that of a buffer.
+        function: the function that shared it, such as ``from_numpy``.
+        line: the index of its line.
+        is_readonly: True if the array or buffer must not be written.
+        sums: checksums, by the sequence number of the node and the extent of the tensor that it read.
+    """
+
+    array: weakref.ref[Any]
+    function: str
+    line: int
+    is_readonly: bool
+    sums: OrderedDict[tuple[int, int, int], int] = field(default_factory=OrderedDict)
+
+
+class SharedArrays:
+    """The shared arrays that are alive.
+
+    Attributes:
+        readonly_writes: pairs of lines: one that shared read-only memory, and one that wrote it, with the operation.
+    """
+
+    def __init__(self) -> None:
+        self._shared: dict[int, SharedArray] = {}
+        self.readonly_writes: dict[tuple[int, int], str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._shared)
+
+    def find(self, storage: int) -> SharedArray | None:
+        """Return the array that shares a storage, given the storage's address."""
+        return self._shared.get(storage)
+
+    def add(self, function: str, line: int, given: Any, result: Any) -> None:
+        """Record the call of a function that may have shared memory.
+
+        Args:
+            function: its name.
+            line: the index of the line.
+            given: its first argument.
+            result: its result.
+        """
+        array, x = (given, result) if isinstance(result, torch.Tensor) else (result, given)
+        if not isinstance(x, torch.Tensor) or x.device.type != "cpu" or x.layout is not torch.strided or not x.numel():
+            return
+        storage, known = torch._C._storage_address(x), self._shared
+        if isinstance(array, np.ndarray):
+            if array.__array_interface__["data"][0] != x.data_ptr():
+                return  # a copy
+            ref = weakref.ref(array, lambda _: known.pop(storage, None))
+            is_readonly = function in IMPORTS and not array.flags.writeable
+            self._shared[storage] = SharedArray(ref, function, line, is_readonly)
+        elif function == "frombuffer":
+            ref = weakref.ref(x, lambda _: known.pop(storage, None))
+            self._shared[storage] = SharedArray(ref, function, line, memoryview(array).readonly)
+
+    def on_write(self, storage: int, line: int, operation: str) -> None:
+        """Record a write of torch into a storage."""
+        shared = self._shared.get(storage)
+        if shared is not None and shared.is_readonly:
+            self.readonly_writes.setdefault((shared.line, line), operation)
+
+    def on_read(self, x: torch.Tensor, storage: int, extent: tuple[int, int], node: int) -> None:
+        """Record that a node of the graph has read a tensor."""
+        shared = self._shared.get(storage)
+        if shared is None or not x.numel():
+            return
+        shared.sums[(node, *extent)] = checksum(*extent)
+        if len(shared.sums) > MOST_SUMS:
+            shared.sums.popitem(last=False)
+
+    def is_changed(self, storage: int, extent: tuple[int, int], node: int) -> bool:
+        """Return True if memory has changed since a node read it.
+
+        Args:
+            storage: the address of the storage.
+            extent: addresses of the first byte and of the byte after the last one.
+            node: the sequence number of the node; that of its call is at most :data:`MOST_NODES_OF_A_CALL` smaller.
+        """
+        shared = self._shared.get(storage)
+        if shared is None:
+            return False
+        near = [
+            (first, value) for (first, *part), value in shared.sums.items() if tuple(part) == extent and first <= node
+        ]
+        first, before = max(near, default=(node - MOST_NODES_OF_A_CALL - 1, 0))
+        return node - first <= MOST_NODES_OF_A_CALL and before != checksum(*extent)
+
+    @property
+    def has_sums(self) -> bool:
+        """True if a node of the graph has read shared memory."""
+        return any(each.sums for each in self._shared.values())
+
+
+def checksum(begin: int, end: int) -> int:
+    """Return a checksum of memory that is alive."""
+    memory: Any = (ctypes.c_char * (end - begin)).from_address(begin)
+    data: Any = np.frombuffer(memory, np.uint8)
+    step = -(-len(data) // MOST_SUMMED)
+    part: Any = data if step <= 1 else np.ascontiguousarray(data[:: step | 1])
+    return zlib.crc32(part)
