@@ -109,11 +109,11 @@ _FONT = (
 )
 
 
-#: Focus the slider when the page loads, so that the arrow keys move it without a click.
+#: Focus the stage's main button when the page loads, so that the arrow keys step without a click.
 _KEYS = """\
 addEventListener("load", () => {
-  const slider = document.querySelector("memory-stage")?.shadowRoot?.querySelector("input[type=range]");
-  slider?.focus({ preventScroll: true, focusVisible: false });
+  const button = document.querySelector("memory-stage")?.shadowRoot?.querySelector(".next");
+  button?.focus({ preventScroll: true, focusVisible: false });
 });
 """
 

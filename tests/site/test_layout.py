@@ -58,7 +58,7 @@ STAGES = "for (const stage of document.querySelectorAll('memory-stage'))"
 PLANTED = {
     "the words under a stage in the grid of what stays in view": (
         Look(),
-        STAGES + " stage.$('.pair').append(stage.$('.words'));",
+        STAGES + " stage.$('.panel').classList.add('open'); stage.$('.pair').append(stage.$('.panel'));",
         "overlaps",
     ),
     "widths of letters that are assumed": (

@@ -171,7 +171,7 @@ def test_a_page_is_accessible_after_every_stage_was_stepped_to_its_end_by_keyboa
     assert opened.overflow() == 0
     kinds = set()  # all stages have the same keys, so one program and one comparison suffice
     for stage in opened.page.locator("memory-stage").all():
-        kind = stage.locator("input[type=radio]").count() > 0
+        kind = stage.locator(".chooser select").count() > 0
         step_to_the_end(opened.page, stage, every_key=kind not in kinds)
         kinds.add(kind)
     assert opened.complaints == []

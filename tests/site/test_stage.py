@@ -20,6 +20,7 @@ def second_moment(site, visit):
 def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
     page, stage = second_moment
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    stage.get_by_role("button", name="Details").click()
     stage.get_by_role("button", name="Copy link").click()
     stage.get_by_text("Link copied").wait_for()
     link = page.evaluate("navigator.clipboard.readText()")
@@ -38,6 +39,7 @@ def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, vis
     page.evaluate("() => { Object.defineProperty(navigator, 'clipboard', { value: undefined }); }")
     stage = page.locator("memory-stage").first
     stage.evaluate("stage => stage.choose(1)")
+    stage.get_by_role("button", name="Details").click()
     stage.get_by_role("button", name="Copy link").click()
     stage.get_by_text("In the address bar").wait_for()
     assert page.url.startswith(f"{address}#stage-")
@@ -50,6 +52,7 @@ def test_the_legend_is_drawn_when_it_is_opened(site, visit):
     seen = visit(f"{site}chapters/04_aliases.html")
     stage = seen.page.locator("memory-stage").first
     assert not any("stage-legend" in request.url for request in seen.finished)
+    stage.get_by_role("button", name="Details").click()
     stage.get_by_text("How to read the picture").click()
     stage.get_by_text("a name and its tensor").wait_for()
     assert stage.locator(".legend svg").count() == stage.locator(".legend li").count() > 5

@@ -86,7 +86,7 @@ test('slots are in order, cover all cells once, and fit the width', () => {
   for (const name of NAMES) {
     for (const group of planOf(trace(name)).groups.values()) {
       for (const width of [120, 260, 500]) {
-        const { slots, lines, width: used } = cellsOf(group, width, group.length);
+        const { slots, lines, width: used } = cellsOf(group, width, group.length, 44);
         let next = 0;
         for (const { from, to, x, w, line } of slots) {
           assert.equal(from, next, `${name}: ${group.id} at ${width}`);
@@ -103,7 +103,7 @@ test('slots are in order, cover all cells once, and fit the width', () => {
 
 test('a track covers the slots of the cells that a tensor reads', () => {
   const group = { known: new Set(Array(12).keys()), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(['1']), row: 0, writes: false }; // prettier-ignore
-  const cells = cellsOf(group, 600, 12);
+  const cells = cellsOf(group, 600, 12, 44);
   const every = { shape: [3], strides: [4], offset: 1 };
   const pieces = piecesOf(cells, every);
   assert.deepEqual(

@@ -81,13 +81,13 @@ def test_it_opens_on_the_key_step_with_a_way_in(show):
 
 def test_a_key_step_at_the_end_does_not_show_the_verdict_before_the_reader_steps(show):
     page = show(body=pages.element(keyed("stale", 0, 5)))
+    page.evaluate("host().showDetails(true)")
     assert "refused" not in page.locator(".variants").inner_text()
-    page.locator("input[type=range]").focus()
     page.evaluate("host().go(4); host().go(5)")
     assert "refused" in soon(page.locator(".variants").inner_text)
 
 
-@pytest.mark.parametrize("place", [".title", ".sentence", ".pic svg", ".chart", ".code"])
+@pytest.mark.parametrize("place", [".title", ".sentence", ".pic svg", ".foot", ".code"])
 def test_keys_work_after_a_click_anywhere(show, place):
     page = show("slice", motion="reduce")
     page.locator(place).click(position={"x": 2, "y": 2})
@@ -101,7 +101,8 @@ def test_keys_work_after_a_click_anywhere(show, place):
 
 def test_in_a_comparison_left_and_right_step_and_up_and_down_choose(show):
     page = show("stale")
-    page.locator("input[type=radio]").first.focus()
+    page.evaluate("host().showDetails(true)")
+    page.locator(".variants input").first.focus()
     for key, variant, step in (("ArrowRight", 0, 1), ("ArrowRight", 0, 2), ("ArrowDown", 1, 2), ("ArrowLeft", 1, 1)):
         page.keyboard.press(key)
         assert soon(page.evaluate, "[host().at.variant, host().at.step]") == [variant, step], key
@@ -116,6 +117,7 @@ def test_space_plays_to_the_end_and_a_touch_stops_it(show):
     page.clock.run_for(60_000)
     assert soon(page.evaluate, STEP) == 2
     assert soon(page.locator(".play").get_attribute, "aria-pressed") == "false"
+    page.evaluate("host().showDetails(true)")
     page.locator(".play").click()  # from the end it starts again
     assert soon(page.evaluate, STEP) == 0
     page.keyboard.press("ArrowRight")
@@ -165,7 +167,7 @@ def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
 )
 def test_a_tick_marks_the_line_and_in_backward_the_line_of_the_current_operation(show, name, told):
     page = show(name, width=1180)
-    page.evaluate("host().go(Infinity)")
+    page.evaluate("host().showDetails(true); host().go(Infinity)")
     assert page.locator(".chart text").all_text_contents() == told
 
 
@@ -224,10 +226,11 @@ def test_a_verdict_is_hidden_until_the_reader_steps_its_variant_to_the_end(show)
     verdicts = page.locator("tbody td:last-child")
     hidden = "step to see"
     assert [squeezed(text) for text in verdicts.all_text_contents()] == [hidden, hidden]
+    page.evaluate("host().showDetails(true)")
     tab_to(page, "input[type=range]")
     page.keyboard.press("End")
     assert soon(verdicts.all_text_contents) == ["refused", hidden]
-    page.locator("input[type=radio]").first.focus()
+    page.locator(".variants input").first.focus()
     page.keyboard.press("ArrowDown")
     assert soon(page.evaluate, "host().at.variant") == 1
     assert soon(verdicts.all_text_contents) == ["refused", hidden]
@@ -235,7 +238,7 @@ def test_a_verdict_is_hidden_until_the_reader_steps_its_variant_to_the_end(show)
 
 def test_variants_are_compared_at_the_same_moment(show):
     page = show("stale")
-    page.evaluate("host().go(3)")
+    page.evaluate("host().showDetails(true); host().go(3)")
     cells = page.locator("tbody td.num").all_inner_texts()
     assert cells == ["36 B", "36 B", "48 B", "48 B"]
     compared = "At this step, compared with “2.6”: “copy on write” allocates 12 B more."
@@ -265,6 +268,7 @@ def test_the_notebook_does_not_receive_the_stages_keys(show):
     tab_to(page, "button.next")
     for key in ("a", "Control+s", "ArrowRight", "Enter"):
         page.keyboard.press(key)
+    page.evaluate("host().showDetails(true)")
     page.locator("[type=search]").focus()
     for key in ("d", "Control+c", "Control+s", "x"):
         page.keyboard.press(key)
@@ -329,7 +333,7 @@ def test_the_page_draws_what_python_draws(show, name):
         ours = picture.svg(trace, 0, step, 760)
         assert page.evaluate("([t, step]) => memoryStage.picture(t, {step, width: 760})", [trace, step]) == ours
         page.evaluate(f"host().go({step})")
-        drawn, same = page.evaluate("([t, step]) => drawnAnd(t, {step, width: 760})", [trace, step])
+        drawn, same = page.evaluate("t => drawnAnd(t, host().options)", trace)
         assert drawn == same
 
 
@@ -428,6 +432,7 @@ def test_printing_changes_nothing_afterwards(show):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert soon(lambda: not page.locator("details.all").evaluate("box => box.open"))
     assert soon(lambda: (page.locator(".stage").inner_text(), page.evaluate("host().at.step"))) == before
+    page.evaluate("host().showDetails(true)")
     page.locator("details.all summary").first.click()  # lines that the reader opened stay open
     page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
     assert soon(page.locator("details.all").evaluate, "box => box.open")
@@ -440,7 +445,7 @@ OVER = """() => {
     const found = [], at = sel => host().shadowRoot.querySelector(sel).getBoundingClientRect();
     for (let y = 0; y < document.documentElement.scrollHeight - innerHeight; y += 30) {
         scrollTo(0, y);
-        const controls = at('.time'), chooser = at('.variants');
+        const controls = at('.time'), chooser = at('.chooser');
         const over = controls.top < chooser.bottom && chooser.top < controls.bottom;
         found.push([Math.abs(controls.bottom - innerHeight) < 2, over]);
     }
@@ -456,24 +461,15 @@ def test_on_a_phone_the_controls_stay_in_view_and_never_cover_the_chooser(show):
     assert not any(over for _, over in found)
 
 
-def test_the_chooser_is_beside_the_controls_if_there_is_room(show):
-    page = show("stale", width=390)
-    for width, place in ((760, "when"), (390, "stage"), (1280, "when")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function(
-            f"host().shadowRoot.querySelector('.variants').parentElement.classList.contains('{place}')"
-        )
-
-
 def test_two_stages_on_one_page_share_one_script_and_step_separately(show):
     body = pages.element(pages.trace("stale")) + pages.element(pages.trace("stale"))
     page = show(body=body + f"<script>{picture.script_source()}</script>")
     first, second = page.locator("memory-stage").all()
     first.locator("button.next").click()
-    first.locator("input[type=radio]").nth(1).check()
+    first.locator("select").select_option(index=1)
     assert soon(first.locator("output").inner_text) == "step 2 of 7, forward"
     assert soon(second.locator("output").inner_text) == "step 1 of 6, forward"
-    assert soon(second.locator("input[type=radio]").first.is_checked)
+    assert soon(second.locator("select").input_value) == "0"
 
 
 def test_a_stage_that_is_moved_or_added_later_works(show):
@@ -504,7 +500,7 @@ def test_the_widget_module_renders_and_follows_its_model(show):
 
 def test_folded_storages_open_on_request(show):
     page = show("many-tensors")
-    page.evaluate("host().go(10)")
+    page.evaluate("host().showDetails(true); host().go(10)")
     button = page.get_by_role("button", name="Show every storage")
     height = page.locator(".pic svg").bounding_box()["height"]
     button.click()

@@ -19,6 +19,18 @@ for epoch in range(3):
 """
 
 
+@pytest.fixture
+def show(show):
+    """Show a stage with its details open."""
+
+    def show_details(name=None, **look):
+        page = show(name, **look)
+        page.evaluate("host().showDetails(true)")
+        return page
+
+    return show_details
+
+
 @pytest.fixture(scope="module")
 def nested():
     """Record a program with a loop in a loop."""
@@ -273,6 +285,7 @@ def test_a_finger_steps_asks_and_jumps(browser):
     page.set_content(pages.page(pages.element(pages.trace("loop"))))
     page.add_script_tag(content=(pages.FOLDER.parent / "probes.js").read_text())
     page.locator(".next").tap()
+    page.locator(".deeper").tap()
     page.locator("[data-jump=peak]").tap()
     assert soon(page.evaluate, STEP) == [step["peak"] for step in steps_of("loop")].index(28)
     page.locator(".pic [data-storage='1'] > text").first.tap()

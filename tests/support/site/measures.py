@@ -23,7 +23,7 @@ HEIGHTS = """(stages, moments) => { scrollTo(0, 0); return stages.map((stage, nu
     const height = ([v, k]) => {
         if (stage.at.variant !== v) stage.choose(v);
         stage.go(k);
-        const pieces = [...stage.shadowRoot.querySelectorAll('.title, .code, .say, .time, .bytes, .pic svg')];
+        const pieces = [...stage.shadowRoot.querySelectorAll('.title, .code, .say, .time, .foot, .pic svg')];
         const boxes = pieces.map(el => el.getBoundingClientRect());
         return Math.max(...boxes.map(b => b.bottom)) - Math.min(...boxes.map(b => b.top));
     };

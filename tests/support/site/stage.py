@@ -11,7 +11,7 @@ FOCUSED_TYPE = """stage => {
     let focused = document.activeElement;
     while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
     for (let at = focused; at; at = at.parentNode || at.host) {
-        if (at === stage) return focused.type || 'other';
+        if (at === stage) return focused.classList.contains('next') ? 'next' : focused.localName;
     }
     return null;
 }"""
@@ -30,12 +30,13 @@ EVERY_STEP = """stage => {
         if (slider.value === slider.max) return shown;
     }
 }""".replace("SHOWN", SHOWN)
-# Focuses an input of the stage, and returns true if Tab stops there.
-FOCUS = """(stage, type) => {
-    const input = stage.shadowRoot.querySelector(type === 'range' ? '.time input' : `input[type=${type}]:checked`);
-    input.focus();  // the first focus that a stage gets goes to the first of its controls
-    input.focus();
-    return stage.shadowRoot.activeElement === input && input.tabIndex === 0 && stage.getAttribute('tabindex') !== '-1';
+# Focuses the button "Next" or the list of variants, and returns true if Tab stops there.
+FOCUS = """(stage, kind) => {
+    const control = stage.shadowRoot.querySelector(kind === 'next' ? '.next' : '.chooser select');
+    control.focus();  // the first focus that a stage gets goes to the first of its controls
+    control.focus();
+    const isReached = stage.shadowRoot.activeElement === control && stage.getAttribute('tabindex') !== '-1';
+    return isReached && control.tabIndex === 0;
 }"""
 MOST_TABS = 400  # a page with more stops cannot be read by keyboard
 
@@ -47,17 +48,20 @@ def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> in
     where Tab would stop, keys make the first and the last step, and the slider makes those between.
     """
     handle = stage.element_handle()
+    count = stage.locator(".chooser option").count()
+    if count:
+        handle.evaluate("stage => stage.choose(0)")
     steps = _step_one_variant(page, stage, handle, every_key)
-    for _ in range(stage.locator("input[type=radio]").count() - 1):
-        _lead_to(page, handle, "radio", "Tab" if every_key else None)  # the variants follow the controls
+    for _ in range(count - 1):
+        _lead_to(page, handle, "select", "Shift+Tab" if every_key else None)  # the list precedes the controls
         page.keyboard.press("ArrowDown")
-        steps += _step_one_variant(page, stage, handle, every_key, "Shift+Tab")
+        steps += _step_one_variant(page, stage, handle, every_key)
     return steps
 
 
-def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool, key: str = "Tab") -> int:
+def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool) -> int:
     """Every step has to move the slider by one, to name itself, and to have a sentence."""
-    _lead_to(page, handle, "range", key if every_key else None)
+    _lead_to(page, handle, "next", "Tab" if every_key else None)
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
     shown = [] if every_key else handle.evaluate(EVERY_STEP)
@@ -81,7 +85,7 @@ def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_k
 
 
 def _lead_to(page: Page, stage: ElementHandle, kind: str, key: str | None) -> None:
-    """Press the key until an input of this type in the stage has the focus; without a key, focus it."""
+    """Press the key until this control of the stage has the focus; without a key, focus it."""
     if key is None:
         assert stage.evaluate(FOCUS, kind), f"Tab does not stop at the stage's {kind}"
         return

@@ -2,12 +2,10 @@
 const host = () => document.querySelector('memory-stage');
 const inside = selector => host().shadowRoot.querySelector(selector);
 const everything = () => [...host().shadowRoot.querySelectorAll('*')];
-const openAll = () =>
-  host()
-    .shadowRoot.querySelectorAll('details')
-    .forEach(box => {
-      box.open = true;
-    });
+const openAll = () => {
+  host().showDetails(true);
+  for (const box of host().shadowRoot.querySelectorAll('details')) box.open = true;
+};
 
 /** Return overlapping and clipped texts, lines through texts and shapes over them, of pictures at several widths. */
 function faultsOfPictures([trace, widths]) {

@@ -5,9 +5,17 @@ import { cellBounds, cellRuns } from '../trace/cells.js';
 
 const CELL_MIN = 24;
 
-export const CELL_MAX = 54;
+const WIDEST = 2; // times the height of a cell, for cells with long numbers
 
-const CELL_WIDEST = 84;
+/** The widest cell of a height that its number does not need: px. */
+export const cellMax = height => Math.round(height * 1.7);
+
+/** Fonts in a cell of a height: of its number, of a number written at this step, and of the one overwritten. */
+export const cellFonts = height => ({
+  value: { size: Math.round(height * 0.36), mono: true },
+  written: { size: Math.round(height * 0.38), mono: true, bold: true },
+  old: { size: Math.max(12, Math.round(height * 0.27)), mono: true },
+});
 
 const MOST_LINES = 4;
 
@@ -17,15 +25,16 @@ export const MOST_CELLS = 48;
  * The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every
  * view and write, with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell.
  */
-export function cellsOf(group, avail, length) {
-  return getOrMake((group.cells ??= new Map()), `${avail} ${length} ${fontsKey()}`, () =>
-    computeSlots(group, avail, length),
+export function cellsOf(group, avail, length, height) {
+  return getOrMake((group.cells ??= new Map()), `${avail} ${length} ${height} ${fontsKey()}`, () =>
+    computeSlots(group, avail, length, height),
   );
 }
 
-function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, avail, n) {
-  const widest = Math.max(0, ...[...texts].map(s => widthOf(s, { size: writes ? 15 : 14, mono: true, bold: writes })));
-  const least = Math.min(CELL_WIDEST, avail, Math.max(CELL_MIN, widest + 8));
+function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, avail, n, height) {
+  const font = cellFonts(height)[writes ? 'written' : 'value'];
+  const widest = Math.max(0, ...[...texts].map(s => widthOf(s, font)));
+  const least = Math.min(WIDEST * height, avail, Math.max(CELL_MIN, widest + 8));
   const fits = Math.max(1, Math.floor(avail / least));
   const whole = n <= MOST_CELLS && [...known].filter(i => i < n).length === n;
   let perLine = n;
@@ -35,7 +44,7 @@ function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, ava
     perLine = Math.min(most, Math.ceil(n / Math.ceil(n / most) / step) * step); // and into lines of about one length
   }
   if (n && whole && Math.ceil(n / perLine) <= MOST_LINES) {
-    const w = Math.max(least, Math.min(CELL_MAX, avail / perLine));
+    const w = Math.max(least, Math.min(cellMax(height), avail / perLine));
     const slots = Array.from({ length: n }, (_, i) => ({
       from: i,
       to: i,
@@ -56,7 +65,8 @@ function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, ava
     if (total(partsWithGaps([...keep, i], n)) <= avail || keep.size < 1) keep.add(i);
   }
   const parts = partsWithGaps([...keep], n);
-  const stretch = Math.max(0, Math.min(parts.length * CELL_MAX, avail) - total(parts)) / Math.max(1, parts.length);
+  const stretch =
+    Math.max(0, Math.min(parts.length * cellMax(height), avail) - total(parts)) / Math.max(1, parts.length);
   let x = 0;
   const slots = parts.map(part => {
     const w = Math.min(avail, wish(part)) + stretch;

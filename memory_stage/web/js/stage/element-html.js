@@ -2,6 +2,7 @@
 
 import { bytesText, countText, escapeHtml, markedUp } from '../shared/text.js';
 import { saveButtons } from './save-picture.js';
+import { DEPTHS } from './depth.js';
 
 /**
  * Return "line 3" or "lines 3 to 5".
@@ -13,14 +14,22 @@ export const linesText = ({ line, end }) => (end > line ? `lines ${line} to ${en
 const askBar = [
   '<div class="asking"><button class="who" aria-pressed="false">Who holds these bytes?</button>',
   '<span class="which" hidden><button data-ask="-1" aria-label="The one before">‹</button>',
-  '<button data-ask="1" aria-label="The next one">›</button><span class="told"></span></span>',
-  '<p class="answer" role="status"></p></div>',
+  '<button data-ask="1" aria-label="The next one">›</button><span class="told"></span></span></div>',
 ].join('');
 
 const timeBar = `<div class="time">
   <button class="back">Back</button><button class="next">Next</button>
-  <button class="play" aria-pressed="false">Play</button><button class="begin"></button><output></output>
-  <input type="range" min="1" step="1" aria-label="Step"></div>`;
+  <input type="range" min="1" step="1" aria-label="Step"></div>
+  <div class="foot"><output></output><dl class="nums"></dl>
+    <button class="deeper" aria-expanded="false" aria-controls="panel">Details</button></div>`;
+
+const MEANING = { memory: 'memory', tensors: 'and tensors', history: 'and history' };
+
+/** Return the choice of a depth as radio buttons. */
+const depthChoice = () =>
+  `<fieldset class="depth"><legend>The picture shows</legend>${DEPTHS.map(
+    depth => `<label><input type="radio" name="depth" value="${depth}" data-depth>${MEANING[depth]}</label>`,
+  ).join('')}</fieldset>`;
 
 /** Return the device of a trace as a note; '' for the computer's own memory. */
 function deviceNote(device) {
@@ -37,23 +46,25 @@ export function stageHtml({ title, ask, device }) {
   return `<div class="frame">
 <section class="stage" tabindex="-1" aria-label="${escapeHtml(`Memory, step by step: ${title}`)}">
   <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
-    <p class="share"><span role="status"></span> <slot name="edit"></slot>
-      ${saveButtons} <button class="link">Copy link</button></p></div>
+    <div class="choice"><slot name="edit"></slot><span class="chooser"></span></div></div>
   <div class="grid"><div class="pair">
     <div class="when">
       <div class="prog"><ol class="code" aria-label="Program"></ol><slot name="program"></slot></div>
       <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
       <div class="fault" aria-live="polite"></div>
-      ${timeBar}
-      <div class="bytes"><div class="chart"></div><dl class="nums"></dl>${deviceNote(device)}</div>
-      <div class="variants"></div>
-      <div class="find" hidden></div></div>
-    <div class="space"><div class="pic"></div>
+      ${timeBar}</div>
+    <div class="space"><div class="pic"></div><p class="answer" role="status"></p></div></div>
+  <div class="panel" id="panel">
+    <div class="ways">${depthChoice()}${askBar}
       <button class="more" aria-pressed="false" hidden>Show every storage</button>
-      ${askBar}</div></div>
+      <button class="play" aria-pressed="false">Play</button>
+      <span class="share">${saveButtons} <button class="link">Copy link</button> <span role="status"></span></span></div>
+    <div class="find" hidden></div>
+    <div class="amounts"><div class="bytes"><div class="chart"></div>${deviceNote(device)}</div>
+      <div class="variants"></div></div>
     <div class="words"><details class="all"><summary>All steps as text</summary><ol></ol></details>
-      <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div>
-  </div></section></div>`;
+      <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div></div></div>
+</section></div>`;
 }
 
 /**

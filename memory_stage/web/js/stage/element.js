@@ -14,21 +14,20 @@ import { measuredWith } from '../shared/measure.js';
 import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook, meterOf } from '../shared/page.js';
 import { referencesOfName } from '../trace/references.js';
 import { chart } from './byte-chart.js';
+import { deeperOf, depthOf, rememberDepth, rememberedDepth } from './depth.js';
 import { amountsHtml, codeHtml, errorHtml, linesText, remarksHtml, sentenceHtml, stageHtml } from './element-html.js';
 import { animateFrom, positionsIn } from './motion.js';
 import { NavigationBar } from './navigation-bar.js';
 import { PICTURE_CSS, drawPicture } from './picture.js';
 import { planOf } from './plan.js';
+import { Player } from './player.js';
 import { fitProgram, markLines, scrollToLine } from './program-view.js';
 import { QuestionBar } from './question-bar.js';
 import { savePicture } from './save-picture.js';
+import { copyLink, followLink } from './stage-link.js';
+import { keepHeight, mostHeight, roomOf } from './stage-room.js';
 import { fillList, markCurrent } from './step-list.js';
-import { fillVariantTable, variantTable } from './variant-table.js';
-
-const WIDE = 1000; // px; from this width on, the picture is beside the program
-const NARROW = 620; // px; below this width, there is one column
-const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, folds, and some of the page
-const MEASURED = 8; // longest sentences that are measured
+import { fillVariantTable, variantChooser, variantTable } from './variant-table.js';
 
 const indexOfVariant = (variants, id) =>
   Math.max(
@@ -59,6 +58,7 @@ function idFor(title) {
 class MemoryStage extends ElementBase {
   navigation = new NavigationBar(this);
   questions = new QuestionBar(this);
+  player = new Player(this);
 
   connectedCallback() {
     if (this.shadowRoot) return this.watch();
@@ -111,6 +111,11 @@ class MemoryStage extends ElementBase {
     return this.data.variants[this.at.variant];
   }
 
+  /** True until the reader steps, if the stage opens at a later step than the first. */
+  get isAtRest() {
+    return this.at.rest && this.at.step > 0;
+  }
+
   get frames() {
     return planOf(this.data).runs[this.at.variant];
   }
@@ -128,24 +133,26 @@ class MemoryStage extends ElementBase {
   }
 
   onInput({ target: { type, value, dataset } }) {
+    if ('depth' in dataset) return this.showDepth(value);
     if (dataset.pass) this.navigation.goToPass(+dataset.pass, value - 1);
     else if (type === 'range') this.go(value - 1);
-    if (type === 'radio') this.choose(+value);
+    if (type === 'radio' || type === 'select-one') this.choose(+value);
     if (type === 'search') this.navigation.reportHits();
   }
 
   onClick({ target, shiftKey }) {
     const { pass, by, ask, hit, save } = target.dataset;
     const { jump } = target.closest('[data-jump]')?.dataset ?? {};
-    const { navigation, questions, playing } = this;
-    this.play(false);
+    const { navigation, questions } = this;
+    const { isPlaying } = this.player;
+    this.player.stop();
     if (jump) navigation.jump(jump, shiftKey);
     if (by) navigation.stepPass(+pass, +by);
     if (ask) questions.askOther(+ask);
     if (hit !== undefined) navigation.goToHit(true);
     if (save) savePicture(this, save);
     if (target.closest('.pic')) questions.askAbout(target);
-    this.press(target, playing);
+    this.press(target, isPlaying);
     const line = +target.closest('.code li')?.dataset.line;
     if (line) this.goToLine(line);
   }
@@ -154,15 +161,12 @@ class MemoryStage extends ElementBase {
   press(button, wasPlaying) {
     const { at } = this;
     const actions = {
-      play: () => this.play(!wasPlaying),
+      play: () => wasPlaying || this.player.start(),
       back: () => this.go(at.step - 1),
-      next: () => this.go(at.step + 1),
-      begin: () => {
-        this.go(0);
-        this.$('.next').focus({ preventScroll: true });
-      },
+      next: () => this.go(this.isAtRest ? 0 : at.step + 1),
       who: () => this.questions.toggle(),
-      link: () => this.copyLink(),
+      link: () => copyLink(this),
+      deeper: () => this.showDetails(button.getAttribute('aria-expanded') === 'false'),
       more: () => {
         at.unfold = !at.unfold;
         this.draw();
@@ -184,8 +188,10 @@ class MemoryStage extends ElementBase {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     if (target.type === 'search' || target.closest('[slot]')) return;
-    const plays = key === ' ' && !target.matches('button, summary, [type=radio]');
-    if (plays || key !== ' ') this.play(plays && !this.playing);
+    const plays = key === ' ' && !target.matches('button, select, summary, [type=radio]');
+    const starts = plays && !this.player.isPlaying;
+    if (plays || key !== ' ') this.player.stop();
+    if (starts) this.player.start();
     const steps = { ArrowLeft: this.at.step - 1, ArrowRight: this.at.step + 1, Home: 0, End: Infinity };
     const to = target.type === 'range' ? undefined : steps[key];
     if (to !== undefined) this.go(to);
@@ -194,7 +200,7 @@ class MemoryStage extends ElementBase {
 
   watch() {
     this.unwatch?.();
-    const follow = () => this.followLink();
+    const follow = () => followLink(this);
     const leave = followPage(
       this.$('.frame'),
       () => this.fitWidth(),
@@ -205,7 +211,7 @@ class MemoryStage extends ElementBase {
     this.unwatch = () => {
       leave();
       removeEventListener('hashchange', follow);
-      this.play(false);
+      this.player.stop();
     };
     follow();
   }
@@ -214,54 +220,22 @@ class MemoryStage extends ElementBase {
 
   fitWidth() {
     const width = this.$('.frame').clientWidth;
-    const height = width < WIDE ? Infinity : Math.max(400, innerHeight - WINDOW_REST);
     const meter = meterOf(this.$('.stage'));
-    if (!width || (width === this.width && height === this.room.height && meter === this.meter)) return;
+    const isSame = width === this.width && meter === this.meter && mostHeight(width) === this.room.height;
+    if (!width || isSame) return;
     this.width = width;
     this.meter = meter;
-    this.tall = 0;
-    // in one column the chooser is above the grid, whose controls stay in view and would cover it
-    const chooser = this.$('.variants');
-    const next = this.$(width < NARROW ? '.grid' : '.find');
-    if (chooser.nextElementSibling !== next) next.before(chooser);
-    fitProgram(this);
-    this.keepHeight();
-    // stored, because reading them after a change makes the browser lay out the page
-    this.room = {
-      pic: Math.floor(this.$('.space').clientWidth),
-      chart: Math.floor(this.$('.bytes').clientWidth),
-      height,
-    };
-    this.draw();
+    this.fit();
   }
 
-  /**
-   * Reserve the height of the longest sentence with its remarks, so that the controls below do not move. It is the same
-   * for all variants, and measured again after the width or the fonts change.
-   */
-  keepHeight() {
-    const box = this.$('.say');
-    const live = this.$('.live');
-    const after = this.$('.after');
-    const all = planOf(this.data).runs.flat();
-    const hasError = all.some(frame => frame.error);
-    this.$('.fault').classList.toggle('kept', hasError);
-    const measured = [this.width, this.meter.key, this.variant.truncated].join();
-    if (box.measured === measured || !box.clientWidth) return;
-    box.measured = measured;
-    const before = [live.innerHTML, after.innerHTML];
-    const length = ({ say, note, out }) => say.length + (note ?? '').length + 2 * (out ?? '').length;
-    live.removeAttribute('aria-live');
-    box.style.minHeight = 0;
-    const longest = all.sort((a, b) => length(b) - length(a)).slice(0, MEASURED);
-    const heights = longest.map(frame => {
-      live.innerHTML = sentenceHtml(frame);
-      after.innerHTML = this.remarks(frame);
-      return box.offsetHeight;
-    });
-    [live.innerHTML, after.innerHTML] = before;
-    box.style.minHeight = `${Math.max(...heights)}px`;
-    live.setAttribute('aria-live', 'polite');
+  /** Lay out the stage for its width, its fonts and its depth. */
+  fit() {
+    this.tall = 0;
+    fitProgram(this);
+    keepHeight(this);
+    // stored, because reading them after a change makes the browser lay out the page
+    this.room = roomOf(this);
+    this.draw();
   }
 
   /* ---- stepping ---- */
@@ -271,49 +245,6 @@ class MemoryStage extends ElementBase {
     if (to === this.at.step && !this.at.rest) return;
     Object.assign(this.at, { step: to, rest: false });
     this.show();
-  }
-
-  /** Show one step after another, each as long as reading it takes, until the end or until the reader acts. */
-  play(on) {
-    clearTimeout(this.playing);
-    this.playing = undefined;
-    if (on && this.at.step === this.frames.length - 1) this.go(0);
-    if (on) this.playOn();
-    this.$('.play').setAttribute('aria-pressed', on);
-  }
-
-  playOn() {
-    const milliseconds = 900 + 22 * this.frames[this.at.step].say.length;
-    this.playing = setTimeout(() => {
-      this.go(this.at.step + 1);
-      if (this.at.step < this.frames.length - 1) this.playOn();
-      else this.play(false);
-    }, milliseconds);
-  }
-
-  /** Go to the variant and the step of the page's address, "#id/variant/step" with steps counted from 1. */
-  followLink() {
-    const [id, variant, step] = location.hash.slice(1).split('/');
-    if (id !== encodeURIComponent(this.id)) return;
-    const found = this.data.variants.findIndex(other => encodeURIComponent(other.id) === variant);
-    if (found >= 0) this.choose(found);
-    if (+step) this.go(+step - 1);
-    this.scrollIntoView();
-  }
-
-  async copyLink() {
-    const hash = `#${[this.id, this.variant.id, this.at.step + 1].map(encodeURIComponent).join('/')}`;
-    const status = this.$('.share [role=status]');
-    try {
-      await navigator.clipboard.writeText(location.href.split('#')[0] + hash);
-      status.textContent = 'Link copied';
-    } catch {
-      history.replaceState(null, '', hash);
-      status.textContent = 'In the address bar';
-    }
-    setTimeout(() => {
-      status.textContent = '';
-    }, 4000);
   }
 
   /**
@@ -381,8 +312,7 @@ class MemoryStage extends ElementBase {
   showProgram() {
     this.$('.code').innerHTML = codeHtml(this.variant.code);
     this.$('.time input').max = this.frames.length;
-    this.$('.begin').textContent = `Step from line ${this.frames[0].line}`;
-    if (this.width) this.keepHeight();
+    if (this.width) keepHeight(this);
     this.$('.all ol').innerHTML = '';
     fillList(this, this.$('.all'));
     this.navigation.show();
@@ -393,7 +323,8 @@ class MemoryStage extends ElementBase {
     const isLast = this.at.step === this.frames.length - 1;
     const earlier = positionsIn(this.$('.pic')); // before anything changes
     if (isLast && !this.at.rest) this.at.seen.add(this.at.variant);
-    this.$('.stage').classList.toggle('rest', this.at.rest && this.at.step > 0);
+    this.$('.stage').classList.toggle('rest', this.isAtRest);
+    this.$('.next').textContent = this.isAtRest ? `Step from line ${this.frames[0].line}` : 'Next';
     markLines(this, frame);
     this.$('.live').innerHTML = sentenceHtml(frame);
     this.$('.fault').innerHTML = errorHtml(frame);
@@ -421,14 +352,14 @@ class MemoryStage extends ElementBase {
     this.$('output').textContent = `${where}, ${frame.phase}`;
     slider.value = frame.step + 1;
     slider.setAttribute('aria-valuetext', `${where}, ${linesText(frame)}, ${frame.phase}`);
-    for (const [selector, end] of Object.entries({ '.back': 0, '.begin': 0, '.next': last })) {
-      this.$(selector).setAttribute('aria-disabled', frame.step === end);
-    }
+    this.$('.back').setAttribute('aria-disabled', frame.step === 0);
+    this.$('.next').setAttribute('aria-disabled', frame.step === last && !this.isAtRest);
   }
 
   showVariants() {
     const box = this.$('.variants');
     box.hidden = this.data.variants.length < 2;
+    this.$('.chooser').innerHTML = box.hidden ? '' : variantChooser(this.data);
     if (!box.hidden) box.innerHTML = variantTable(this.data);
   }
 
@@ -439,6 +370,7 @@ class MemoryStage extends ElementBase {
     const moments = runs.map((frames, i) => frames[i === at.variant ? at.step : this.sameMoment(i)]);
     const endOf = i => ({ isSeen: at.seen.has(i), error: runs[i].at(-1).error });
     fillVariantTable(this.$('.variants'), data.variants, moments, at.variant, endOf);
+    this.$('.chooser select').value = at.variant;
   }
 
   /**
@@ -446,15 +378,11 @@ class MemoryStage extends ElementBase {
    * move from their earlier positions. After the first step the picture gets no lower, so nothing below it moves up.
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
-    const { variant, step, unfold, asked, lit, rest } = this.at;
-    const { pic: width, chart: chartWidth, height: room } = this.room;
+    const { unfold, rest } = this.at;
     const picture = this.$('.pic');
-    const options = (this.options = { variant, step, width, unfold, mark: asked, light: lit, room });
-    const inset = this.width < NARROW ? 20 : 22;
-    const [{ svg, folded, height }, bytes] = measuredWith(this.meter, () => [
-      drawPicture(this.data, options),
-      chart(this.data, { variant, step, width: chartWidth, inset }),
-    ]);
+    const options = this.options;
+    const { svg, folded, height } = measuredWith(this.meter, () => drawPicture(this.data, options));
+    this.$(`[data-depth][value=${options.depth}]`).checked = true;
     picture.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
     this.tall = rest ? height : Math.max(this.tall, height);
     picture.style.height = `${this.tall}px`;
@@ -462,7 +390,46 @@ class MemoryStage extends ElementBase {
     const more = this.$('.more');
     more.hidden = !folded && !unfold;
     more.setAttribute('aria-pressed', unfold);
-    this.$('.chart').innerHTML = bytes;
+    if (this.isOpen) this.drawChart();
+  }
+
+  get options() {
+    const { variant, step, unfold, asked, lit } = this.at;
+    const { pic: width, height: room, least } = this.room;
+    return { variant, step, width, depth: this.depth, unfold, mark: asked, light: lit, room, least };
+  }
+
+  drawChart() {
+    const { variant, step } = this.at;
+    const width = Math.floor(this.$('.bytes').clientWidth);
+    if (width) {
+      this.$('.chart').innerHTML = measuredWith(this.meter, () => chart(this.data, { variant, step, width }));
+    }
+  }
+
+  /* ---- details ---- */
+
+  get isOpen() {
+    return this.$('.panel').classList.contains('open');
+  }
+
+  /** Show or hide all that is not seen at rest. */
+  showDetails(isOpen) {
+    this.$('.panel').classList.toggle('open', isOpen);
+    this.$('.deeper').setAttribute('aria-expanded', isOpen);
+    if (isOpen) this.drawChart();
+  }
+
+  /** The depth of the picture: the reader's choice for this stage; else the page's, or a deeper one chosen before. */
+  get depth() {
+    return this.at.depth ?? deeperOf(depthOf(this.getAttribute('depth'), this.data), rememberedDepth());
+  }
+
+  /** Show another depth, on this stage at once and on others as soon as they are drawn. */
+  showDepth(depth) {
+    this.at.depth = depth;
+    rememberDepth(depth);
+    this.fit();
   }
 
   /* ---- printing ---- */
@@ -472,7 +439,7 @@ class MemoryStage extends ElementBase {
     const { variants, opens } = this.data;
     const variant = indexOfVariant(variants, opens);
     const step = variants[variant].key ?? this.at.step;
-    this.play(false);
+    this.player.stop();
     this.left ??= [this.at, this.$('.all').open];
     this.at = { ...this.at, seen: new Set(variants.keys()), variant, step, asked: undefined, rest: true };
     this.showProgram();

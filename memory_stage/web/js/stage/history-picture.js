@@ -20,7 +20,8 @@ import { extraNames, generationsOf, membersOf, savedWords, stateAt, titleOf } fr
 import { BOX_H, historyLayout, PILL_H, STACK } from './history-layout.js';
 import { windowOf } from './plan.js';
 
-export function drawHistory(plan, frame, variant, width) {
+/** What is laid out of the history at a step; undefined if it has nothing. */
+function layoutAt(plan, frame, variant, width) {
   const { list, at } = generationsOf(plan, variant);
   const gen = list[at[frame.step]];
   const frames = plan.runs[variant];
@@ -29,14 +30,27 @@ export function drawHistory(plan, frame, variant, width) {
     .filter(step => at[step] === at[frame.step])
     .map(step => frames[step]);
   const last = inWindow.at(-1);
-  if (!last.states.size || !gen.states.size) return { svg: '', height: 0 };
+  if (!last.states.size || !gen.states.size) return undefined;
   const layout = historyLayout(gen, width, {
     isThere: key => (key.members ? membersOf(key, last).length > 0 : stateAt({ key }, last, gen) !== undefined),
     who: new Set([...gen.who].filter(id => inWindow.some(x => x.states.has(id) && extraNames(x, x.states.get(id))))),
     grads: [...gen.grads.keys()].some(id => last.states.get(id)?.grad !== undefined),
     groups: [...last.groups.values()],
   });
-  const head0 = 30;
+  return { gen, layout };
+}
+
+const HEAD = 30; // px of its title
+
+/** Return the height of the history at a step, which is the same in all steps of backward. */
+export function historyHeight(plan, frame, variant, width) {
+  const { layout } = layoutAt(plan, frame, variant, width) ?? {};
+  return layout ? HEAD + layout.reduce((sum, band) => sum + band.height + 16, 0) - 20 : 0;
+}
+
+export function drawHistory(plan, frame, variant, width) {
+  const { gen, layout } = layoutAt(plan, frame, variant, width) ?? {};
+  if (!layout) return { svg: '', height: 0 };
   const labelX = widthOf('history', { bold: true }) + 10;
   const flight = frame.flight ? `gradients in flight: ${bytesText(frame.flight)}` : '';
   const flightW = widthOf(flight, { size: 12 });
@@ -46,7 +60,7 @@ export function drawHistory(plan, frame, variant, width) {
     out += svgText(labelX, 22, words, { size: 12, color: 'muted' });
   }
   if (flight) out += svgText(width, 22, flight, { size: 12, anchor: 'end' });
-  let y = head0;
+  let y = HEAD;
   for (const band of layout) {
     out += `<g transform="translate(0 ${px(y)})">${drawBand(gen, band, frame, width)}</g>`;
     y += band.height + 16;

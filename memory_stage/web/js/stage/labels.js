@@ -1,4 +1,5 @@
 import { bytesText, listText } from '../shared/text.js';
+import { showsTensors } from './depth.js';
 
 /** How a tensor stands to gradients, in one word. */
 export const gradientText = tensor => (tensor.stop_gradient || tensor.outside ? 'no' : tensor.leaf ? 'leaf' : 'yes');
@@ -14,7 +15,7 @@ export const savedText = (frame, tensor) =>
   ].join(' ');
 
 /** Return the caption of a storage: its name, its content (which may be cut at a comma), and its state. */
-export function storageCaption(storage, step, { device }) {
+export function storageCaption(storage, step, { device }, depth) {
   const size = [
     storage.borrowed && 'borrowed',
     bytesText(storage.bytes),
@@ -23,19 +24,18 @@ export function storageCaption(storage, step, { device }) {
   ]
     .filter(Boolean)
     .join(', ');
-  const state =
-    storage.freed !== undefined
-      ? storage.freed === step
-        ? 'freed now'
-        : 'freed'
-      : storage.wrote?.at === step
-        ? storage.wrote.was === storage.version
-          ? `version stays ${storage.version}`
-          : `version ${storage.wrote.was} → ${storage.version}`
-        : storage.label
-          ? size
-          : `version ${storage.version}`;
-  return [`storage ${storage.id}`, storage.label ?? size, state];
+  const state = showsTensors(depth) ? versionText(storage, step) : storage.wrote?.at === step ? 'written now' : '';
+  const freed = storage.freed === step ? 'freed now' : 'freed';
+  return [
+    `storage ${storage.id}`,
+    storage.label ?? size,
+    storage.freed !== undefined ? freed : storage.label && storage.wrote?.at !== step ? size : state,
+  ];
+}
+
+function versionText({ wrote, version }, step) {
+  if (wrote?.at !== step) return `version ${version}`;
+  return wrote.was === version ? `version stays ${version}` : `version ${wrote.was} → ${version}`;
 }
 
 export const FIELDS = {

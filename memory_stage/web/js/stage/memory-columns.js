@@ -1,12 +1,36 @@
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
-import { CELL_MAX } from './cell-slots.js';
+import { cellMax } from './cell-slots.js';
+import { showsHistory, showsTensors } from './depth.js';
 import { comparison } from './labels.js';
 import { placesOf } from './plan.js';
 
-/** Columns and sizes for a width, from the widest texts that will ever be shown. */
-export function columnsOf(plan, width) {
-  return getOrMake((plan.columns ??= new Map()), `${width} ${fontsKey()}`, () => computeColumns(plan, width));
+/** The room of a name and its arrow at the depth "memory", where a row of names is as high as its track. */
+const NAME_ROW = 28;
+
+/**
+ * Columns and sizes for a width and a depth, from the widest texts that will ever be shown.
+ * @param {any} plan
+ * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view `cell`: the height of a cell
+ */
+export function columnsOf(plan, { width, depth, cell }) {
+  return getOrMake((plan.columns ??= new Map()), `${width} ${depth} ${cell} ${fontsKey()}`, () => ({
+    ...(showsTensors(depth) ? computeColumns(plan, width, depth, cell) : nameColumn(plan, width)),
+    depth,
+    cell,
+  }));
+}
+
+/** Names beside storages, at every width: an arrow leads from a name through the mark of its tensor to its track. */
+function nameColumn(plan, width) {
+  const narrow = width < 580;
+  const widest = Math.max(0, ...[...plan.texts.name].map(s => widthOf(s, { size: 15, mono: true, bold: true })));
+  const nameW = Math.min(narrow ? width / 4 : Math.max(124, width / 5), Math.max(narrow ? 24 : 40, widest + 2));
+  const box = nameW + (narrow ? 18 : 40);
+  const captions = [...plan.groups.values()].flatMap(g => [...g.captions]);
+  const st = box + (narrow ? 30 : 56);
+  const trayMin = Math.min(width - st, Math.max(...captions.map(s => widthOf(s, { bold: true }) + 8)));
+  return { plain: true, narrow: false, box, nameW, boxW: 12, boxH: 12, rowH: NAME_ROW, st, top: 4, trayMin };
 }
 
 /** Room at the right margin of a narrow picture for the arrows of so many tensors. */
@@ -21,20 +45,21 @@ const mostTracks = plan =>
     ),
   );
 
-function computeColumns(plan, width) {
+function computeColumns(plan, width, depth, cell) {
   const { texts } = plan;
   const narrow = width < 580;
   const widest = (set, font) => Math.max(0, ...[...set].map(s => widthOf(s, font)));
-  const capsule = texts.op.size
-    ? Math.max(72, widest(texts.op, { size: 12, mono: true }) + 12, widest(texts.kept, { size: 12 }) + 12)
-    : 0;
+  const capsule =
+    texts.op.size && showsHistory(depth)
+      ? Math.max(72, widest(texts.op, { size: 12, mono: true }) + 12, widest(texts.kept, { size: 12 }) + 12)
+      : 0;
   const nameW = Math.min(
     narrow ? (width < 340 ? 74 : 92) : Math.max(124, width / 5),
     Math.max(narrow ? 40 : 64, capsule, widest(texts.name, { size: 15, mono: true, bold: true }) + 2),
   );
   const fields = ['shape', 'strides', 'offset', 'version'];
   if ([...texts.dtype].some(d => d !== 'float32')) fields.push('dtype');
-  if ([...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
+  if (showsHistory(depth) && [...texts.gradient].some(g => g !== 'no')) fields.push('gradient');
   const versions = Math.max(0, ...[...texts.version].map(s => s.length));
   const room = {
     shape: texts.shape,
@@ -54,7 +79,10 @@ function computeColumns(plan, width) {
   );
   const box = nameW + (narrow ? 22 : 30);
   const most = narrow ? 0 : width - box - 46 - Math.max(232, trayMin);
-  const trayWish = Math.max(trayMin, ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * CELL_MAX + 20));
+  const trayWish = Math.max(
+    trayMin,
+    ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * cellMax(cell) + 20),
+  );
   const columns = fields.map(key => ({ key, x: 0, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
   const oneLine = 22 + columns.reduce((sum, c) => sum + c.w, 0) - 6;
   if (!narrow && oneLine <= most) {

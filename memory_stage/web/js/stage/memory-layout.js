@@ -1,12 +1,13 @@
 import { getOrMake } from '../shared/cache.js';
 import { isStale } from '../trace/references.js';
 import { cellsOf, piecesOf, runsText } from './cell-slots.js';
+import { showsHistory } from './depth.js';
 import { arrowMargin } from './memory-columns.js';
 import { isFleeting, placesOf, rowKey, windowOf } from './plan.js';
 
-export const CELL_H = 34;
+export const TRACK_H = 8; // of a track itself
 
-const TRACK = 13;
+const TRACK = 13; // with the space under it
 
 const PAD = 7;
 
@@ -18,14 +19,20 @@ const MOST_ROWS = 10;
 
 export const FOLD_H = 40;
 
-/** What stands at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. */
-function rowsAt(frame) {
+/**
+ * What is at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. Saved tensors are
+ * a part of the history; without it, they are shown only if nothing else refers to their storage.
+ */
+function rowsAt(frame, depth) {
+  const named = new Set();
+  for (const { saved, freed, storage } of frame.tensors.values()) if (!saved && freed === undefined) named.add(storage);
+  const isHidden = tensor => tensor.saved && !showsHistory(depth) && named.has(tensor.storage);
   const groups = new Map([...frame.storages.keys()].map(id => [id, new Map()]));
   const rows = new Map();
   for (const tensor of frame.tensors.values()) {
     const group = groups.get(tensor.storage);
     const key = rowKey(tensor);
-    if (!group || isFleeting(tensor)) continue;
+    if (!group || isFleeting(tensor) || isHidden(tensor)) continue;
     const row = getOrMake(group, key, () => ({ key, t: tensor, saves: [], names: [] }));
     if (tensor.saved && tensor.freed === undefined) {
       row.saves.push(tensor);
@@ -43,11 +50,11 @@ const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
  * The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees
  * it, and of what came and went within one step the caption alone.
  */
-function groupsAt(plan, frame, variant) {
+function groupsAt(plan, frame, variant, depth) {
   const shown = it => it.freed === undefined || it.freed === frame.step;
   const places = placesOf(plan, variant);
   const found = [];
-  for (const [id, rows] of rowsAt(frame)) {
+  for (const [id, rows] of rowsAt(frame, depth)) {
     const storage = frame.storages.get(id);
     const g = plan.groups.get(id);
     if (!shown(storage) || (storage.born === storage.freed && storage.freed < frame.step)) continue;
@@ -95,18 +102,19 @@ function mergedGroups(found) {
 }
 
 /**
- * What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever stands there while the
- * layout stays. What was not touched lately is folded where it is too much for `room` px, or for anybody.
+ * What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever is there while the layout
+ * stays. What was not touched lately is folded where it is too much for `room` px, or for anybody.
  */
 export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
+  const { depth } = c;
   const frames = plan.runs[variant];
   const [a, b] = windowOf(frames, frame.step);
-  const here = groupsAt(plan, frame, variant);
+  const here = groupsAt(plan, frame, variant, depth);
   const around =
     a === b
       ? mergedGroups(here)
-      : getOrMake((plan.windows ??= new Map()), `${variant} ${a}`, () =>
-          mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant))),
+      : getOrMake((plan.windows ??= new Map()), `${variant} ${a} ${depth}`, () =>
+          mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant, depth))),
         );
   const lay = kept =>
     [...new Set(kept.map(x => x.place))].map(place => {
@@ -153,16 +161,17 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
 }
 
 /** Between two storages. */
-export const groupGap = c => (c.narrow ? 20 : 14);
+export const groupGap = c => (c.narrow || c.plain ? 20 : 14);
 
 /** Return the sizes of a group: its cells, tracks and caption beside the rows of its tensors. Nothing is drawn. */
 function measureGroup({ g, rows: all, lines, length }, c, width) {
   const rows = [...all.values()];
+  const cellH = c.cell;
   // rows that share a line (never there at once) share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b);
   const rank = new Map(lanes.map((line, i) => [line, i]));
   const arrows = c.narrow ? arrowMargin(lanes.length) : 0;
-  const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length);
+  const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length, cellH);
   const reach = new Map(lanes.map(line => [line, new Set()]));
   const counted = new Set();
   for (const r of rows) {
@@ -172,6 +181,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
       else if (runsText(tensor)) counted.add(r.line); // what is said of its runs stands under its track
     }
   }
+  if (c.plain) return { cells, cellH, arrows: 0, ...namedTracks({ rows, lanes, reach, counted, cells, length }, c) };
   const lineTop = [];
   const indexH = cells.indexed ? INDEX_H : 0;
   const laneOf = new Map(lanes.map(line => [line, []]));
@@ -180,7 +190,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
     lineTop.push(y + indexH);
     const mine = lanes.filter(line => reach.get(line).has(l));
     if (c.narrow) mine.reverse(); // so that no arrow crosses another
-    y += indexH + CELL_H + 5;
+    y += indexH + cellH + 5;
     for (const line of mine) {
       laneOf.get(line)[l] = y;
       y += TRACK + (counted.has(line) ? 15 : 0);
@@ -188,9 +198,40 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
     y += (mine.length || cells.lines > 1 ? 0 : TRACK) - 5 + (l + 1 < cells.lines ? 8 : 0);
   }
   const bottom = y + CAPTION;
-  const firstTrack = (lineTop[0] ?? 0) + CELL_H + 9;
+  const firstTrack = (lineTop[0] ?? 0) + cellH + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
   const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH - 6 : 0)) + groupGap(c);
   const arrowX = line => width - arrows + 6 + ((arrows - 8) / Math.max(1, lanes.length)) * rank.get(line);
-  return { cells, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
+  return { cells, cellH, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
+}
+
+/**
+ * Return the sizes of a group whose names are beside their tracks: the track of the first row over the cells, the
+ * others under them. A track on several lines of cells has its names beside the first of them.
+ */
+function namedTracks({ rows, lanes, reach, counted, cells, length }, c) {
+  const namesOf = line => Math.max(1, ...rows.filter(row => row.line === line).map(row => row.order.length));
+  const indexH = cells.indexed ? INDEX_H : 0;
+  const lineTop = [];
+  const laneOf = new Map(lanes.map(line => [line, []]));
+  let y = 2;
+  const place = (line, l) => {
+    const isFirst = !laneOf.get(line).length;
+    laneOf.get(line)[l] = y + (isFirst ? (c.rowH - TRACK_H) / 2 : 2);
+    y += isFirst ? c.rowH * namesOf(line) : TRACK;
+    if (counted.has(line)) y += isFirst ? 6 : 15;
+  };
+  for (let l = 0; l < (length || rows.length ? cells.lines : 0); l++) {
+    const [over, ...under] = lanes.filter(line => reach.get(line).has(l));
+    if (l) y += 6;
+    if (over !== undefined) place(over, l);
+    else y += PAD;
+    lineTop.push(y + indexH);
+    y += indexH + c.cell + 2;
+    for (const line of under) place(line, l);
+  }
+  // tensors whose cells are elsewhere
+  for (const line of lanes.filter(each => !laneOf.get(each).length)) place(line, 0);
+  const bottom = y + CAPTION;
+  return { lineTop, laneOf, bottom, rowsTop: 0, height: bottom + groupGap(c) };
 }

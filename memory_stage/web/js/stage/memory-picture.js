@@ -2,17 +2,30 @@ import { patternDef } from '../shared/patterns.js';
 import { fadeIn, focusRing, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
 import { bytesText } from '../shared/text.js';
 import { columnsOf } from './memory-columns.js';
-import { FOLD_H, groupGap, memoryLayout } from './memory-layout.js';
+import { FOLD_H, TRACK_H, groupGap, memoryLayout } from './memory-layout.js';
 import { drawCells, drawTray } from './storage-picture.js';
-import { drawCapsule, drawName, drawTensor, drawTrack } from './tensor-picture.js';
+import { drawCapsule, drawKnob, drawName, drawTensor, drawTrack } from './tensor-picture.js';
 
-export function drawMemory(plan, frame, variant, width, prefix, unfold, room) {
-  const c = columnsOf(plan, width);
+/** What holds a saved tensor, where the picture does not show operations. */
+const FOR_BACKWARD = { name: 'backward', kind: 'line', changed: -1 };
+
+/**
+ * @param {any} plan
+ * @param {any} frame
+ * @param {number} variant
+ * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view
+ * @param {string} prefix of ids
+ * @param {boolean} unfold
+ * @param {number} room px of height, at most
+ */
+export function drawMemory(plan, frame, variant, view, prefix, unfold, room) {
+  const { width } = view;
+  const c = /** @type {any} */ (columnsOf(plan, view));
   const defs = new Map();
   const { list: shown, folded } = memoryLayout(plan, frame, variant, c, width, unfold, room - c.top);
   let y = c.top;
   let out = '';
-  if (!c.narrow) {
+  if (!c.narrow && !c.plain) {
     out +=
       svgText(0, 12, 'names', { bold: true }) +
       svgText(c.box, 12, 'tensors', { bold: true }) +
@@ -42,18 +55,24 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
   const trayMost = c.narrow ? width - m.arrows - 4 : width - c.st + 8;
   const trayW = Math.min(trayMost, Math.max(m.cells.width + 20, c.trayMin));
   const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
-  let out = drawTray(storage, tray, m, step, plan) + drawCells(plan, frame, storage, rows, tray, m, prefix, defs);
+  let out =
+    drawTray(storage, tray, m, step, plan, c.depth) + drawCells(plan, frame, storage, rows, tray, m, prefix, defs);
   if (frame.lit?.storage === storage.id) out += focusRing(tray.x, top, trayW, m.bottom, 4, -1);
   for (const row of rows) {
     const { t: tensor } = row;
-    const middle = top + m.rowsTop + row.line * c.rowH + c.rowH / 2;
+    const middle = c.plain
+      ? top + m.laneOf.get(row.line).find(y => y !== undefined) + TRACK_H / 2
+      : top + m.rowsTop + (row.line + 0.5) * c.rowH;
     const hue = plan.hues.get(tensor.id);
     const isLit = frame.lit && [tensor, ...row.saves].some(s => frame.lit.ids.has(s.id));
     let mine = '';
     row.order.forEach((holder, j) => {
       const n = row.names.find(x => x.name === holder);
-      if (row.saves.length) mine += drawCapsule(frame, row, c, middle, isLit);
-      else if (n) {
+      if (row.saves.length) {
+        mine += c.plain
+          ? drawName(FOR_BACKWARD, c, middle, middle, 0, step)
+          : drawCapsule(frame, row, c, middle, isLit);
+      } else if (n) {
         mine += fadeIn(
           n.changed === step && tensor.changed !== step,
           drawName(
@@ -70,7 +89,9 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
       }
     });
     if (!tensor.saved && tensor.freed === undefined) defs.set(`p${hue}`, patternDef(prefix, hue));
-    mine += drawTensor(frame, tensor, storage, c, middle, hue, prefix);
+    mine += c.plain
+      ? drawKnob(tensor, c, middle, hue, prefix)
+      : drawTensor(frame, tensor, storage, c, middle, hue, prefix);
     if (tensor.freed === undefined) mine += drawTrack(frame, row, c, middle, tray, m, hue, prefix);
     if (isLit) mine += focusRing(c.box, middle - c.boxH / 2, c.boxW, c.boxH);
     out += taggedGroup(

@@ -10,7 +10,7 @@ const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
  */
 export function positionsIn(picture) {
   if (isStill()) return new Map();
-  const groups = /** @type {NodeListOf<SVGGElement>} */ (picture.querySelectorAll('svg > g'));
+  const groups = /** @type {NodeListOf<SVGGElement>} */ (picture.querySelectorAll('[data-storage], .history'));
   return new Map([...groups].map(g => [g.dataset.storage ?? 'history', [g, g.getBoundingClientRect().top]]));
 }
 

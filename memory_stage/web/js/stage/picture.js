@@ -2,20 +2,25 @@ import { themeCss } from '../shared/colors.js';
 import { px } from '../shared/shapes.js';
 import { escapeHtml, hash, withoutBackticks } from '../shared/text.js';
 import { referencesOfName, referencesTo } from '../trace/references.js';
+import { depthOf, showsHistory } from './depth.js';
 import { drawHistory } from './history-picture.js';
 import { drawMemory } from './memory-picture.js';
+import { GAP, sizeOf } from './picture-size.js';
 import { planOf } from './plan.js';
 
 /**
- * The picture of one step: a complete SVG. `step` counts from 0 (negative: from the end); `unfold` draws every storage;
- * `mark`, { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings what
- * it stands for; `room` is how many px high it should be at most.
+ * The picture of one step: a complete SVG.
+ *
+ * `step` counts from 0 (negative: from the end); `depth` overrules the trace's; `unfold` draws every storage; `mark`,
+ * { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings what it
+ * means. `room` is how many px high it should be at most. With `least`, the pictures of all steps of a short program
+ * are equally high, `least` px or more, and their cells are as large as fit that height.
  */
 export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 
 export function drawPicture(
   trace,
-  { variant = 0, step = -1, width = 760, unfold = false, mark, light, room = Infinity },
+  { variant = 0, step = -1, width = 760, depth, unfold = false, mark, light, room = Infinity, least },
 ) {
   const plan = planOf(trace);
   const frames = plan.runs[variant];
@@ -23,17 +28,23 @@ export function drawPicture(
   const lit = light === undefined ? mark && referencesTo(at, mark) : referencesOfName(at, light);
   const frame = lit ? Object.assign(Object.create(at), { lit }) : at;
   const W = Math.max(272, Math.round(width));
-  const prefix = `m${hash(`${trace.title} ${variant} ${frame.step} ${W} ${unfold}`)}`;
-  const history = drawHistory(plan, frame, variant, W);
-  const gap = history.height ? 16 : 0;
-  const memory = drawMemory(plan, frame, variant, W, prefix, unfold, room - gap - history.height);
-  const H = Math.ceil(memory.height + gap + history.height) + 2;
+  const seen = depthOf(depth, trace);
+  const size = sizeOf(plan, { width: W, depth: seen, room, least });
+  const view = { width: W, depth: seen, cell: size.cell };
+  const prefix = `m${hash(`${trace.title} ${variant} ${frame.step} ${W} ${unfold} ${seen}`)}`;
+  const history = showsHistory(seen) ? drawHistory(plan, frame, variant, W) : { svg: '', height: 0 };
+  const gap = history.height ? GAP : 0;
+  const memory = drawMemory(plan, frame, variant, view, prefix, unfold, room - gap - history.height);
+  const content = memory.height + gap + history.height;
+  const H = Math.ceil(Math.max(content, size.height)) + 2;
+  const above = Math.floor(Math.max(0, size.height - Math.max(content, size.tallest)) / 2);
+  const part = (y, svg) => (y ? `<g transform="translate(0 ${px(y)})">${svg}</g>` : svg);
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" ` +
     `viewBox="0 0 ${W} ${H}" role="img" aria-label="${escapeHtml(withoutBackticks(frame.say))}" ` +
     'style="font:13px var(--sans,sans-serif);background:none">' +
-    `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${memory.svg}${
-      history.height ? `<g transform="translate(0 ${px(memory.height + gap)})">${history.svg}</g>` : ''
+    `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${part(above, memory.svg)}${
+      history.height ? part(above + memory.height + gap, `<g class="history">${history.svg}</g>`) : ''
     }</svg>`;
   return { svg, folded: memory.folded, height: H };
 }

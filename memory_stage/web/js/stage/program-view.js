@@ -3,8 +3,8 @@
 import { escapeHtml } from '../shared/text.js';
 import { staleLines, staleText } from './navigation.js';
 
-const LINE = 21; // px
-const MOST_LINES = 22; // before the program scrolls
+const LINE = 24; // px
+const MOST_LINES = 19; // before the program scrolls
 const MARGIN = 332; // px of the stage that are not for the program
 
 /**
@@ -14,10 +14,10 @@ const MARGIN = 332; // px of the stage that are not for the program
 export function fitProgram({ $, data, width }) {
   const chars = Math.max(...data.variants.flatMap(({ code }) => code.map(line => line.length)));
   const lines = Math.max(...data.variants.map(({ code }) => code.length));
-  const wish = Math.max(330, chars * 8.5 + 40);
+  const wish = Math.max(330, chars * 9.1 + 40);
   $('.stage').style.setProperty('--code', `${wish}px`);
   $('.stage').classList.toggle('long', wish > width - MARGIN);
-  $('.code').style.minHeight = `${LINE * Math.min(MOST_LINES, lines)}px`;
+  $('.stage').style.setProperty('--lines', Math.min(MOST_LINES, lines));
 }
 
 /**

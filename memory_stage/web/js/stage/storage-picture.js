@@ -4,14 +4,14 @@ import { colorOf, stripesDef } from '../shared/patterns.js';
 import { stroke, svgRect, svgText } from '../shared/shapes.js';
 import { countText } from '../shared/text.js';
 import { shareCells } from '../trace/cells.js';
+import { cellFonts } from './cell-slots.js';
 import { storageCaption } from './labels.js';
-import { CELL_H } from './memory-layout.js';
 
 /** The tray: ground and caption of a storage. */
-export function drawTray(storage, { x, y, w }, { bottom }, step, plan) {
+export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const freed = storage.freed !== undefined;
   const fresh = storage.born === step;
-  const [name, size, state] = storageCaption(storage, step, plan);
+  const [name, size, state] = storageCaption(storage, step, plan, depth);
   const ground = freed
     ? `fill:none;${stroke('line', 1, '3 3')}`
     : `fill:${paint('wash')};${stroke(fresh ? 'ink' : 'rule', fresh ? 1.75 : 1)}`;
@@ -34,6 +34,9 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan) {
 export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefix, defs) {
   const step = frame.step;
   const freed = storage.freed !== undefined;
+  const { cellH } = m;
+  const fonts = cellFonts(cellH);
+  const baseline = (cellH + fonts.value.size * 0.72) / 2;
   const wrote = storage.wrote?.at === step ? storage.wrote : null;
   const aliases = rows
     .map(r => r.t)
@@ -71,30 +74,34 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
       defs.set(id, stripesDef(prefix, hues));
       fill = `url(#${prefix}${id})`;
     } else if (storage.label) fill = paint('tn');
-    out += svgRect(x, top, s.w, CELL_H, `fill:${fill};${stroke('line', 1, freed ? '3 3' : '')}`);
+    const cell = svgRect(x, top, s.w, cellH, `fill:${fill};${stroke('line', 1, freed ? '3 3' : '')}`);
+    const open = `<g class="cell" data-cell="${gap ? `${s.from}-${s.to}` : s.from}">`;
+    out += open + cell;
     const now = storage.values[s.from] ?? '·';
     const before = wrote && !gap && written(s) ? wrote.old[s.from] : undefined;
     const plate = shown => {
       // keeps stripes from running through the digits
       if (hues.length < 2 || freed) return '';
-      const w = Math.min(s.w - 4, Math.max(...shown.map(z => widthOf(z, { size: 15, mono: true, bold: true }))) + 6);
-      const tall = shown.length > 1;
-      return svgRect(middle - w / 2, top + (tall ? 2.5 : 8), w, tall ? 29 : 18, `fill:${paint('paper')}`, 2);
+      const w = Math.min(s.w - 4, Math.max(...shown.map(z => widthOf(z, fonts.written))) + 6);
+      const h = shown.length > 1 ? cellH - 5 : fonts.value.size + 6;
+      return svgRect(middle - w / 2, top + (cellH - h) / 2, w, h, `fill:${paint('paper')}`, 2);
     };
-    const say = (dy, text, font) =>
-      svgText(middle, top + dy, text, { mono: true, anchor: 'middle', max: most, ...font });
+    const say = (dy, text, font) => svgText(middle, top + dy, text, { anchor: 'middle', max: most, ...font });
     if (gap) {
       const n = countText(s.to - s.from + 1);
       out +=
         plate(['···', n]) +
-        svgText(middle, top + 13, '···', { size: 12, anchor: 'middle' }) +
-        svgText(middle, top + 28, n, { size: 12, anchor: 'middle', bold: written(s), max: most });
+        svgText(middle, top + cellH / 2 - 4, '···', { size: 12, anchor: 'middle' }) +
+        svgText(middle, top + cellH / 2 + 11, n, { size: 12, anchor: 'middle', bold: written(s), max: most });
     } else if (freed) {
-      if (storage.freed === step) out += say(22, now, { size: 14, color: 'muted', strike: true });
+      if (storage.freed === step) out += say(baseline, now, { ...fonts.value, color: 'muted', strike: true });
     } else if (before !== undefined && before !== '') {
       out +=
-        plate([before, now]) + say(13, before, { size: 12, strike: true }) + say(29, now, { size: 15, bold: true });
-    } else out += plate([now]) + say(22, now, { size: 14, bold: wrote && written(s) });
+        plate([before, now]) +
+        say(cellH * 0.36, before, { ...fonts.old, strike: true }) +
+        say(cellH * 0.84, now, fonts.written);
+    } else out += plate([now]) + say(baseline, now, { ...fonts.value, bold: wrote && written(s) });
+    out += '</g>';
   });
   if (cells.indexed) out += indexLabels(cells, x0, y + m.lineTop[0] - 4);
   let run = null; // one heavy frame around each run of written cells
@@ -104,7 +111,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
         run.x1,
         y + m.lineTop[run.line],
         run.x2 - run.x1,
-        CELL_H,
+        cellH,
         `fill:none;${stroke('ink', 3, run.how === 1 ? '5 3' : '')}`,
       );
     }

@@ -61,12 +61,13 @@ export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   const x1 = w + 6;
   const x2 = c.box - 3;
   const target = boxMid + Math.min(j, 2) * Math.min(10, c.boxH / 4);
+  const head = c.plain ? '' : arrowHead(x2, target, 'r', token);
   const d =
     j === 0
       ? `M${px(x1)} ${px(y)}H${px(x2)}`
       : `M${px(x1)} ${px(y)}H${px(Math.max(x1, c.box - 34))}C${px(c.box - 16)} ${px(y)} ${px(c.box - 26)} ${px(target)} ${px(x2)} ${px(target)}`;
   if (isLit) out += svgPath(`M0 ${px(y + 11)}H${px(w)}`, stroke(token, 3));
-  return out + svgPath(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + arrowHead(x2, target, 'r', token);
+  return out + svgPath(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + head;
 }
 
 /** A holder that is no name: the nodes that saved this. */
@@ -88,6 +89,15 @@ export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
       svgPath(`M${px(w + 2)} ${px(middle)}H${px(x2)}`, stroke(fresh ? 'ink' : 'line', fresh ? 1.75 : 1.25)) +
       arrowHead(x2, middle, 'r', fresh ? 'ink' : 'line'),
   );
+}
+
+/** The mark of a tensor where its shape is not shown: names that mean the same tensor meet in it. */
+export function drawKnob(tensor, c, middle, hue, prefix) {
+  if (tensor.freed !== undefined) return '';
+  const style = tensor.saved
+    ? `fill:${paint('paper')};${stroke('node', 1.25, '4 2')}`
+    : `fill:url(#${prefix}p${hue});${stroke(`a${colorOf(hue)}`, 1.5)}`;
+  return svgRect(c.box, middle - c.boxH / 2, c.boxW, c.boxH, style, c.boxH / 2);
 }
 
 export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {

@@ -8,6 +8,15 @@ const HIDDEN_VERDICT = '<span class="hidden">step to see</span>';
 let tables = 0; // so that the radio buttons of each table have a name
 
 /**
+ * Return a list of the variants, to choose one.
+ * @param {import('../trace/types.d.ts').Trace} trace
+ */
+export function variantChooser({ variants, compare }) {
+  const options = variants.map(({ label }, i) => `<option value="${i}">${escapeHtml(label)}</option>`);
+  return `<label>${escapeHtml(compare ?? 'variant')} <select>${options.join('')}</select></label>`;
+}
+
+/**
  * Return the table without amounts and verdicts.
  * @param {import('../trace/types.d.ts').Trace} trace
  */

@@ -74,7 +74,9 @@ function offerFocus(element, start) {
   element.setAttribute('aria-label', dataOf(element).title);
   const moveIn = () => {
     if (!start()) return;
-    const control = /** @type {HTMLElement | null | undefined} */ (element.shadowRoot?.querySelector('button, input'));
+    const control = /** @type {HTMLElement | null | undefined} */ (
+      [...(element.shadowRoot?.querySelectorAll('button, input') ?? [])].find(each => each.checkVisibility())
+    );
     control?.focus();
   };
   element.addEventListener('focus', moveIn, { once: true });

@@ -1,0 +1,57 @@
+/**
+ * How much of memory a picture shows. A depth has everything of the ones before it:
+ *
+ * * memory: names, storages with their cells, and which cells each tensor reads;
+ * * tensors: each tensor's shape, strides, offset, version and dtype;
+ * * history: the operations, what each of them saved, and gradients.
+ */
+
+/** @typedef {'memory' | 'tensors' | 'history'} Depth */
+
+/** @type {readonly Depth[]} */
+export const DEPTHS = ['memory', 'tensors', 'history'];
+
+/** The depth of a trace that names none. */
+export const DEEPEST = 'history';
+
+/**
+ * Return a depth, or the depth of a trace if the first is none.
+ * @param {string | null | undefined} wanted
+ * @param {{depth?: string}} trace
+ * @returns {Depth}
+ */
+export const depthOf = (wanted, trace) => DEPTHS.find(depth => depth === (wanted ?? trace.depth)) ?? DEEPEST;
+
+/**
+ * Return the deeper of two depths; a depth that does not exist is none.
+ * @param {Depth} depth
+ * @param {string | null} other
+ */
+export const deeperOf = (depth, other) =>
+  DEPTHS[Math.max(DEPTHS.indexOf(depth), DEPTHS.indexOf(/** @type {Depth} */ (other)))];
+
+const KEY = 'stage-depth';
+
+/** Return the depth that the reader chose last; null if there is none, or if the browser keeps nothing. */
+export function rememberedDepth() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Depth} depth */
+export function rememberDepth(depth) {
+  try {
+    localStorage.setItem(KEY, depth);
+  } catch {
+    // a page from the disk, or a reader's setting: the choice is for this page
+  }
+}
+
+/** True if a picture of a depth shows tensors with their shapes. */
+export const showsTensors = depth => depth !== 'memory';
+
+/** True if a picture of a depth shows operations and what they saved. */
+export const showsHistory = depth => depth === 'history';

@@ -1,0 +1,48 @@
+/** Plays a program: shows one step after another until the end, or until the reader acts. */
+
+const FIRST = 900; // ms that each step is shown
+const PER_LETTER = 22; // ms more for each letter of its sentence
+
+export class Player {
+  /** @type {number | undefined} */
+  timer;
+
+  /** @param {any} stage the element: `at`, `frames`, `$` and `go` */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  get isPlaying() {
+    return this.timer !== undefined;
+  }
+
+  get isAtEnd() {
+    return this.stage.at.step === this.stage.frames.length - 1;
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.stage.$('.play').setAttribute('aria-pressed', false);
+  }
+
+  /** Play on from the current step; from the last, begin again. */
+  start() {
+    this.stop();
+    if (this.isAtEnd) this.stage.go(0);
+    this.wait();
+    this.stage.$('.play').setAttribute('aria-pressed', true);
+  }
+
+  wait() {
+    const { frames, at } = this.stage;
+    this.timer = window.setTimeout(
+      () => {
+        this.stage.go(at.step + 1);
+        if (this.isAtEnd) this.stop();
+        else this.wait();
+      },
+      FIRST + PER_LETTER * frames[at.step].say.length,
+    );
+  }
+}

@@ -1,0 +1,35 @@
+/** Links to a step of a stage: "#id/variant/step", with steps counted from 1. */
+
+const SHOWN = 4000; // ms that a message stays
+
+/**
+ * Go to the variant and the step of the page's address, if it leads to this stage.
+ * @param {any} stage the element
+ */
+export function followLink(stage) {
+  const [id, variant, step] = location.hash.slice(1).split('/');
+  if (id !== encodeURIComponent(stage.id)) return;
+  const found = stage.data.variants.findIndex(other => encodeURIComponent(other.id) === variant);
+  if (found >= 0) stage.choose(found);
+  if (+step) stage.go(+step - 1);
+  stage.scrollIntoView();
+}
+
+/**
+ * Copy the link to the current step, or write it into the address bar.
+ * @param {any} stage the element
+ */
+export async function copyLink(stage) {
+  const hash = `#${[stage.id, stage.variant.id, stage.at.step + 1].map(encodeURIComponent).join('/')}`;
+  const status = stage.$('.share [role=status]');
+  try {
+    await navigator.clipboard.writeText(location.href.split('#')[0] + hash);
+    status.textContent = 'Link copied';
+  } catch {
+    history.replaceState(null, '', hash);
+    status.textContent = 'In the address bar';
+  }
+  setTimeout(() => {
+    status.textContent = '';
+  }, SHOWN);
+}

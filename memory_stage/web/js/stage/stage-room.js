@@ -1,0 +1,66 @@
+/** The room of a stage: for its picture, and for the longest sentence. */
+
+import { sentenceHtml } from './element-html.js';
+import { planOf } from './plan.js';
+
+export const WIDE = 1000; // px; from this width on, the picture is beside the program
+export const NARROW = 620; // px; below this width, there is one column
+
+const SHARE = 0.53; // of the stage's area that the picture takes at least, if its program is short
+const MOST = 0.62; // of the window's height that an empty part of a picture may take
+const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, and some of the page
+const LEAST = 400; // px that a picture may take in any window
+const MEASURED = 8; // longest sentences that are measured
+
+/** Return how high the picture of a stage may be. */
+export const mostHeight = width => (width < WIDE ? Infinity : Math.max(LEAST, innerHeight - WINDOW_REST));
+
+/**
+ * Return the width of the picture, and how high it should be at least: as high as the program beside it, and so high
+ * that it is the greater part of the stage.
+ * @param {any} stage the element
+ */
+export function roomOf({ $, width }) {
+  const box = selector => $(selector).offsetHeight;
+  const picture = Math.floor($('.space').clientWidth);
+  const whole = box('.stage') - box('.panel');
+  const height = mostHeight(width);
+  let least;
+  if (width < WIDE) least = ((whole - box('.space')) * SHARE) / (1 - SHARE);
+  else {
+    const rest = whole - box('.pair');
+    least = Math.max(box('.when'), (SHARE * width * rest) / (picture - SHARE * width));
+  }
+  return { pic: picture, height, least: Math.ceil(Math.min(least, height, Math.max(LEAST, MOST * innerHeight))) };
+}
+
+/**
+ * Reserve the height of the longest sentence with its remarks, so that nothing below it moves. It is the same for all
+ * variants, and measured again after the width or the fonts change.
+ * @param {any} stage the element
+ */
+export function keepHeight(stage) {
+  const { $, data, width, meter, variant } = stage;
+  const box = $('.say');
+  const live = $('.live');
+  const after = $('.after');
+  const all = planOf(data).runs.flat();
+  const hasError = all.some(frame => frame.error);
+  $('.fault').classList.toggle('kept', hasError);
+  const measured = [width, meter.key, variant.truncated].join();
+  if (box.measured === measured || !box.clientWidth) return;
+  box.measured = measured;
+  const before = [live.innerHTML, after.innerHTML];
+  const length = ({ say, note, out }) => say.length + (note ?? '').length + 2 * (out ?? '').length;
+  live.removeAttribute('aria-live');
+  box.style.minHeight = 0;
+  const longest = all.sort((a, b) => length(b) - length(a)).slice(0, MEASURED);
+  const heights = longest.map(frame => {
+    live.innerHTML = sentenceHtml(frame);
+    after.innerHTML = stage.remarks(frame);
+    return box.offsetHeight;
+  });
+  [live.innerHTML, after.innerHTML] = before;
+  box.style.minHeight = `${Math.max(...heights)}px`;
+  live.setAttribute('aria-live', 'polite');
+}
