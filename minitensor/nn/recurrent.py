@@ -48,7 +48,7 @@ class _Cell(Layer):
         )
 
     def _start(self, x: Any, given: Any = None, op: str = "", time: int = 0, states: int = 1) -> Any:
-        """Return the states at the beginning, zeros by default, after checking the shapes of the inputs and of them.
+        """Return the first states, zeros by default, after checking their shapes and those of the inputs.
 
         Args:
             op: the layer that runs the cell over a sequence; by default the cell.

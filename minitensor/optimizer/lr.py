@@ -236,7 +236,7 @@ class ExponentialDecay(_Falling):
 class PolynomialDecay(LRScheduler):
     """Decrease the rate to ``end_lr`` in ``decay_steps`` steps, by a polynomial of degree ``power``.
 
-    With ``cycle``, a decrease that has ended is followed by one that is once more as long.
+    With ``cycle``, the rate rises after ``decay_steps`` steps and decreases to ``end_lr`` at the next multiple of them.
 
     Raises:
         ValueError: if ``decay_steps`` is below 1, or the rate is not a number from 0 on.

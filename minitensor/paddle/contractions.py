@@ -23,7 +23,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
     Args:
         equation: letters for the dimensions of each operand, and after ``->`` for those of the result: "ij,jk->ik";
-            ``...`` stands for any number of dimensions.
+            ``...`` means any number of dimensions.
         operands: tensors, one by one or as one list.
 
     Returns:
@@ -136,7 +136,7 @@ def repeat_interleave(x: Tensor, repeats: Any, axis: int | None = None, name: st
 
 
 def meshgrid(*args: Any, **named: Any) -> list[Tensor]:
-    """Return for each vector a tensor of all positions, in which its numbers change along its own dimension.
+    """Return one tensor for each vector, all of one shape; each repeats its vector along the other dimensions.
 
     Args:
         args: vectors, one by one or as one list, of lengths n, m, ...

@@ -93,7 +93,7 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
 
 
 def argsort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """Return the positions of the elements along ``axis`` in sorted order; ``stable`` or not, equal ones keep theirs.
+    """Return the positions of the elements along ``axis`` in sorted order; equal ones always keep their order.
 
     Returns:
         An int64 tensor of the shape of ``x``.

@@ -446,9 +446,7 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros, as :func:`zeros_like`: in the shape and dtype of ``input``, with the same errors
-    refused.
-    """
+    """Return a tensor of zeros in the shape and dtype of ``input``, as :func:`zeros_like` does, and with its errors."""
     return like("empty_like", input, np.zeros, named)
 
 

@@ -1,7 +1,7 @@
 """``torch.distributions``: probability distributions, whose parameters get gradients through ``log_prob`` and
 ``rsample``.
 
-Random numbers are those of the default generator, in PyTorch's order.
+Random numbers are drawn from the default generator, in PyTorch's order.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def _is_advanced(entry: Any) -> bool:
 
 
 def _mask_of_bytes(entry: Any) -> Any:
-    """Return the mask that a tensor of uint8 is as an index; PyTorch used such masks before it had bools."""
+    """Return a uint8 tensor, which as an index is a mask in PyTorch, as bools; PyTorch had such masks before bools."""
     if not isinstance(entry, BaseTensor) or entry._array.dtype != np.uint8:
         return entry
     warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
@@ -161,7 +161,7 @@ def _arranged(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tens
             array = np.asarray(host_array(entry._array) if isinstance(entry, BaseTensor) else entry)
             if array.ndim == 0:
                 return out  # a bool
-            # A mask stands for the positions of its true elements: one array for each of its dimensions.
+            # A mask counts as the positions of its true elements: one array for each of its dimensions.
             each = list(np.nonzero(array)) if array.dtype.kind == "b" else [array]
             axes += range(len(plain), len(plain) + len(each))
             index += each

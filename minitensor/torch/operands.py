@@ -1,8 +1,8 @@
-"""Convert operands and optional parameters of the generated functions as PyTorch does.
+"""Convert operands and optional parameters of the generated functions by PyTorch's rules.
 
 An operand may be a number or a numpy array, but not a list. It may be a tensor of either vocabulary; the left operand's
 kind wins. A tensor without dimensions counts like a number: it does not widen a tensor with dimensions unless it is of
-a higher kind (an integer tensor meets a float).
+a higher kind (a float beside an integer tensor).
 """
 
 from __future__ import annotations

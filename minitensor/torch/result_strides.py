@@ -1,8 +1,8 @@
 """PyTorch's layouts of results: which strides the result of an operation has.
 
 Elementwise operations keep the order of their operands, as PyTorch's TensorIterator does: the result of ``x.T + 1`` is
-transposed. The results of the others are contiguous, except for those in :data:`RULES`. A test compares all of it with
-the layouts of PyTorch in ``facts/layouts.json``.
+transposed. The results of other operations are contiguous, except for those in :data:`RULES`. A test compares all of it
+with the layouts of PyTorch in ``facts/layouts.json``.
 """
 
 from __future__ import annotations

@@ -377,7 +377,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return for each vector a view of all positions, in which its numbers change along its own dimension.
+    """Return one view for each vector, all of one shape; each repeats its vector along the other dimensions.
 
     Args:
         tensors: vectors, one by one or as one list, of lengths n, m, ...

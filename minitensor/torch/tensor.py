@@ -1,6 +1,6 @@
 """The tensor of PyTorch's vocabulary: the engine's tensor under other names.
 
-It has no state beyond the engine's, so that either kind can be turned into the other without a copy: :func:`as_kind`.
+It has no state beyond the engine's, so :func:`as_kind` turns an engine's tensor into one of this kind without a copy.
 :mod:`minitensor.torch.assembly` adds operations, views, indexing and operators.
 """
 

@@ -1,7 +1,7 @@
 """``torch.autograd.Function``: an operation whose forward and backward the user writes.
 
 It follows the rules of every operation: its saved tensors are checked against later writes, and its in-place writes
-move the history of all views on. Forward announces with ``ctx.mark_dirty(x)`` that it writes an input; a write that it
+update the history of all views. Forward announces with ``ctx.mark_dirty(x)`` that it writes an input; a write that it
 does not announce is refused, whereas PyTorch would continue with a wrong history.
 """
 
@@ -86,8 +86,8 @@ class Function(PyLayer):
     """Subclass it with two static methods and call ``MyFunction.apply(...)``.
 
     ``forward(ctx, *args)`` returns a tensor or a tuple of tensors; it runs without recording. ``backward(ctx, *grads)``
-    gets the gradient of each output and returns one for each argument of forward: None for an argument that is no
-    tensor or has no gradient. Instead of using ``ctx``, forward may leave saving to ``setup_context(ctx, inputs,
+    gets the gradient of each output and returns one for each argument of forward: None for an argument that is
+    not a tensor or has no gradient. Instead of using ``ctx``, forward may leave saving to ``setup_context(ctx, inputs,
     output)``.
 
     An output has its own memory: an input that forward returns unchanged is copied.

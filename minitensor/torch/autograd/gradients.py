@@ -150,7 +150,7 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of ``outputs`` by ``inputs`` (leaves or not), without changing any ``grad``.
 
-    ``no_grad_vars`` is Paddle's: tensors that no gradient flows through.
+    ``no_grad_vars``, an argument of Paddle's, lists tensors through which no gradient flows.
 
     Raises:
         RuntimeError: if an output does not depend on an input, unless ``allow_unused`` is true (then its gradient is

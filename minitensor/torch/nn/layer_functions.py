@@ -291,7 +291,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 def fold(
     input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Tensor:
-    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`, which adds overlaps.
+    """Add patches, each a column, at their places in images: the opposite of :func:`unfold`. Overlaps are summed.
 
     Args:
         input: patches, of shape [images, channels * kernel height * kernel width, patches].
