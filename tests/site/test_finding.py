@@ -267,7 +267,8 @@ def test_without_scripts_the_messages_are_listed_by_cause(site, visit):
 ASKED = {
     "a leaf Variable that requires grad is being used in an in-place operation": {"08_leaves"},
     "one of the variables needed for gradient computation has been modified by an inplace operation": {
-        "09_automatic_detection"
+        "07_what_backward_needs",
+        "09_automatic_detection",
     },
     "does relu_ save memory in training?": {
         "09_automatic_detection",
