@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.waiting import PAGE_PATIENCE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Error, Page
-
-PATIENCE = 120_000  # milliseconds for the work of a page; long, because a busy machine is no fault of the page
 
 
 # ---- the tests of one operation --------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def open_page(browser: Browser, idle_pages: dict[bool, list[Page]]) -> Iterator[
         *, width: int = 760, height: int = 900, scheme: str = "light", motion: str = "no-preference", js: bool = True
     ) -> Page:
         page = idle_pages[js].pop() if idle_pages[js] else browser.new_context(java_script_enabled=js).new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(PAGE_PATIENCE)
         taken.append((page, js))
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(media="null", color_scheme=scheme, reduced_motion=motion)

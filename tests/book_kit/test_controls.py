@@ -13,7 +13,7 @@ import minitensor as mt
 from book_kit import timeline
 from book_kit.widgets import controls
 from minitensor import memory
-from tests.chapters.test_run import ThisInterpreter
+from tests.support.chapters.interpreter import ThisInterpreter
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CHOICES = {"numbers": [1024, 2048], "operation": ["add", "add_", "matmul"]}

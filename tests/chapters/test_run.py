@@ -7,31 +7,22 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 import warnings
 
 import nbformat
 import pytest
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 from tests.support.chapters.chapter import FOLDER, ROOT, Chapter, appendices, guides, in_order
+from tests.support.chapters.interpreter import ThisInterpreter
 from tools.build import seconds_of_pages
 from tools.taking_turns import SHARED
 
 LONGEST = 15  # seconds for a chapter on two cores; a longer one is reported and not refused
 BUILT = ROOT / "_build"
 CELL_LIMIT = 120  # seconds after which a cell is taken to hang
-
-
-class ThisInterpreter(KernelSpecManager):
-    """Knows one kernel, the Python that runs the tests, whatever is installed for the user."""
-
-    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        return KernelSpec(argv=command, display_name="Python 3", language="python")
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.conftest import PATIENCE
 from tests.support.site.editing import Stage
 from tests.support.site.visit import REPORT_REFUSED, Visit
+from tests.support.waiting import PAGE_PATIENCE
 from tools import build, serve
 
 ROOT = build.ROOT
@@ -84,7 +84,7 @@ def visits(browser: Browser, idle: dict[bool, list[Page]]) -> Iterator[Callable[
 
 def new_tab(browser: Browser, scripts: bool) -> Page:
     context = browser.new_context(java_script_enabled=scripts, service_workers="block")
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PAGE_PATIENCE)
     context.add_init_script(f"({REPORT_REFUSED})()")
     return context.new_page()
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 
-from tests.conftest import PATIENCE
 from tests.support.site.editing import ALIASES, THREE, Stage, needs_python
+from tests.support.waiting import PAGE_PATIENCE
 
 pytestmark = needs_python
 
@@ -27,7 +27,7 @@ WATCH = """() => {
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A new profile without stored files."""
     with browser.new_context() as context:
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(PAGE_PATIENCE)
         yield context
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 60.0  # seconds until a condition counts as false
+PAGE_PATIENCE = 120_000  # milliseconds for the work of a page; long, because a busy machine is not a fault of the page
 PAUSE = 0.01  # seconds before the second read; each further pause is twice as long, up to the longest
 LONGEST_PAUSE = 0.2
 

@@ -17,9 +17,9 @@ from minitensor import torch
 from minitensor.engine import events
 from minitensor.engine.events import listening, watch
 from minitensor.engine.operations import FUNCTIONS
-from tests.minitensor.engine.test_watching import PROGRAMS, run
 from tests.support.engine.memory import KIB, SHAPE, allocated, leaf
 from tests.support.engine.samples import IN_PLACE_ONCE
+from tests.support.engine.watched import PROGRAMS, run
 
 POLICIES = ("2.5", "2.6", "copy_on_write")
 

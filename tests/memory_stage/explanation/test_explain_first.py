@@ -11,7 +11,7 @@ import minitensor as mt
 from memory_stage.explanation.minitensor import Report, Verdict
 from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
-from tests.minitensor.vocabulary.test_overwritten import RECORD, recorded_outcome
+from tests.support.vocabulary.overwritten import RECORD, recorded_outcome
 
 pytestmark = pytest.mark.cpu_only
 

@@ -12,7 +12,7 @@ import pytest
 
 from memory_stage.api import run_and_release
 from memory_stage.explanation.step_reporter import StepReporter
-from tests.memory_stage.peers.test_paddle_record import events, recorded, sentences_in
+from tests.support.peers.paddle_recording import events, recorded, sentences_in
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 

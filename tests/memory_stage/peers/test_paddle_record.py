@@ -13,7 +13,7 @@ import pytest
 
 import memory_stage as stage
 from memory_stage.engines.paddle import saved_table
-from memory_stage.trace import validation
+from tests.support.peers.paddle_recording import events, recorded, sentences_in
 
 paddle = pytest.importorskip("paddle", reason="paddle is not installed here")
 
@@ -21,24 +21,8 @@ LEAF = "x = paddle.to_tensor([1., 2., 3., 4.], stop_gradient=False)\nb = x * 1\n
 IN_3 = paddle.__version__.startswith("3")
 
 
-def recorded(source: str) -> stage.Stage:
-    """Record the program in a fresh namespace and return its stage, which must have no fault."""
-    shown = stage.record(source, {"paddle": paddle})
-    assert shown.data["variants"][0]["truncated"] is None
-    assert list(validation.problems(shown.data)) == []
-    return shown
-
-
-def sentences_in(shown: stage.Stage) -> list[str]:
-    return [step["say"] for step in shown.data["variants"][0]["steps"]]
-
-
 def sentences_of(source: str) -> list[str]:
     return sentences_in(recorded(source))
-
-
-def events(shown: stage.Stage, do: str) -> list[dict]:
-    return [event for step in shown.data["variants"][0]["steps"] for event in step["events"] if event["do"] == do]
 
 
 def test_a_write_increments_the_version_of_every_name_on_the_storage():

@@ -16,8 +16,7 @@ import pytest
 import minitensor as mt
 from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.table import ROWS
-from tests.minitensor.conformance.test_goldens import recorded_copies
-from tests.support.conformance.goldens import CASES, ELEMENTS, Case
+from tests.support.conformance.goldens import CASES, ELEMENTS, Case, recorded_copies
 from tests.support.engine import samples_indexed
 from tests.support.engine.samples import IN_PLACE_ONCE, Sample
 

@@ -7,13 +7,12 @@ differences with their reasons. An entry without a difference fails too.
 from __future__ import annotations
 
 import copy
-import json
 from functools import cache
 
 import pytest
 
 from facts.differences import DIFFERENCES, EVERY, Difference, reason
-from tests.support.conformance.goldens import ALL, CASES, FACTS, GIVEN, Case, compared, differences
+from tests.support.conformance.goldens import ALL, CASES, GIVEN, Case, compared, differences, recorded_copies
 
 # ---- every case ------------------------------------------------------------------------------------------------------
 
@@ -94,22 +93,6 @@ def test_an_entry_that_covers_too_much_is_found():
 
 
 # ---- bytes -----------------------------------------------------------------------------------------------------------
-
-TORCH_COPIES = json.loads((FACTS / "torch-copies.json").read_text())["copies"]
-#: Names in that file of the cases whose second operand is a constant tensor, or of PyTorch's operation.
-TORCH_NAMES = {
-    "multiply_": "mul_ by a constant tensor",
-    "divide_": "div_ by a constant tensor",
-    "subtract_": "sub_",
-}
-
-
-def recorded_copies(case: Case) -> float | None:
-    """Return the copies of x that the framework keeps, if they were recorded."""
-    if case.framework.startswith("torch"):
-        return TORCH_COPIES.get(TORCH_NAMES.get(case.name, case.name)) if "nonleaf" in case.recorded else None
-    return (case.recorded.get("extra_memory_held_for_backward") or {}).get("copies_of_x_held")
-
 
 HELD = [case for case in CASES if recorded_copies(case) is not None]
 

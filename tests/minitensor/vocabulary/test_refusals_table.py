@@ -10,9 +10,15 @@ import minitensor as mt
 from book_kit.tables import refusals_table as tables
 from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
 from minitensor import torch
-from tests.minitensor.vocabulary import test_overwritten
-from tests.minitensor.vocabulary.test_overwritten import ANSWERED_HERE, FUNCTIONS, RECORD, is_missing, recorded_outcome
 from tests.support.vocabulary import learners
+from tests.support.vocabulary.overwritten import (
+    ANSWERED_HERE,
+    FUNCTIONS,
+    RECORD,
+    WRITES,
+    is_missing,
+    recorded_outcome,
+)
 
 FACTS = Path(__file__).parents[3] / "facts"
 RECORDS = tables.recorded(FACTS)
@@ -32,7 +38,7 @@ def explained(program: str) -> tuple[bool, bool]:
 def test_explain_names_every_function_that_saves_less_here_and_no_other(function):
     if is_missing(function):
         pytest.skip("the vocabulary has no such function")
-    for write in test_overwritten.WRITES:
+    for write in WRITES:
         record = RECORD[f"{function}, {write}"]
         said, answers_here = explained(record["program"])
         refused_there = recorded_outcome(record) == "refused"

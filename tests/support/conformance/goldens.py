@@ -268,3 +268,21 @@ def equal(expected: Any, actual: Any) -> bool:
 ALL = [Case(framework, recorded) for framework in FRAMEWORKS for recorded in RECORDED[framework]["cases"]]
 #: The cases that can be compared.
 CASES = [case for case in ALL if case.ran and not case.left_out]
+
+
+# ---- bytes held for backward ----
+
+TORCH_COPIES = json.loads((FACTS / "torch-copies.json").read_text())["copies"]
+#: Names in that file of the cases whose second operand is a constant tensor, or of PyTorch's operation.
+TORCH_NAMES = {
+    "multiply_": "mul_ by a constant tensor",
+    "divide_": "div_ by a constant tensor",
+    "subtract_": "sub_",
+}
+
+
+def recorded_copies(case: Case) -> float | None:
+    """Return the copies of x that the framework keeps, if they were recorded."""
+    if case.framework.startswith("torch"):
+        return TORCH_COPIES.get(TORCH_NAMES.get(case.name, case.name)) if "nonleaf" in case.recorded else None
+    return (case.recorded.get("extra_memory_held_for_backward") or {}).get("copies_of_x_held")

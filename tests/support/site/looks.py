@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page, Route
 
 from memory_stage.web import element
 from memory_stage.web import picture as stage_picture
-from tests.conftest import PATIENCE
 from tests.support.site.visit import WAKE
+from tests.support.waiting import PAGE_PATIENCE
 from tools.build import ROOT
 
 FAULTS = (Path(__file__).parent / "layout.js").read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
         reduced_motion="reduce",
     )
     try:
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(PAGE_PATIENCE)
         if FONTS[look.font]:
             sans, mono = FONTS[look.font]
             context.add_init_script(f"({USE_FONTS})(['{sans}', '{mono}'])")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from tests.conftest import PATIENCE
+from tests.support.waiting import PAGE_PATIENCE
 
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=PAGE_PATIENCE)
 
 
 class Playground:

@@ -20,7 +20,7 @@ import minitensor as mt
 from minitensor.engine.device.places import current
 from minitensor.engine.device.simulated import DeviceArray
 from minitensor.engine.table import ROWS
-from tests.minitensor.engine.device.test_transfers import everything
+from tests.support.engine.device.transfers import everything
 
 # The tests make their own tensors on the simulated GPU.
 pytestmark = pytest.mark.cpu_only
