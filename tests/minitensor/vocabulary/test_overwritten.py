@@ -1,7 +1,8 @@
 """Overwrite the input or the result of a function before backward: the gradient is right, or backward refuses.
 
 facts/learners.json records the gradient of each function without a write, and PyTorch's behaviour if its input, its
-result or both are written. The tables of ``tests.support.vocabulary.overwritten`` list the functions that save other values than in PyTorch.
+result or both are written. The tables of ``tests.support.vocabulary.overwritten`` list the functions that save other
+values than in PyTorch.
 """
 
 from __future__ import annotations
