@@ -7,21 +7,25 @@
     controls.show(measured, {"size": ["4 MiB", "64 MiB"], "operation": ["relu", "sin"]})
 
 * In a notebook each argument has a list to choose from (ipywidgets), above the figure of the last run.
-* A page has no kernel and therefore no controls. It shows the figure of the first choices and names them, as does a
-  notebook without ipywidgets.
+* A page has no kernel. It shows the figure of the first choices, or a row of buttons for the choices in ``on_page``,
+  whose figures are measured when the page is built. The buttons need no JavaScript. A notebook without ipywidgets shows
+  the same.
 * If the measurement raises an error (out of memory, refused), the error is shown in place of the figure.
 """
 
 from __future__ import annotations
 
 import html
+import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from memory_stage.web.element import Figure
+from memory_stage.web.embed import prose
 
 Measure = Callable[..., Figure]
+_groups = itertools.count(1)
 
 
 class Controls:
@@ -34,9 +38,12 @@ class Controls:
         widgets: the list of each name, an ``ipywidgets.Dropdown``; empty until a notebook shows them.
     """
 
-    def __init__(self, measure: Measure, choices: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self, measure: Measure, choices: Mapping[str, Sequence[Any]], on_page: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         self._measure = measure
         self._choices = {name: list(values) for name, values in choices.items()}
+        self._on_page = {label: self._completed(chosen) for label, chosen in on_page.items()}
         self.chosen = {name: values[0] for name, values in self._choices.items()}
         self.figure: Figure | None = measure(**self.chosen)
         self.error: Exception | None = None
@@ -49,11 +56,7 @@ class Controls:
         Raises:
             ValueError: if a name or a value is not offered.
         """
-        for name, value in chosen.items():
-            if name not in self._choices:
-                raise ValueError(f"there is no choice of {name!r}, only of {', '.join(map(repr, self._choices))}")
-            if value not in self._choices[name]:
-                raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
+        self._check(chosen)
         self.chosen.update(chosen)
         self.figure = self.error = None
         try:
@@ -65,6 +68,18 @@ class Controls:
                 list_.value = self.chosen[name]
             self._box.children = (self._box.children[0], self._shown())
         return self.figure
+
+    def _check(self, chosen: Mapping[str, Any]) -> None:
+        for name, value in chosen.items():
+            if name not in self._choices:
+                raise ValueError(f"there is no choice of {name!r}, only of {', '.join(map(repr, self._choices))}")
+            if value not in self._choices[name]:
+                raise ValueError(f"{name} is one of {self._choices[name]}, not {value!r}")
+
+    def _completed(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments with the first choice for each name that is not given."""
+        self._check(chosen)
+        return {name: chosen.get(name, values[0]) for name, values in self._choices.items()}
 
     # ---------- shown ----------
 
@@ -108,11 +123,32 @@ class Controls:
             told = f"{type(self.error).__name__}: {self.error}"
             return {"text/plain": f"{told}\n{self._what()}", "text/html": f"<p>{html.escape(told)}</p>\n"}
         shown = self.figure._repr_mimebundle_()
+        if self._on_page:
+            return {"text/plain": f"{shown['text/plain']}\n{self._what()}", "text/html": self._buttons()}
         where = " A notebook has lists to choose from, and runs it again."
         return {
             "text/plain": f"{shown['text/plain']}\n{self._what()}",
             "text/html": f"{shown['text/html']}\n<p>{html.escape(self._what() + where)}</p>\n",
         }
+
+    def _buttons(self) -> str:
+        """Return a button for each choice of the page, with its figure; the style sheet shows the chosen one."""
+        group = f"mt-choices-{next(_groups)}"
+        buttons, figures, style = [], [], [f".{group} > div {{ display: none }}"]
+        for number, (label, chosen) in enumerate(self._on_page.items()):
+            name = f"{group}-{number}"
+            checked = "" if number else " checked"
+            buttons.append(
+                f'<input type="radio" name="{group}" id="{name}"{checked}> '
+                f'<label for="{name}" style="margin-right: 1.5em">{prose(label)}</label>\n'
+            )
+            figure = self._measure(**chosen)
+            figures.append(f'<div class="{name}">\n{figure._repr_mimebundle_()["text/html"]}\n</div>\n')
+            style.append(f"#{name}:checked ~ .{name} {{ display: block }}")
+        return (
+            f'<style>{" ".join(style)}</style>\n<div class="{group}" role="group" aria-label="Choose a measurement">\n'
+            f"{''.join(buttons)}{''.join(figures)}</div>\n"
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         still = self._still()
@@ -126,17 +162,20 @@ class Controls:
         return {**data, **still}, *(metadata or ({},))
 
 
-def show(measure: Measure, choices: Mapping[str, Sequence[Any]]) -> Controls:
+def show(
+    measure: Measure, choices: Mapping[str, Sequence[Any]], *, on_page: Mapping[str, Mapping[str, Any]] | None = None
+) -> Controls:
     """Return a measurement with a list to choose from for each of its arguments; the last line of a cell.
 
     Args:
         measure: a function of the names in ``choices``, which returns a figure. It does not change device or policy.
         choices: the values of each name. The first ones are measured now, and a page shows their figure.
+        on_page: label -> choices that a page offers, each with its figure; a name that is missing has its first value.
 
     Raises:
-        ValueError: if there is nothing to choose from.
+        ValueError: if there is nothing to choose from, or ``on_page`` has a choice that is not offered.
         Any error that ``measure`` raises for the first choices.
     """
     if not choices or not all(choices.values()):
         raise ValueError(f"controls.show takes at least one value for each name, not {dict(choices)}")
-    return Controls(measure, choices)
+    return Controls(measure, choices, on_page or {})

@@ -68,6 +68,21 @@ def test_a_page_has_the_figure_and_the_choice_but_no_control(monkeypatch):
     assert not any(tag in bundle["text/html"] for tag in ("<select", "<input", "<button"))
 
 
+def test_a_page_offers_the_named_choices_each_with_its_own_figure(monkeypatch):
+    monkeypatch.setenv("MINITENSOR_BOOK", "1")
+    on_page = {"normal": {}, "`add_`, twice the size": {"operation": "add_", "numbers": 2048}}
+    shown = controls.show(measured, CHOICES, on_page=on_page)._repr_mimebundle_()["text/html"]
+    assert shown.count('<input type="radio"') == shown.count("<memory-figure") == 2
+    assert shown.count(" checked") == 1
+    assert shown.index("add of 1024 numbers") < shown.index("add_ of 2048 numbers")
+    assert "<code>add_</code>, twice the size" in shown
+
+
+def test_a_choice_of_the_page_that_is_not_offered_is_refused():
+    with pytest.raises(ValueError, match="operation is one of"):
+        controls.show(measured, CHOICES, on_page={"sine": {"operation": "sin"}})
+
+
 def test_without_ipywidgets_a_notebook_has_html_but_no_widget(monkeypatch):
     monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
