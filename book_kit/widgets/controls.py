@@ -139,8 +139,8 @@ class Controls:
             name = f"{group}-{number}"
             checked = "" if number else " checked"
             buttons.append(
-                f'<input type="radio" name="{group}" id="{name}"{checked}> '
-                f'<label for="{name}" style="margin-right: 1.5em">{prose(label)}</label>\n'
+                f'<input type="radio" name="{group}" id="{name}"{checked}>&nbsp;'
+                f'<label for="{name}" style="margin-right: 1.5em; white-space: nowrap">{prose(label)}</label>\n'
             )
             figure = self._measure(**chosen)
             figures.append(f'<div class="{name}">\n{figure._repr_mimebundle_()["text/html"]}\n</div>\n')
