@@ -15,13 +15,16 @@ const MOST_LINES_TALL = 7;
 
 const CHART_INSET = 8;
 
-/** Segments and blocks after every event. A frame shares what its event did not touch with the frame before. */
+/**
+ * Return segments and blocks after every event. A frame shares the objects that its event did not change with the
+ * frame before it.
+ */
 function framesOf(data) {
   let segments = new Map(data.before.map(s => [s.segment, { ...s, blocks: s.blocks, born: -1 }]));
   const frames = [];
   const slots = [];
   const settle = (id, size, k) => {
-    // a segment's place: the first that is empty, so that none moves
+    // a segment gets the first empty place, so that no other segment moves
     let slot = slots.find(s => s.until < k);
     if (!slot) slots.push((slot = { size: 0, line: slots.length }));
     slot.until = Infinity;
@@ -84,7 +87,7 @@ function framesOf(data) {
   };
 }
 
-/** Free pieces of a segment: what its blocks leave. Neighbours are one piece, as in the allocator. */
+/** Return the free pieces of a segment, between its blocks. Neighbours are one piece, as in the allocator. */
 function gapsOf({ blocks, bytes }) {
   const gaps = [];
   let next = 0;
@@ -272,7 +275,7 @@ function drawAllocator(data, { step: k }, width) {
   }
   let H = Y + (shelf + 1) * rowH;
   if (e.do === 'oom') {
-    // what was asked for, at the scale of the segments
+    // the requested bytes, at the scale of the segments
     const w = Math.min(width, (e.asked / widest) * width);
     const word = `${data.names[e.name] ?? ''} asks for ${bytesText(e.asked)}`.trim();
     out += svgRect(1, H + 1, Math.max(3, w - 2), BLOCK_H - 2, `fill:${paint('redwash')};${stroke('red', 2, '5 3')}`, 2);
@@ -287,7 +290,7 @@ function drawAllocator(data, { step: k }, width) {
     H += inside ? BLOCK_H + 6 : BLOCK_H + 26;
   }
   if (!tall) {
-    // bars without room for names: who has which colour
+    // bars without room for names: a legend of the names and their colours
     let kx = 0;
     H += 8;
     for (const [text, hue] of [
@@ -401,7 +404,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
       );
       const font = { mono: true, bold: true };
       const shown = shorten(name, bw - 6, font);
-      const told = bw >= 20 && (shown === name || shown.length > 4); // "(z…" tells nothing
+      const told = bw >= 20 && (shown === name || shown.length > 4); // "(z…" would be useless
       if (!hue && bw >= 20 && (told || two)) {
         out += svgRect(bx + bw / 2 - plate / 2, y + 2.5, plate, h - 5, `fill:${paint('paper')}`, 2);
       }

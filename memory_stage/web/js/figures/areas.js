@@ -27,7 +27,10 @@ export const areaEdge = hue => (hue ? `a${colorOf(hue)}` : 'node');
 
 export const areaFill = (prefix, hue) => `fill:url(#${prefix}a${hue})`;
 
-/** Which names get a colour of their own: those that ever hold most. `most` is a list of bytes, one for each name. */
+/**
+ * Return the hues of the names that get their own colour: those that hold the most bytes at any time. `most` is a list
+ * of bytes, one for each name.
+ */
 export function huesOfNames(most) {
   const ranked = most
     .map((bytes, name) => [bytes, name])

@@ -2,7 +2,7 @@ import { widthOf } from '../shared/measure.js';
 import { px, svgText } from '../shared/shapes.js';
 import { countText } from '../shared/text.js';
 
-/** At most five round values up to `top`: powers of two of bytes, or 1, 2, 5 of a few. */
+/** Return at most five round values up to `top`: powers of two of bytes, or 1, 2, 5 of a few. */
 export function ticksOf(top, round = top >= 1024) {
   let step = 1;
   if (round) while (top / step > 5) step *= 2;
@@ -10,13 +10,13 @@ export function ticksOf(top, round = top >= 1024) {
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, i) => i * step);
 }
 
-/** A tick's value in the unit of the largest. */
+/** Return a tick's value in the unit of the largest tick. */
 export function tickText(b, top) {
   const unit = top < 1e5 ? 0 : Math.min(3, Math.floor(Math.log2(top) / 10));
   return b ? `${countText(+(b / 1024 ** unit).toFixed(2))} ${['B', 'KiB', 'MiB', 'GiB'][unit]}` : '0';
 }
 
-/** Numbers under an axis of `n` columns: the current one, the first, and round ones, as many as fit. */
+/** Return numbers under an axis of `n` columns: the current one, the first, and round ones, as many as fit. */
 export function numbersUnder(n, at, x, y) {
   const room = k => widthOf(k + 1, { size: 12, mono: true }) / 2 + 4;
   const put = k =>
@@ -41,7 +41,10 @@ export function numbersUnder(n, at, x, y) {
   return out;
 }
 
-/** A staircase over columns, written only where it changes: from the middle of nothing to the end of column `to`. */
+/**
+ * Return a staircase over columns as a path, with a point only at each change: from the middle of nothing to the end
+ * of column `to`.
+ */
 export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
   let d = `${begin}${px(x(0))} ${px(y(values[0]))}`;
   let last = px(y(values[0]));
@@ -55,7 +58,7 @@ export function stairs(values, x, y, to = values.length - 1, begin = 'M') {
   return `${d}H${px(x(to + 1))}`;
 }
 
-/** The same staircase, walked back from its end. */
+/** Return the same staircase in the opposite direction, from its end. */
 export function stairsBack(values, x, y) {
   const n = values.length;
   let last = px(y(values[n - 1]));

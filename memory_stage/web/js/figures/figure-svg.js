@@ -8,10 +8,10 @@ const FIGURE_CSS =
   `.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}` +
   `@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}`;
 
-/** Puts values into a template: "{a} of {b}". A value is put in once, whatever it holds. */
+/** Put values into a template such as "{a} of {b}". Braces inside a value are not replaced again. */
 export const fillTemplate = (template, values) => template.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
 
-/** An id that is the same in every run and different for different figures of one page. */
+/** Return an id that is equal in every run, and differs between figures of one page. */
 export const figureId = (...parts) => `f${hash(parts.join(' '))}`;
 
 export function figureSvg(width, H, label, defs, body) {
@@ -24,7 +24,7 @@ export function figureSvg(width, H, label, defs, body) {
   );
 }
 
-/** What is computed once for a figure's data, and kept as long as the data is. */
+/** The cache of values that are computed once for a figure's data; an entry is freed with the data. */
 const kept = new WeakMap();
 
 export const oncePerData = (data, make) => kept.get(data) ?? kept.set(data, make(data)).get(data);

@@ -13,7 +13,7 @@ const product = list => list.reduce((n, d) => n * d, 1);
 
 const cellOf = (v, index) => index.reduce((at, i, d) => at + i * v.strides[d], v.offset);
 
-/** Every index of a shape, the last dimension fastest. */
+/** Yield every index of a shape, the last dimension fastest. */
 function* indexesOf(shape) {
   for (let n = 0; n < product(shape); n++) {
     let rest = n;
@@ -26,7 +26,7 @@ function* indexesOf(shape) {
   }
 }
 
-/** Why a view cannot be, in words; null if it can. */
+/** Return the reason why a view is impossible, in words; null if it is possible. */
 function faultOf(data, { shape, strides: s, offset }) {
   const t = data.words;
   const n = data.cells.length;
@@ -50,7 +50,7 @@ function faultOf(data, { shape, strides: s, offset }) {
     : null;
 }
 
-/** "1, 2" -> [1, 2]; null for what is no list of whole numbers. */
+/** Return "1, 2" as [1, 2]; null for text that is not a list of whole numbers. */
 function numbersIn(text) {
   const inner = text
     .trim()
@@ -86,7 +86,7 @@ export const strideExplorer = {
         )
         .join('')
     }<fieldset><legend>index</legend></fieldset>`,
-  /** The fields follow what is chosen, but never what is being typed. */
+  /** Update the fields from the choices, except a field in which the reader is typing. */
   sync(data, at, $) {
     const select = $('[data-set=view]');
     if (select) select.value = at.view ?? 'own';

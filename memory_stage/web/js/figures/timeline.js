@@ -8,7 +8,7 @@ import { figureId, figureSvg, oncePerData } from './figure-svg.js';
 
 const RUN_DASHES = ['6 3', '2 2', '9 3 2 3', '1 3'];
 
-/** Totals after every event of every run, and how much of them each coloured name holds. */
+/** Return the totals after every event of every run, and the bytes that each coloured name holds. */
 function seriesOf(data) {
   const most = data.names.map(() => 0);
   const walk = (run, visit) => {
@@ -133,7 +133,7 @@ export const timeline = {
   draw: drawTimeline,
 };
 
-/** The sizes that no event changes. */
+/** Return the sizes that no event changes. */
 function timelinePlaces(data, width) {
   const { runs } = oncePerData(data, seriesOf);
   const peaks = Math.max(1, ...runs.map(r => r.top));
@@ -194,7 +194,7 @@ function drawTimeline(data, at, width) {
   });
   out += svgPath(stairs(s.peak, x, y), stroke('ink', 2)) + labels;
 
-  // the peak: a mark over its column, told above the plot
+  // the peak: a mark over its column, and its bytes above the plot
   const word = `peak ${bytesText(s.top)}, event ${s.peakAt + 1}`;
   const half = widthOf(word, { bold: true }) / 2;
   out += `${
@@ -267,7 +267,9 @@ function drawTimeline(data, at, width) {
   return figureSvg(width, H, timeline.say(data, at), defs, out + legend.svg);
 }
 
-/** Return the name of a band on its longest stretch that is high enough, on a plate, away from the lines at `avoid`. */
+/**
+ * Return the name of a band on its longest stretch that is high enough, on a plate, away from the lines at `avoid`.
+ */
 function bandLabel(band, below, above, x, y, avoid) {
   let best = null;
   let from = 0;

@@ -6,7 +6,7 @@ import { bytesText, escapeHtml } from '../shared/text.js';
 import { areaDef, areaEdge, areaFill } from './areas.js';
 import { figureId, figureSvg, fillTemplate } from './figure-svg.js';
 
-/** How one choice ends: {peak, reserved, fits, released, op}. */
+/** Return the result of one choice: {peak, reserved, fits, released, op}. */
 function outcomeOf(data, at, kind = at.kind, batch = at.batch, size = at.size) {
   const k = data.kinds[kind];
   const code = k.ends[at.capacity][size][batch];
@@ -77,7 +77,9 @@ export const whatFits = {
     const [batch, size] = pick.split('_').map(Number);
     return { batch, size };
   },
-  /** New data of a live kernel: what was chosen stays chosen, by value; a wish that was granted is chosen. */
+  /**
+   * Apply new data of a live kernel: choices remain, by value, and a requested value that is now offered is chosen.
+   */
   renew: (data, at) => ({
     ...at,
     batch: Math.max(0, data.batches.indexOf(at.wish ?? data.batches[at.batch])),

@@ -22,7 +22,7 @@ function tokenRule(selector, tokens, scheme) {
 
 /**
  * Return a style sheet with the tokens for everything that matches a selector: light, or dark if the system or the
- * page's own switch says so; always light on paper.
+ * page's switch selects it; always light on paper.
  * @param {string} selector
  */
 export function themeCss(selector) {

@@ -132,7 +132,8 @@ export function rounded(points, radius = 7) {
 }
 
 /**
- * Return a group that names what it stands for in the attributes data-storage, data-tensor, data-saved or data-node.
+ * Return a group with the ids of the things that it represents, in the attributes data-storage, data-tensor,
+ * data-saved or data-node.
  * @param {Record<string, string | string[]>} ids
  * @param {boolean} isNew
  * @param {string} svg

@@ -19,8 +19,8 @@ export const escapeHtml = text =>
 export const withoutBackticks = text => text.replace(/`([^`]+)`/g, '$1');
 
 /**
- * Return a text as HTML, with the parts between backticks as code. Short code, lists of numbers and amounts of bytes do
- * not break between two lines.
+ * Return a text as HTML, with the parts between backticks as code. Short code, lists of numbers and amounts of bytes
+ * do not break between two lines.
  * @param {string} text
  */
 export const markedUp = text =>
@@ -55,9 +55,9 @@ export function bytesText(bytes) {
 }
 
 /**
- * Return "a", "a and b", or "a, b and c"; of many texts the first ones and how many more there are.
+ * Return "a", "a and b", or "a, b and c"; of many texts the first ones and the number of the others.
  * @param {string[]} texts
- * @param {string} [more] what the others are
+ * @param {string} [more] the word for the others
  */
 export function andList(texts, more = 'others') {
   const isLong = texts.length > MOST_LISTED + 1;

@@ -3,7 +3,10 @@ import { widthOf } from '../shared/measure.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { planOf } from './plan.js';
 
-/** What stands under a step: its line; of backward the line whose operation the gradient passes, and how it ends. */
+/**
+ * Return the text under a step: its line or, in backward, the line whose operation the gradient passes, and the
+ * outcome.
+ */
 function tickOf(steps, step) {
   const { line, phase, say, events } = steps[step];
   if (phase !== 'backward') return String(line);
@@ -12,7 +15,10 @@ function tickOf(steps, step) {
   return `←${say.match(/\(line (\d+)\)/)?.[1] ?? line}`;
 }
 
-/** Bytes over steps: a bar for each step so far, the peak as a line; `inset` is where the first bar's middle stands. */
+/**
+ * Draw bytes over steps: a bar for each step so far, the peak as a line; `inset` is the position of the first bar's
+ * middle.
+ */
 export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 } = {}) {
   const plan = planOf(trace);
   const { steps } = trace.variants[variant];

@@ -7,10 +7,12 @@ const CELL_MIN = 24;
 
 const WIDEST = 2; // times the height of a cell, for cells with long numbers
 
-/** The widest cell of a height that its number does not need: px. */
+/** Return the width in px up to which a cell of a height is widened beyond the needs of its number. */
 export const cellMax = height => Math.round(height * 1.7);
 
-/** Fonts in a cell of a height: of its number, of a number written at this step, and of the one overwritten. */
+/**
+ * Return the fonts in a cell of a height: of its number, of a number written at this step, and of the one overwritten.
+ */
 export const cellFonts = height => ({
   value: { size: Math.round(height * 0.36), mono: true },
   written: { size: Math.round(height * 0.38), mono: true, bold: true },
@@ -22,8 +24,8 @@ const MOST_LINES = 4;
 export const MOST_CELLS = 48;
 
 /**
- * The cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of every
- * view and write, with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell.
+ * Return the cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of
+ * every view and write, with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell.
  */
 export function cellsOf(group, avail, length, height) {
   return getOrMake((group.cells ??= new Map()), `${avail} ${length} ${height} ${fontsKey()}`, () =>
@@ -54,7 +56,7 @@ function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, ava
     }));
     return { slots, lines: Math.ceil(n / perLine), width: perLine * w, indexed: false };
   }
-  // what was written first, then what is looked at; a gap is as wide as the count that stands in it
+  // written cells first, then cells that tensors read; a gap is as wide as the count in it
   const dots = widthOf('···', { size: 12 }) + 4;
   const countW = ([from, to]) => widthOf(countText(to - from + 1), { size: 12, bold: true }) + 7;
   const wish = part => (part[1] > part[0] ? Math.max(CELL_MIN, dots, countW(part)) : least);
@@ -76,7 +78,7 @@ function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, ava
   return { slots, lines: 1, width: x, indexed: n > 1 };
 }
 
-/** Kept indexes and the gaps between them, as [from, to]. */
+/** Return the shown indexes and the gaps between them, as [from, to]. */
 function partsWithGaps(keep, n) {
   const parts = [];
   let next = 0;
@@ -93,7 +95,10 @@ export const slotAt = (cells, i) => cells.slots.find(s => i >= s.from && i <= s.
 
 export const MOST_RUNS = 12;
 
-/** What a track cannot show: of more runs than can be drawn, how many there are; and that cells are read again. */
+/**
+ * Return the text beside a track for facts that it cannot show: the number of runs if not all are drawn, and that
+ * cells are read more than once.
+ */
 export function runsText(tensor) {
   const { total, each } = cellRuns(tensor, MOST_RUNS);
   const product = dims => dims.reduce((n, d) => n * d, 1);
@@ -111,8 +116,8 @@ export function runsText(tensor) {
 }
 
 /**
- * The pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest cell to
- * the highest. Cells in the runs `taken` are left out.
+ * Return the pieces of a tensor's track: {line, x1, x2}, one for each run of cells; of many runs, one from the lowest
+ * cell to the highest. Cells in the runs `taken` are left out.
  */
 export function piecesOf(cells, tensor, taken = []) {
   const { runs, total } = cellRuns(tensor, MOST_RUNS);
@@ -136,7 +141,7 @@ export function piecesOf(cells, tensor, taken = []) {
       else pieces.push((piece = { line: s.line, x1: s.x, x2: s.x + s.w }));
     }
   }
-  // runs that lie in one gap are one piece
+  // runs in one gap are one piece
   return pieces.reduce((done, p) => {
     const met = done.find(q => q.line === p.line && q.x1 < p.x2 && p.x1 < q.x2);
     if (met) Object.assign(met, { x1: Math.min(met.x1, p.x1), x2: Math.max(met.x2, p.x2) });

@@ -1,9 +1,9 @@
 /**
- * How much of memory a picture shows. A depth has everything of the ones before it:
+ * The depth of a picture: the things of memory that it shows. A depth has everything of the ones before it:
  *
  * * memory: names, storages with their cells, and which cells each tensor reads;
  * * tensors: each tensor's shape, strides, offset, version and dtype;
- * * history: the operations, what each of them saved, and gradients.
+ * * history: the operations, the tensors that each of them saved, and gradients.
  */
 
 /** @typedef {'memory' | 'tensors' | 'history'} Depth */
@@ -53,5 +53,5 @@ export function rememberDepth(depth) {
 /** True if a picture of a depth shows tensors with their shapes. */
 export const showsTensors = depth => depth !== 'memory';
 
-/** True if a picture of a depth shows operations and what they saved. */
+/** True if a picture of a depth shows operations and the tensors that they saved. */
 export const showsHistory = depth => depth === 'history';

@@ -157,7 +157,7 @@ class MemoryStage extends ElementBase {
     if (line) this.goToLine(line);
   }
 
-  /** Do what the class of a pressed button stands for. */
+  /** Perform the action that the class of a pressed button names. */
   press(button, wasPlaying) {
     const { at } = this;
     const actions = {

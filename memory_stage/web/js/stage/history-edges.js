@@ -1,4 +1,7 @@
-/** How each edge from a state to an operation runs: straight, in a step, or through the gutter under its lane. */
+/**
+ * Choose the form of each edge from a state to an operation: straight, in a step, or through the gutter under its
+ * lane.
+ */
 export function routeEdges(spots, at, cols) {
   const busy = new Set(spots.map(p => `${p.c} ${p.row}`));
   const edges = [];

@@ -8,16 +8,16 @@ export const MOST_NODES = 24;
 const CHAIN = 3;
 
 /**
- * The pictures of a variant's history, { list, at: which of them each step shows }. There is one for each generation:
- * when backward is through with a graph and the program records a new one that does not build on it (a training loop),
- * the old one makes room.
+ * Return the pictures of a variant's history, { list, at }, where `at` has the index of the picture for each step.
+ * There is one for each generation: when backward is through with a graph and the program records a new one that does
+ * not build on it (a training loop), the old one makes room.
  */
 export const generationsOf = (plan, variant) =>
   getOrMake((plan.generations ??= new Map()), variant, () => {
     const frames = plan.runs[variant];
     const ends = frames.at(-1).nodes;
     const at = [];
-    const list = []; // `ends` knows of every node when backward last passed it
+    const list = []; // `ends` has, for every node, the step in which backward last passed it
     let gen = 0;
     let mine = [];
     frames.walk((frame, step) => {
@@ -73,7 +73,7 @@ export const generationsOf = (plan, variant) =>
     return { list, at };
   });
 
-/** What a node says it saved, over all it saved. */
+/** Return the text of a node about its saved tensors. */
 export function savedWords(frame, n) {
   const saved = n.saved.map(id => frame.tensors.get(id)).filter(Boolean);
   if (!saved.length) return { text: n.unknown ? 'saved: not known' : 'saved nothing', quiet: true };
@@ -103,13 +103,13 @@ export function savedWords(frame, n) {
   };
 }
 
-/** Who stands at a state, where that is more than its label says. */
+/** Return the names at a state if there are more than its label shows. */
 export function extraNames(frame, s) {
   const names = s.names.filter(n => frame.names.has(n) && frame.names.get(n).gone === undefined);
   return names.every(n => n === s.label.split('@')[0]) ? '' : names.join(', ');
 }
 
-/** Long straight chains become one box. */
+/** Replace each long straight chain by one box. */
 export function foldChains(gen) {
   const single = n => ({ id: n.id, members: [n], ins: n.ins, out: n.out });
   gen.items = [...gen.nodes.values()].map(single);
@@ -169,7 +169,7 @@ export function titleOf(members) {
   return `${n} operations`;
 }
 
-/** The operations of an item that exist in this frame, and the state the last of them made. */
+/** Return the operations of an item that exist in this frame, and the state that the last of them made. */
 export const membersOf = (it, frame) => it.members.map(n => frame.nodes.get(n.id)).filter(Boolean);
 
 export const stateAt = (p, frame, gen) => {

@@ -1,4 +1,7 @@
-/** Columns and lanes of a generation; independent of width. Even columns hold states, odd ones operations. */
+/**
+ * Return columns and lanes of a generation, which do not depend on the width. Even columns hold states, odd ones
+ * operations.
+ */
 export function gridOf(gen) {
   if (gen.placed) return gen.placed;
   const { items } = gen;
@@ -28,7 +31,7 @@ export function gridOf(gen) {
     id => !made.has(id) && !hidden.has(id) && (read.has(id) || !items.length),
   );
   for (const id of roots) {
-    // a leaf stands next to the first operation that reads it
+    // a leaf is placed beside the first operation that reads it
     const users = items.filter(it => it.ins.includes(id)).map(it => col.get(it));
     col.set(id, users.length ? Math.min(...users) - 1 : 0);
   }

@@ -10,11 +10,11 @@ export const PILL_H = 26;
 
 export const STACK = 6; // a folded chain shows the edges of the boxes behind it
 
-const GRAD_MOST = 200; // a gradient's text; where it is wider than its state it stands clear of the boxes beside it
+const GRAD_MOST = 200; // px of a gradient's text; if it is wider than its state, it keeps clear of the boxes beside it
 
 /**
- * Everything with its size: what stands where, in bands of at most `W` px. `now` says what is there, so has to have
- * room down the page: { isThere(key), who: states with names under them, grads: whether gradients have room, groups }.
+ * Return the sizes and positions of all parts, in bands of at most `W` px. `now` has the parts that need room: {
+ * isThere(key), who: states with names under them, grads: whether gradients have room, groups }.
  */
 export function historyLayout(gen, width, now) {
   const { columns, bands, sizes } = getOrMake((gen.layouts ??= new Map()), `${width} ${fontsKey()}`, () =>
@@ -32,7 +32,7 @@ export function historyLayout(gen, width, now) {
 function historyColumns(gen, width) {
   const { col, lane, last, roots } = gridOf(gen);
   const { items } = gen;
-  // on the narrowest picture a state, an operation and a state still stand in a row
+  // on the narrowest picture a state, an operation and a state are still in one row
   const pillMost = Math.max(56, Math.min(120, (width - 150) / 2));
   const boxMost = it => Math.min(it.members.length > 1 ? 200 : 170, width - 2 * pillMost - 56);
   const boxW = it => {
@@ -135,7 +135,7 @@ function bandLayout(
   const goesOn = end < columns.length - 1;
   for (let c = from; c <= end; c++) {
     for (const p of columns[c]) if (!(goesOn && c === end && roots.has(p.key))) put(p, c);
-  } // a leaf stands where it is read
+  } // a leaf is placed at the operation that reads it
   const lead = from - 1;
   const taken = new Set(spots.map(p => `${p.c} ${p.lane}`));
   if (!first) {
@@ -159,7 +159,7 @@ function bandLayout(
   }
   const lanes = [...new Set(spots.map(p => p.lane))].sort((a, b) => a - b);
   for (const p of spots) p.row = lanes.indexOf(p.lane);
-  // across: gaps take what is left of the width
+  // across: gaps share the rest of the width
   const cols = [...new Set(spots.map(p => p.c))].sort((a, b) => a - b);
   const colW = cols.map(c =>
     c === lead && !first ? Math.max(0, ...spots.filter(p => p.c === c).map(p => p.slot)) : widthOfCol(c),
@@ -229,9 +229,9 @@ function bandLayout(
 }
 
 /**
- * A gradient's text stands close above its state where it fits between the boxes, otherwise above the boxes too; below
- * its state where an edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too
- * short for all.
+ * Place a gradient's text close above its state if it fits between the boxes, otherwise above the boxes too, and below
+ * its state if an edge leaves upwards. Texts of one row are moved apart, and shortened only when the row is too short
+ * for all.
  */
 function placeGradients(spots, edges, width, inGroup) {
   const rows = new Map();
@@ -261,7 +261,7 @@ function placeGradients(spots, edges, width, inGroup) {
   }
 }
 
-/** A gradient's text stays between the lines that run up and down at its left and its right. */
+/** Move each gradient's text between the vertical lines at its left and its right. */
 function moveGradientsOffLines(spots, edges, band, width) {
   const lines = edges.flatMap(e => {
     const at = edgePoints(e, band);

@@ -20,7 +20,7 @@ import { extraNames, generationsOf, membersOf, savedWords, stateAt, titleOf } fr
 import { BOX_H, historyLayout, PILL_H, STACK } from './history-layout.js';
 import { windowOf } from './plan.js';
 
-/** What is laid out of the history at a step; undefined if it has nothing. */
+/** Return the layout of the history at a step; undefined if the history is empty. */
 function layoutAt(plan, frame, variant, width) {
   const { list, at } = generationsOf(plan, variant);
   const gen = list[at[frame.step]];
@@ -146,7 +146,7 @@ function drawBand(gen, band, frame, width) {
   return out;
 }
 
-/** Forward: a thin grey arrow. Once the gradient has passed: a heavy arrow back. */
+/** Draw an edge: a thin grey arrow forward, and a heavy arrow back after the gradient has passed. */
 function drawEdge(e, band, members, frame) {
   const n = e.out ? members.at(-1) : members[0];
   const passed = n.ran !== undefined && n.failed === undefined;
@@ -227,7 +227,10 @@ function drawItem(frame, members, p) {
   return taggedGroup({ node: members.map(m => m.id) }, fresh, out);
 }
 
-/** "a@0": filled while those numbers are in memory, hollow and struck through once they are gone. */
+/**
+ * Draw a state such as "a@0": filled while its numbers are in memory, hollow and struck through after they were
+ * overwritten.
+ */
 function drawState(frame, s, p, width) {
   const step = frame.step;
   const gone = isOverwritten(frame, s);

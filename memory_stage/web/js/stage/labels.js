@@ -1,10 +1,10 @@
 import { bytesText, listText } from '../shared/text.js';
 import { showsTensors } from './depth.js';
 
-/** How a tensor stands to gradients, in one word. */
+/** Return the role of a tensor for gradients, in one word. */
 export const gradientText = tensor => (tensor.stop_gradient || tensor.outside ? 'no' : tensor.leaf ? 'leaf' : 'yes');
 
-/** What a saved tensor is called: its state's label, or its role in the derivative. */
+/** Return the name of a saved tensor: its state's label, or its role in the derivative. */
 export const savedLabel = (frame, tensor) => frame.states.get(tensor.state)?.label ?? tensor.what;
 
 export const savedText = (frame, tensor) =>

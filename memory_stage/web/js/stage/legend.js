@@ -8,7 +8,7 @@ import { MOST_CELLS, runsText } from './cell-slots.js';
 import { generationsOf } from './history-generations.js';
 import { planOf } from './plan.js';
 
-/** What occurs anywhere in a trace. */
+/** Return the marks that occur anywhere in a trace. */
 export function marksOf(trace) {
   const plan = planOf(trace);
   const has = new Set();
@@ -81,7 +81,7 @@ export function marksOf(trace) {
   return has;
 }
 
-/** Rows [what has to occur, sample, meaning]; a sample is 72 by 30. */
+/** Return rows [mark, sample, meaning], each shown if the mark occurs; a sample is 72 by 30. */
 export function legendRows(prefix) {
   const text = (x, y, s, o = {}) => svgText(x, y, s, { size: 12, mono: true, anchor: 'middle', ...o });
   const box = (style, rx = 4, x = 4, w = 64) => svgRect(x, 3, w, 24, style, rx);
@@ -220,7 +220,7 @@ export function legendRows(prefix) {
 
 let legends = 0;
 
-/** The legend as list items. */
+/** Return the legend as list items. */
 export function legendOf(trace) {
   const has = marksOf(trace);
   const prefix = `l${legends++}`;

@@ -9,7 +9,7 @@ import { placesOf } from './plan.js';
 const NAME_ROW = 28;
 
 /**
- * Columns and sizes for a width and a depth, from the widest texts that will ever be shown.
+ * Return columns and sizes for a width and a depth, from the widest texts that will ever be shown.
  * @param {any} plan
  * @param {{width: number, depth: import('./depth.js').Depth, cell: number}} view `cell`: the height of a cell
  */
@@ -21,7 +21,10 @@ export function columnsOf(plan, { width, depth, cell }) {
   }));
 }
 
-/** Names beside storages, at every width: an arrow leads from a name through the mark of its tensor to its track. */
+/**
+ * Return the column of names, which are beside storages at every width: an arrow leads from a name through the mark of
+ * its tensor to its track.
+ */
 function nameColumn(plan, width) {
   const narrow = width < 580;
   const widest = Math.max(0, ...[...plan.texts.name].map(s => widthOf(s, { size: 15, mono: true, bold: true })));
@@ -33,10 +36,10 @@ function nameColumn(plan, width) {
   return { plain: true, narrow: false, box, nameW, boxW: 12, boxH: 12, rowH: NAME_ROW, st, top: 4, trayMin };
 }
 
-/** Room at the right margin of a narrow picture for the arrows of so many tensors. */
+/** Return the room at the right margin of a narrow picture for the arrows of so many tensors. */
 export const arrowMargin = lanes => Math.min(48, 8 + 7 * lanes);
 
-/** The most tracks that ever stand at one storage. */
+/** Return the largest number of tracks at one storage in any step. */
 const mostTracks = plan =>
   Math.max(
     1,
@@ -95,7 +98,7 @@ function computeColumns(plan, width, depth, cell) {
     }
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
-  // several lines in the box: pairs side by side where they fit, one below the other where not
+  // several lines in the box: pairs side by side if they fit, otherwise one below the other
   const label = key => widthOf(key, { size: 12 }) + 5;
   const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
   const x1 = narrow ? 17 : 22;

@@ -20,8 +20,8 @@ const MOST_ROWS = 10;
 export const FOLD_H = 40;
 
 /**
- * What is at a storage in this frame: rows of one tensor (or of equal saved tensors) and its holders. Saved tensors are
- * a part of the history; without it, they are shown only if nothing else refers to their storage.
+ * Return the rows at a storage in this frame: each has one tensor (or equal saved tensors) and its holders. Saved
+ * tensors are a part of the history; without it, they are shown only if nothing else refers to their storage.
  */
 function rowsAt(frame, depth) {
   const named = new Set();
@@ -47,8 +47,8 @@ function rowsAt(frame, depth) {
 const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
 
 /**
- * The storages that are there in a frame, each with its rows; what is freed is there once more, at the step that frees
- * it, and of what came and went within one step the caption alone.
+ * Return the storages of a frame, each with its rows. A freed storage is included at the step that frees it; of a
+ * storage that was allocated and freed within one step there is only the caption.
  */
 function groupsAt(plan, frame, variant, depth) {
   const shown = it => it.freed === undefined || it.freed === frame.step;
@@ -76,7 +76,7 @@ function groupsAt(plan, frame, variant, depth) {
   return found;
 }
 
-/** All rows that stand at a storage in the steps that share a layout, each with its first line. */
+/** Return all rows at a storage in the steps that share a layout, each with its first line. */
 function mergedGroups(found) {
   const groups = new Map();
   for (const { g, rows, place, length } of found) {
@@ -102,8 +102,9 @@ function mergedGroups(found) {
 }
 
 /**
- * What to draw of memory in a frame, in places [{ st, rows, m, height }]: as high as whatever is there while the layout
- * stays. What was not touched lately is folded where it is too much for `room` px, or for anybody.
+ * Return the parts of memory to draw in a frame, as places [{ st, rows, m, height }] that are high enough for every
+ * step with this layout. Storages that were not touched lately are folded if they do not fit into `room` px, or are
+ * too many for a reader.
  */
 export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const { depth } = c;
@@ -160,7 +161,7 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };
 }
 
-/** Between two storages. */
+/** Return the gap between two storages. */
 export const groupGap = c => (c.narrow || c.plain ? 20 : 14);
 
 /** Return the sizes of a group: its cells, tracks and caption beside the rows of its tensors. Nothing is drawn. */
@@ -178,7 +179,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
     for (const tensor of r.looks.values()) {
       for (const p of piecesOf(cells, tensor)) reach.get(r.line).add(p.line);
       if (tensor.shape.includes(0)) reach.get(r.line).add(0);
-      else if (runsText(tensor)) counted.add(r.line); // what is said of its runs stands under its track
+      else if (runsText(tensor)) counted.add(r.line); // the text on its runs is under its track
     }
   }
   if (c.plain) return { cells, cellH, arrows: 0, ...namedTracks({ rows, lanes, reach, counted, cells, length }, c) };

@@ -6,7 +6,7 @@ import { FOLD_H, TRACK_H, groupGap, memoryLayout } from './memory-layout.js';
 import { drawCells, drawTray } from './storage-picture.js';
 import { drawCapsule, drawKnob, drawName, drawTensor, drawTrack } from './tensor-picture.js';
 
-/** What holds a saved tensor, where the picture does not show operations. */
+/** The holder of a saved tensor in a picture without operations. */
 const FOR_BACKWARD = { name: 'backward', kind: 'line', changed: -1 };
 
 /**

@@ -1,4 +1,4 @@
-/** Moves the parts of a picture from their old places to their new ones. */
+/** Move the parts of a picture from their old places to their new ones. */
 
 const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 

@@ -6,7 +6,7 @@ import { planOf } from './plan.js';
 
 export const SHORT_PROGRAM = 12; // a program of so few steps needs none of this
 
-export const FEW_PASSES = 3; // a loop of fewer passes is told step by step
+export const FEW_PASSES = 3; // a loop of fewer passes is listed step by step
 
 /** Return the steps of each kind of event, in the order of the buttons, without kinds that never occur. */
 export function eventSteps(trace, variant) {
@@ -37,21 +37,25 @@ export function eventSteps(trace, variant) {
   });
 }
 
-/** All ways through a variant as plain data: steps by what happens, loops, and the steps that hold the text `find`. */
+/**
+ * Return all ways through a variant as plain data: steps by kind of event, loops, and the steps with the text `find`.
+ */
 export const navigation = (trace, { variant = 0, find = '' } = {}) => ({
   events: Object.fromEntries(eventSteps(trace, variant)),
   loops: loopsOf(trace, variant),
   hits: stepsWithText(trace, variant, find),
 });
 
-/** The step after `at` in a list of steps, or before it; past an end it goes on at the other. */
+/** Return the step after `at` in a list of steps, or before it; past one end, continue at the other. */
 export function nextOf(steps, at, back = false) {
   return back ? (steps.findLast(step => step < at) ?? steps.at(-1)) : (steps.find(step => step > at) ?? steps[0]);
 }
 
 const searchable = s => withoutBackticks(s).toLowerCase().replace(/\s+/g, ' ');
 
-/** The steps whose sentence, code, output or error holds a text; case and the width of spaces do not matter. */
+/**
+ * Return the steps whose sentence, code, output or error contains a text; case and the width of spaces do not matter.
+ */
 export function stepsWithText(trace, variant, wanted) {
   const plan = planOf(trace);
   const { code } = trace.variants[variant];
@@ -66,7 +70,7 @@ export function stepsWithText(trace, variant, wanted) {
   return sought ? texts.flatMap((mine, step) => (mine.some(s => s.includes(sought)) ? [step] : [])) : [];
 }
 
-/** The loops of a variant, outer before inner: { line, depth, from, to, passes: [{ n, from, to }] }. */
+/** Return the loops of a variant, outer before inner: { line, depth, from, to, passes: [{ n, from, to }] }. */
 export function loopsOf(trace, variant) {
   const plan = planOf(trace);
   return getOrMake((plan.loops ??= new Map()), variant, () => {

@@ -14,7 +14,7 @@ export const GAP = 16;
 const CELLS = [88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
-/** All pictures are as high as the tallest one, if that is not more than so many times what they take at least. */
+/** All pictures are as high as the tallest one, if that is at most so many times as high as `least`. */
 const MOST = 1.6;
 
 /** Steps of all variants; the heights of a longer program are not computed in advance. */

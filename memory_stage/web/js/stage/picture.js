@@ -9,12 +9,12 @@ import { GAP, sizeOf } from './picture-size.js';
 import { planOf } from './plan.js';
 
 /**
- * The picture of one step: a complete SVG.
+ * Return the picture of one step, a complete SVG.
  *
  * `step` counts from 0 (negative: from the end); `depth` overrules the trace's; `unfold` draws every storage; `mark`,
- * { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings what it
- * means. `room` is how many px high it should be at most. With `least`, the pictures of all steps of a short program
- * are equally high, `least` px or more, and their cells are as large as fit that height.
+ * { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings the tensor
+ * and the storage that it refers to. `room` is the largest height in px. With `least`, the pictures of all steps of a
+ * short program are equally high, `least` px or more, and their cells are as large as fit that height.
  */
 export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 

@@ -64,7 +64,7 @@ function packIntoLines(items) {
   return first;
 }
 
-/** The order of a variant's storages, and of the rows of each: who comes takes the place of one who is gone. */
+/** Return the order of a variant's storages, and of the rows of each. A new one takes the place of a freed one. */
 export const placesOf = (plan, variant) =>
   getOrMake((plan.places ??= new Map()), variant, () => {
     const groups = [...plan.groups.values()].filter(g => g.spans[variant]);
@@ -88,12 +88,12 @@ export function windowOf(frames, step) {
   return [a, b];
 }
 
-/** Extends a span of life in one variant: from its first step to the step at which it is freed. */
+/** Extend a span of life in one variant: from its first step to the step at which it is freed. */
 const extendLife = (it, variant, born, freed) => {
   (it.spans[variant] ??= [born, Infinity])[1] = freed ?? Infinity;
 };
 
-/** Notes what step `k` of variant `v` brings that was not there before. */
+/** Record the things that a step of a variant creates. */
 function recordStep(plan, frame, variant, step) {
   const groupOf = id =>
     getOrMake(plan.groups, id, () => ({
@@ -174,5 +174,5 @@ function recordStep(plan, frame, variant, step) {
   }
 }
 
-/** A tensor that came and went within one step was never held by anything. */
+/** True for a tensor that was created and freed within one step, so that nothing ever held it. */
 export const isFleeting = tensor => tensor.freed !== undefined && tensor.freed === tensor.born;

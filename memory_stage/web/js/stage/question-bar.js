@@ -1,4 +1,4 @@
-/** Questions to the picture: who holds the bytes of a storage, and who reads the cells of a tensor. */
+/** Questions about the picture: the holders of a storage's bytes, and the tensors that read a tensor's cells. */
 
 import { markedUp } from '../shared/text.js';
 import { answerAt, askable } from './questions.js';

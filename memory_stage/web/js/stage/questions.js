@@ -8,7 +8,7 @@ const MOST_COUNTED = 4096; // cells that are counted one by one
 
 const elementCount = shape => shape.reduce((n, d) => n * d, 1);
 
-/** What stands for a tensor in words: its names, or what it is. */
+/** Return the words for a tensor: its names, or its role. */
 function tensorPhrase(frame, tensor) {
   if (tensor.saved) return savedPhrase(frame, [tensor]);
   const names = [...frame.names.values()]
@@ -21,7 +21,7 @@ function tensorPhrase(frame, tensor) {
       : `a tensor of shape ${FIELDS.shape(tensor)} without a name${tensor.holder ? `, which ${tensor.holder} holds` : ''}`;
 }
 
-/** "`multiply` (line 3, saved `a@0`)": what one operation keeps. */
+/** Return the words for the saved tensors of one operation: "`multiply` (line 3, saved `a@0`)". */
 function savedPhrase(frame, saved) {
   const n = frame.nodes.get(saved[0].node);
   const what = [
@@ -39,7 +39,7 @@ const byNode = saved => [
   ...saved.reduce((map, tensor) => map.set(tensor.node, [...(map.get(tensor.node) ?? []), tensor]), new Map()).values(),
 ];
 
-/** What can be asked about in a frame: [{ asked: { storage } or { tensor }, label }], storages first. */
+/** Return the possible questions in a frame: [{ asked: { storage } or { tensor }, label }], storages first. */
 export function askable(frame) {
   const storages = [...frame.storages.values()]
     .filter(s => s.freed === undefined)
@@ -50,11 +50,11 @@ export function askable(frame) {
   return [...storages, ...tensors];
 }
 
-/** Return who holds a storage, or who reads the cells of a tensor, in one or a few sentences. */
+/** Return the holders of a storage, or the tensors that read the cells of a tensor, in one or a few sentences. */
 export const answer = (trace, { variant = 0, step = 0, ...asked }) =>
   answerAt(planOf(trace).runs[variant], step, /** @type {any} */ (asked));
 
-/** The answer at step `k`, code in backticks. */
+/** Return the answer at a step, with code in backticks. */
 export function answerAt(frames, step, { storage, tensor }) {
   const frame = frames[step];
   const it = tensor === undefined ? frame.storages.get(storage) : frame.tensors.get(tensor);
@@ -131,7 +131,7 @@ function readersAnswer(frame, me) {
   return parts.join(' ');
 }
 
-/** How many of the cells that `me` reads `other` reads, too. */
+/** Return how many of the cells that `me` reads are also read by `other`, in words. */
 function sharedCellsText(me, other) {
   const n = elementCount(me.shape);
   const cells = new Set();

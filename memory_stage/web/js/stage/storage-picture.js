@@ -7,7 +7,7 @@ import { shareCells } from '../trace/cells.js';
 import { cellFonts } from './cell-slots.js';
 import { storageCaption } from './labels.js';
 
-/** The tray: ground and caption of a storage. */
+/** Draw the tray: ground and caption of a storage. */
 export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const freed = storage.freed !== undefined;
   const fresh = storage.born === step;
@@ -42,7 +42,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
     .map(r => r.t)
     .filter(tensor => tensor && !tensor.saved && tensor.freed === undefined && tensor.storage === storage.id);
   const meets = (ranges, s) => ranges.some(([lo, hi]) => lo <= s.to && hi >= s.from);
-  // 2: written, 1: some of the cells that a gap stands for were, 0: not
+  // 2: written, 1: some of the cells in the gap were written, 0: none
   const written = s =>
     !wrote
       ? 0
@@ -133,7 +133,7 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
   return out + marks;
 }
 
-/** The indexes of the cells that are drawn, as many as fit. */
+/** Return the indexes of the drawn cells, as many as fit. */
 function indexLabels({ slots, width }, x0, y) {
   let end = -10;
   let out = '';

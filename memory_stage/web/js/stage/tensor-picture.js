@@ -20,7 +20,8 @@ import { MOST_RUNS, piecesOf, runsText } from './cell-slots.js';
 import { comparison, FIELDS, gradientText, savedText } from './labels.js';
 
 /**
- * Shorten a name in its middle, because names often differ at their ends. Of "batch in centred" the name comes first.
+ * Shorten a name in its middle, because names often differ at their ends. The name is the first part of "batch in
+ * centred".
  */
 function shortName(name, width, font) {
   if (widthOf(name, font) <= width) return name;
@@ -40,7 +41,7 @@ function shortName(name, width, font) {
   return shorten(name, width, font);
 }
 
-/** A name and its arrow; "(line 5)" for what only the running line holds. */
+/** Draw a name and its arrow; "(line 5)" for a tensor that only the running line holds. */
 export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   const gone = n.gone !== undefined;
   const isLine = n.kind === 'line';
@@ -70,7 +71,7 @@ export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   return out + svgPath(d, stroke(token, isLit ? 3 : fresh ? 1.75 : 1.25)) + head;
 }
 
-/** A holder that is no name: the nodes that saved this. */
+/** Draw a holder that is not a name: the nodes that saved this tensor. */
 export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   const stale = isStale(tensor);
   const token = stale ? 'red' : 'line';
@@ -91,7 +92,7 @@ export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   );
 }
 
-/** The mark of a tensor where its shape is not shown: names that mean the same tensor meet in it. */
+/** Draw the mark of a tensor whose shape is not shown; the arrows of all its names end in it. */
 export function drawKnob(tensor, c, middle, hue, prefix) {
   if (tensor.freed !== undefined) return '';
   const style = tensor.saved
@@ -174,7 +175,7 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
   return out;
 }
 
-/** The track: which cells a tensor reads, one piece per run; and the arrow that brings the tensor there. */
+/** Draw the track, with one piece for each run of cells that a tensor reads, and the arrow from the tensor to it. */
 export function drawTrack(frame, { t: tensor, line }, c, middle, tray, m, hue, prefix) {
   const stale = isStale(tensor);
   const token = stale ? 'red' : tensor.saved ? 'node' : `a${colorOf(hue)}`;

@@ -1,4 +1,4 @@
-/** Who refers to bytes of a storage, and whether saved numbers are still there. */
+/** References to the bytes of a storage, and tests if saved numbers are still in memory. */
 
 import { shareCells } from './cells.js';
 
@@ -19,7 +19,7 @@ import { shareCells } from './cells.js';
  */
 
 /**
- * True if a saved tensor cannot be used any more. It is so from the write on, long before backward notices.
+ * True if a saved tensor can no longer be used. That holds from the write on, before backward checks it.
  * @param {Tensor} tensor
  */
 export const isStale = tensor => Boolean(tensor.stale) && tensor.freed === undefined;
