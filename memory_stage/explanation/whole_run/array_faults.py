@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -127,4 +128,39 @@ def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -
         "PyTorch has no read-only tensors, so it writes into the buffer of another object, such as `bytes`.",
         (Fix("Copy the array: the tensor then has its own memory.", text.file if edits else "", edits),),
         is_silent=True,
+    )
+
+
+def diagnose_repeated(writes: Mapping[tuple[int, int], str], lines: Lines) -> list[Fault]:
+    """Return a fault for each line that changes the numbers of an array through a tensor, each time it is read.
+
+    Args:
+        writes: the operation by the indices of the line that shared the memory and of the line that wrote it.
+        lines: the lines that the indices refer to.
+    """
+    return [
+        _repeated_fault(lines[sharing], lines[writing], operation) for (sharing, writing), operation in writes.items()
+    ]
+
+
+def _repeated_fault(made: ProgramLine, written: ProgramLine, operation: str) -> Fault:
+    text = ProgramText(made.file)
+    name = assigned_name(made)
+    tensor = f"`{name}`" if name else "a tensor"
+    calls: list[Any] = [call for call in text.calls("from_numpy", "as_tensor", "asarray") if call.lineno == made.number]
+    array = ast.unparse(calls[0].args[0]) if calls and calls[0].args else "the array"
+    edits = SharingCall(made, getattr(calls[0].func, "attr", "")).copying(text) if calls else ()
+    return Fault(
+        "shared",
+        f"Line {written.number} changes `{array}` each time that it is read: {tensor} has its memory, and the second "
+        f"reading starts from the numbers that the first has left.",
+        (
+            Evidence(made, f"{tensor} gets the memory of `{array}`"),
+            Evidence(written, f"`{operation}` writes into both"),
+        ),
+        "`torch.from_numpy` copies nothing.",
+        (
+            Fix("If each reading is to start from the same numbers: copy.", text.file if edits else "", edits),
+            Fix("If the array is meant to change with each reading, the program is right as it is."),
+        ),
     )

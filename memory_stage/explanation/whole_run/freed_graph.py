@@ -6,6 +6,8 @@ import ast
 from types import FrameType
 from typing import Any
 
+import torch
+
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_names import ProgramNames
@@ -38,6 +40,12 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         border = _border(new, passed)
         if border is not None and is_fed_back(ProgramText(asking.file), names.with_node(border[1])):
             return _carried(watch, names, border, freed, asking)
+        kept = "" if border is None else names.first_with_node(border[1])
+        if border is not None and kept.endswith("]"):
+            return _kept_in_list(watch, kept.rpartition("[")[0], border, freed, asking)
+        state = "" if border is None else _loop_state(asking, frames[0])
+        if border is not None and state:
+            return _carried_state(watch, state, frames[0], border, freed, asking)
         first = max(old, key=lambda node: node._sequence_nr())
         made = watch.lines[watch.nodes.find(first._sequence_nr())[0]]
         lines = {watch.nodes.find(node._sequence_nr())[0] for node in old}
@@ -52,6 +60,76 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
             _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking),
         )
     return None
+
+
+def _kept_in_list(
+    watch: WatchedRun, name: str, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
+) -> Fault:
+    """Return the fault of a list that still holds results of an earlier iteration, whose graph is freed."""
+    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
+    evidence = [Evidence(made, f"made an entry of `{name}`")] if made.number else []
+    evidence.append(Evidence(freed, "ran backward through it and freed its graph"))
+    if reads.number:
+        evidence.append(Evidence(reads, f"reads `{name}` with the old entries"))
+    evidence.append(Evidence(asking, "runs into the freed part"))
+    text = ProgramText(asking.file)
+    statement = text.statement_at(asking.number)
+    edits = (
+        () if statement is None or not text.is_alone(statement) else (text.insert_after(statement, f"{name}.clear()"),)
+    )
+    return Fault(
+        "graph freed",
+        f"`{name}` still holds results from before the backward pass in line {freed.number}, which has freed their "
+        f"graph.",
+        tuple(evidence),
+        "A list keeps what it is given until the program empties it.",
+        (Fix("Empty the list once its results are differentiated.", text.file if edits else "", edits),),
+    )
+
+
+def _loop_state(asking: ProgramLine, frame: FrameType) -> str:
+    """Return the variable that a loop around the backward pass hands from one iteration to the next, or ""."""
+    text = ProgramText(asking.file)
+    variables = {**frame.f_globals, **frame.f_locals}
+    for loop in reversed(text.loops_around(asking.number)):
+        for name in text.carried_names(loop):
+            values = variables.get(name)
+            tensors = values if isinstance(values, (tuple, list)) else [values]
+            if tensors and all(isinstance(x, torch.Tensor) and x.requires_grad and not x.is_leaf for x in tensors):
+                return name
+    return ""
+
+
+def _carried_state(
+    watch: WatchedRun, name: str, frame: FrameType, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
+) -> Fault:
+    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
+    text = ProgramText(asking.file)
+    statement = text.statement_at(asking.number)
+    value = frame.f_locals.get(name, frame.f_globals.get(name))
+    detached = f"tuple(each.detach() for each in {name})" if isinstance(value, (tuple, list)) else f"{name}.detach()"
+    edits = ()
+    if statement is not None and text.is_alone(statement):
+        edits = (text.insert_after(statement, f"{name} = {detached}"),)
+    evidence = [Evidence(made, f"made `{name}`, with its graph")] if made.number else []
+    evidence.append(Evidence(freed, "ran backward through that graph and freed it"))
+    if reads.number and reads != made:
+        evidence.append(Evidence(reads, f"reads `{name}` and attaches the freed graph to the new one"))
+    evidence.append(Evidence(asking, "runs into the freed part"))
+    return Fault(
+        "graph freed",
+        f"`{name}` carries the graph of the backward pass in line {freed.number} into the one in line {asking.number}.",
+        tuple(evidence),
+        "A value that is computed from its last value keeps the graphs of all its earlier values.",
+        (
+            Fix(
+                f"Detach `{name}` before the next iteration reads it: `.detach()` keeps the numbers and drops the "
+                f"graph.",
+                text.file if edits else "",
+                edits,
+            ),
+        ),
+    )
 
 
 def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:

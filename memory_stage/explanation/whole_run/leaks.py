@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
+import re
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Protocol
 
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
@@ -12,6 +15,9 @@ from memory_stage.trace.amounts import bytes_text
 from memory_stage.watch.lines import ProgramLine
 
 FEWEST_ITERATIONS = 3
+
+#: Lists are searched so many attributes and entries deep, in objects with at most so many of them.
+DEPTH, MOST_ENTRIES = 3, 64
 
 _REASON = "A tensor that was computed keeps its graph alive, and the graph keeps everything that the operations saved."
 
@@ -47,13 +53,26 @@ def diagnose_end(graphs: HeldGraphs, variables: dict[str, Any], file: str) -> li
     for name, value in list(variables.items()):
         if graphs.is_tensor(value):
             fault = _of_sum(graphs, text, name, value) if graphs.holds_graph(value) else None
-        elif type(value) is list and len(value) >= FEWEST_ITERATIONS:
-            fault = _of_list(graphs, text, name, value)
-        else:
+            found += [] if fault is None else [fault]
             continue
-        if fault is not None:
-            found.append(fault)
+        for path, values in _lists(name, value, DEPTH):
+            fault = _of_list(graphs, text, path, values)
+            found += [] if fault is None else [fault]
     return found
+
+
+def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the lists that a variable leads to through attributes and dicts, each with the code that reaches it."""
+    if type(value) is list:
+        if len(value) >= FEWEST_ITERATIONS:
+            yield path, value
+        return
+    inner = value if type(value) is dict else getattr(value, "__dict__", None)
+    if depth == 0 or type(inner) is not dict or isinstance(value, (type, ModuleType)) or len(inner) > MOST_ENTRIES:
+        return
+    for key, entry in list(inner.items()):
+        if type(key) is str and not key.startswith("_"):
+            yield from _lists(f"{path}[{key!r}]" if type(value) is dict else f"{path}.{key}", entry, depth - 1)
 
 
 def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fault | None:
@@ -91,9 +110,13 @@ def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fau
 def _of_list(graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any]) -> Fault | None:
     """Return a fault if a list keeps results of several iterations, each with its graph, and nothing reads them."""
     kept = [each for each in values if graphs.is_tensor(each) and graphs.holds_graph(each)]
-    if text.has(rf"\b{name}\s*\[|[(,]\s*\*?{name}\b|\bin {name}\b|=\s*{name}\b|return .*\b{name}\b"):
+    is_plain = name.isidentifier()
+    if is_plain and text.has(rf"\b{name}\s*\[|[(,]\s*\*?{name}\b|\bin {name}\b|=\s*{name}\b|return .*\b{name}\b"):
         return None
-    calls = [each for each in text.calls("append") if _owner(each) == name]
+    calls = [each for each in text.calls("append") if _inside(_owner(each)) == _inside(name)]
+    last = re.escape(re.split(r"\[|\.", name)[-1].strip("]"))
+    if not is_plain and (any(math.prod(x.shape) != 1 for x in kept) or text.has(rf"(stack|cat|sum|mean)\(.*{last}")):
+        return None  # a later line may differentiate them together
     if len(kept) < FEWEST_ITERATIONS or len(calls) != 1:
         return None
     nbytes = graphs.held_bytes(kept)
@@ -116,5 +139,9 @@ def _is_differentiated(text: ProgramText, name: str) -> bool:
 
 
 def _owner(call: ast.Call) -> str:
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    return owner.id if isinstance(owner, ast.Name) else ""
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
+def _inside(path: str) -> str:
+    """Return a path without the name of the object at its beginning, which is another one inside a method."""
+    return path.partition(".")[2] or path

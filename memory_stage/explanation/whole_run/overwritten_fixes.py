@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back
+from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, is_fed_back, names_in
 from memory_stage.explanation.whole_run.write_fixes import (
     OverwrittenValue,
     around_a_step,
@@ -18,7 +18,7 @@ from memory_stage.explanation.whole_run.write_fixes import (
     at_the_write,
 )
 from memory_stage.recorder.reachable_tensors import local_variables
-from memory_stage.watch.torch.backward_graph import nodes_behind
+from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 
 
@@ -43,7 +43,64 @@ def _around_a_step(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameTy
     if carried is not None:
         yield carried
         return
-    yield from around_a_step(of)
+    again = _forward_again(of, frames, text)
+    if again is None:
+        yield from around_a_step(of)
+        return
+    yield again
+    yield list(around_a_step(of))[1]
+
+
+def _forward_again(of: OverwrittenValue, frames: list[FrameType], text: ProgramText) -> Fix | None:
+    """Return the fix that repeats, after the step, the statements whose results the step has made stale.
+
+    They are found in the function that asked for the backward pass: plain assignments in the block of the step, each
+    of a tensor whose graph needs an overwritten one.
+    """
+    step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
+    if step is None or asking is None or not frames or of.asked_in.file != text.file or not text.is_alone(step):
+        return None
+    block = text.block_of(step)
+    root = _differentiated(asking)
+    if asking not in block or step not in block or block.index(asking) < block.index(step) or not root:
+        return None
+    variables = {**frames[0].f_globals, **frames[0].f_locals}
+    needed, repeated = {root}, []
+    for statement in reversed(block[: block.index(asking)]):
+        names = assigned_names(statement) & needed
+        if not names or not any(_is_stale(variables.get(name)) for name in names):
+            continue
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return None
+        needed |= names_in(statement.value)
+        if block.index(statement) < block.index(step):
+            repeated.append(statement)
+    if not repeated:
+        return None
+    lines = [ast.unparse(each) for each in reversed(repeated)]
+    return Fix(
+        f"Run the forward pass again after line {of.written_in[0].number}: `{root}` then describes the parameters that "
+        f"the step has left.",
+        text.file,
+        (text.insert_after(step, *lines),),
+    )
+
+
+def _differentiated(statement: ast.stmt) -> str:
+    """Return the variable from which a statement runs backward, or ""."""
+    for call in ast.walk(statement):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+            owner = call.func.value
+            if isinstance(owner, ast.Name) and not call.args:
+                return owner.id
+    return ""
+
+
+def _is_stale(value: Any) -> bool:
+    """Return True for a tensor whose graph needs a tensor that was overwritten."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    return any(each.is_stale for node in nodes_behind(value) for each in saved_by(node))
 
 
 def _carried_state(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType], text: ProgramText) -> Fix | None:

@@ -40,6 +40,10 @@ class ProgramNames:
         """Return the name of a tensor that a node made, or ""."""
         return min((name for name, x in self._found if node_of(x) is node), key=len, default="")
 
+    def first_with_node(self, node: Any) -> str:
+        """Return the first name, of the innermost frame, of a tensor that a node made, or ""."""
+        return next((name for name, x in self._found if node_of(x) is node), "")
+
 
 def is_tensor(value: Any) -> bool:
     """Return True for a tensor of PyTorch."""

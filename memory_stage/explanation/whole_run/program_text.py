@@ -54,14 +54,19 @@ class ProgramText:
         count = (statement.end_lineno or statement.lineno) - statement.lineno + 1
         return Edit(statement.lineno, count, tuple(self._indent(statement.lineno) + text for text in texts))
 
-    def siblings_after(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return the statements that follow another one in the same block."""
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return the statements of the block that contains another one."""
         for node in self._nodes():
             for block in ("body", "orelse", "finalbody"):
                 statements = getattr(node, block, None)
                 if isinstance(statements, list) and statement in statements:
-                    return statements[statements.index(statement) + 1 :]
-        return []
+                    return statements
+        return [statement]
+
+    def siblings_after(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return the statements that follow another one in the same block."""
+        block = self.block_of(statement)
+        return block[block.index(statement) + 1 :]
 
     def wrapped_in_block(self, header: str, statements: list[ast.stmt]) -> Edit:
         """Return the edit that puts successive statements into a block, such as ``with torch.no_grad():``."""
@@ -90,6 +95,27 @@ class ProgramText:
         """Return the loops around a line, the outermost first."""
         loops = [each for each in self._nodes() if isinstance(each, ast.For)]
         return [each for each in loops if each.lineno < line <= (each.end_lineno or 0)]
+
+    def carried_names(self, loop: ast.For | ast.While) -> list[str]:
+        """Return the variables that a loop reads and then assigns, so that each iteration gets the last one's value."""
+        seen: set[str] = set()
+        read_first: list[str] = []
+        assigned: set[str] = set()
+        for statement in sorted(self._statements_in(loop), key=lambda each: each.lineno):
+            names = [each for each in ast.walk(statement) if isinstance(each, ast.Name)]
+            for each in sorted(names, key=lambda name: isinstance(name.ctx, ast.Store)):
+                if isinstance(each.ctx, ast.Store):
+                    assigned.add(each.id)
+                elif each.id not in seen:
+                    read_first.append(each.id)
+                seen.add(each.id)
+        return [name for name in dict.fromkeys(read_first) if name in assigned]
+
+    @staticmethod
+    def _statements_in(loop: ast.For | ast.While) -> list[ast.stmt]:
+        """Return the simple statements of a loop's body."""
+        found = [each for part in loop.body for each in ast.walk(part) if isinstance(each, ast.stmt)]
+        return [each for each in found if not hasattr(each, "body")]
 
     def blocks_around(self, line: int) -> bool:
         """Return True if a loop or a condition contains a line."""
@@ -143,6 +169,11 @@ class ProgramText:
 def names_in(node: ast.AST) -> set[str]:
     """Return the names that a piece of a program reads or assigns."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def assigned_names(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement assigns."""
+    return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
 def target_of(statement: ast.stmt) -> str:

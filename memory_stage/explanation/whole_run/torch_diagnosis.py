@@ -57,6 +57,7 @@ class TorchDiagnosis:
         """
         found = leaks.diagnose_end(_TorchGraphs(self._run), variables, file)
         found += array_faults.diagnose_readonly(self._run.arrays.readonly_writes, self._run.lines)
+        found += array_faults.diagnose_repeated(self._run.arrays.repeated_writes, self._run.lines)
         passes = {(line.file, line.number) for line in (self._run.lines[each.line] for each in self._run.passes)}
         found += kept_objects.diagnose_gradients(variables, file, is_tensor, passes)
         return found + kept_objects.diagnose_repeated(variables, file, is_tensor)

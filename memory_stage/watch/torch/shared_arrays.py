@@ -19,6 +19,9 @@ import torch
 #: Functions that make a tensor on the memory of an array, and methods that make an array on that of a tensor.
 IMPORTS, EXPORTS = frozenset(("as_tensor", "asarray", "from_numpy", "frombuffer")), frozenset(("numpy", "__array__"))
 
+#: Operations that do not read the old numbers: they may fill an array again and again.
+_INITIALIZING = frozenset(("copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "setitem", "bernoulli_"))
+
 MOST_SUMS = 2_000  # checksums kept for one array
 MOST_NODES_OF_A_CALL = 64
 MOST_SUMMED = 1 << 22  # bytes; of longer memory a part is summed
@@ -33,6 +36,7 @@ class SharedArray:
         function: the function that shared it, such as ``from_numpy``.
         line: the index of its line.
         is_readonly: True if the array or buffer must not be written.
+        is_repeated: True if the same line has shared it before, and it has the numbers that torch then gave it.
         sums: checksums, by the sequence number of the node and the extent of the tensor that it read.
     """
 
@@ -41,6 +45,7 @@ class SharedArray:
     line: int
     is_readonly: bool
     sums: OrderedDict[tuple[int, int, int], int] = field(default_factory=OrderedDict)
+    is_repeated: bool = False
 
 
 class SharedArrays:
@@ -48,11 +53,16 @@ class SharedArrays:
 
     Attributes:
         readonly_writes: pairs of lines: one that shared read-only memory, and one that wrote it, with the operation.
+        repeated_writes: pairs of lines: one that shared the same part of an array again, and one that changed its
+            numbers each time, with the operation.
     """
 
     def __init__(self) -> None:
         self._shared: dict[int, SharedArray] = {}
         self.readonly_writes: dict[tuple[int, int], str] = {}
+        self.repeated_writes: dict[tuple[int, int], str] = {}
+        #: Parts of arrays that torch has changed, by line and extent: the owner of the memory, and a checksum.
+        self._changed: OrderedDict[tuple[int, int, int], tuple[weakref.ref[Any], int]] = OrderedDict()
 
     def __bool__(self) -> bool:
         return bool(self._shared)
@@ -80,6 +90,8 @@ class SharedArrays:
             ref = weakref.ref(array, lambda _: known.pop(storage, None))
             is_readonly = function in IMPORTS and not array.flags.writeable
             self._shared[storage] = SharedArray(ref, function, line, is_readonly)
+            if function in IMPORTS and not is_readonly and array.flags.c_contiguous:
+                self._shared[storage].is_repeated = self._is_as_changed(array, line)
         elif function == "frombuffer":
             ref = weakref.ref(x, lambda _: known.pop(storage, None))
             self._shared[storage] = SharedArray(ref, function, line, memoryview(array).readonly)
@@ -87,8 +99,29 @@ class SharedArrays:
     def on_write(self, storage: int, line: int, operation: str) -> None:
         """Record a write of torch into a storage."""
         shared = self._shared.get(storage)
-        if shared is not None and shared.is_readonly:
+        if shared is None:
+            return
+        if shared.is_readonly:
             self.readonly_writes.setdefault((shared.line, line), operation)
+        array = shared.array()
+        if shared.function in IMPORTS and isinstance(array, np.ndarray) and operation not in _INITIALIZING:
+            if shared.is_repeated:
+                self.repeated_writes.setdefault((shared.line, line), operation)
+            if array.flags.c_contiguous and array.nbytes:
+                begin = array.__array_interface__["data"][0]
+                extent = begin, begin + array.nbytes
+                self._changed[(shared.line, *extent)] = weakref.ref(_owner(array)), checksum(*extent)
+                if len(self._changed) > MOST_SUMS:
+                    self._changed.popitem(last=False)
+
+    def _is_as_changed(self, array: np.ndarray, line: int) -> bool:
+        """Return True if a line shares memory again that still has the numbers to which torch has changed it."""
+        begin = array.__array_interface__["data"][0]
+        known = self._changed.get((line, begin, begin + array.nbytes))
+        if known is None:
+            return False
+        owner, before = known
+        return owner() is _owner(array) and before == checksum(begin, begin + array.nbytes)
 
     def on_read(self, x: torch.Tensor, storage: int, extent: tuple[int, int], node: int) -> None:
         """Record that a node of the graph has read a tensor."""
@@ -120,6 +153,13 @@ class SharedArrays:
     def has_sums(self) -> bool:
         """True if a node of the graph has read shared memory."""
         return any(each.sums for each in self._shared.values())
+
+
+def _owner(array: Any) -> Any:
+    """Return the array at the end of the chain of bases, which owns the memory."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
 
 
 def checksum(begin: int, end: int) -> int:
