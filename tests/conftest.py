@@ -58,7 +58,7 @@ class OneOperation:
         self.folders = [root / part for part in OF_OPERATIONS]
 
     def names(self, value: object) -> set[str]:
-        """Return the operations that a parameter is, or is about."""
+        """Return the operations that a parameter names or concerns."""
         values = value.values if isinstance(value, PARAM) else value if isinstance(value, tuple) else (value,)
         names = {each if isinstance(each, str) else getattr(each, "name", None) for each in values}
         return self.all_names & {name.removesuffix("_") for name in names if isinstance(name, str)}
@@ -185,7 +185,7 @@ def idle_pages() -> dict[bool, list[Page]]:
 
 @pytest.fixture
 def open_page(browser: Browser, idle_pages: dict[bool, list[Page]]) -> Iterator[Callable[..., Page]]:
-    """open_page(width=..., ...) returns an empty page. An error on it, or one in its console, fails the test.
+    """Return a function that opens an empty page. An error on the page or in its console fails the test.
 
     A new page takes a process and most of a second, so tests reuse pages. Documents and windows do not outlive a test,
     but cookies and stored data do: ``visit`` returns pages without stored data.

@@ -1,6 +1,7 @@
 """Faults planted in the engine, one at a time. The tests must notice each.
 
-A :class:`~tests.mutations.mutation.Mutation` replaces a few characters of one file, like a slip of the pen. It runs in
+A :class:`~tests.mutations.mutation.Mutation` replaces a few characters of one file, as a typing mistake would. It runs
+in
 a copy of the package and its tests, in a separate process: first the tests that are expected to notice, then all
 others. A test counts if it fails in its own body and passes on the unchanged engine. A mutant that cannot run proves
 nothing and is reported as broken. A mutant that no test notices points to a missing test.

@@ -32,7 +32,7 @@ class soon:
     """A value that is read again until a comparison holds: ``assert soon(page.evaluate, "step") == 3``.
 
     The name is a word of the assertion. The value can be compared with ``==``, ``<``, ``<=``, ``>``, ``>=`` and ``in``,
-    or asserted as it is. For other conditions, pass a function: ``assert soon(lambda: "x" not in page.content())``. A
+    or asserted itself. For other conditions, pass a function: ``assert soon(lambda: "x" not in page.content())``. A
     read that raises an error is repeated, because the page may be on its way to another. After a failure it shows the
     last value.
     """

@@ -14,7 +14,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "chapters"
 
-#: The beginning of a chapter that a test makes up.
+#: The beginning of a chapter that a test generates.
 HEADER = """---
 jupytext:
   text_representation:

@@ -26,7 +26,7 @@ from minitensor import distributed as dist
 from minitensor.nn import functional as F
 
 PROGRAMS: dict[str, tuple[int, Callable[[Any], Any]]] = {}
-TIMEOUT = 60.0  # seconds; long, because a busy machine is no fault
+TIMEOUT = 60.0  # seconds; long, because a busy machine is not a fault of the program
 
 
 def ranks(count: int) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:

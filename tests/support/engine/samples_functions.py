@@ -154,7 +154,7 @@ def inverse_of_erf(v: float) -> float:
 
 
 def polygamma(n: int, v: float) -> float:
-    """The sum of ``(-1) ** (n + 1) * n! / (v + k) ** (n + 1)``, its tail by the formula of Euler and Maclaurin."""
+    """Return the sum of ``(-1) ** (n + 1) * n! / (v + k) ** (n + 1)``, its tail by Euler and Maclaurin."""
     start, count = v, 30
     terms = [1 / (start + k) ** (n + 1) for k in range(count)]
     end = start + count
@@ -168,13 +168,13 @@ def polygamma(n: int, v: float) -> float:
 
 
 def bessel(n: int, v: float) -> float:
-    """The power series of the modified Bessel function."""
+    """Return the modified Bessel function by its power series."""
     n = abs(n)
     return math.fsum((v / 2) ** (2 * k + n) / (math.factorial(k) * math.factorial(k + n)) for k in range(40))
 
 
 def lower_share(a: float, b: float) -> float:
-    """The power series of the lower incomplete gamma function over the gamma function."""
+    """Return the lower incomplete gamma function over the gamma function, by its power series."""
     return math.fsum(b ** (a + k) * math.exp(-b) / math.gamma(a + k + 1) for k in range(80))
 
 

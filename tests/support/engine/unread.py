@@ -65,7 +65,7 @@ class Program:
         return self.name
 
     def result(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """The numbers that come out, without a history."""
+        """Return the numbers of the result, without a history."""
         mt.seed(0)
         with mt.no_grad(), silence():
             return self.run(*(mt.to_tensor(a) for a in arrays)).numpy()
@@ -73,7 +73,7 @@ class Program:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Inside, a warning is an error: numpy has nothing to say to the reader."""
+    """Make every warning inside the block an error, because no program may print numpy's warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
@@ -101,7 +101,7 @@ def changes(program: Program, others: Callable[[float], Sequence[float]]) -> lis
 
 
 def unread(program: Program) -> list[np.ndarray]:
-    """For every input, which of its elements no element of the result reads; per element of the result."""
+    """Return for every input a table, result elements by input elements: True if the result does not read the input."""
     if program.reads.unread is None:
         with on_the_host():
             found = changes(program, lambda old: (*NOT_FINITE, old + 1.7, old - 2.3, -old, 0.0))
@@ -110,7 +110,7 @@ def unread(program: Program) -> list[np.ndarray]:
 
 
 def flat(program: Program) -> list[np.ndarray]:
-    """For every input, which elements of the result are constant around its elements."""
+    """Return for every input the elements of the result that are constant around the input's elements."""
     if program.reads.flat is None:
         with on_the_host():
             found = changes(program, lambda old: (old + STEP, old - STEP))
@@ -129,7 +129,7 @@ class Gradients:
 
 
 def gradients(program: Program, arrays: Sequence[np.ndarray], g: np.ndarray, v: Sequence[np.ndarray]) -> Gradients:
-    """All gradients for the incoming gradient ``g``; the second ones for the weights ``v`` of the first."""
+    """Return all gradients for the incoming gradient ``g``, and the second ones for the weights ``v`` of the first."""
     with silence():
         mt.seed(0)
         leaves = [mt.to_tensor(a, stop_gradient=False) for a in arrays]
@@ -156,12 +156,12 @@ def gradients(program: Program, arrays: Sequence[np.ndarray], g: np.ndarray, v: 
 
 
 def number(gradient: mt.Tensor | None, of: mt.Tensor) -> np.ndarray:
-    """A gradient's numbers; zeros where there is none."""
+    """Return the numbers of a gradient, or zeros if there is none."""
     return np.zeros(of.shape) if gradient is None else gradient.numpy()
 
 
 def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> None:
-    """Both are finite and equal at ``where``."""
+    """Assert that both are finite and equal at ``where``."""
     got, want = got.ravel()[where], want.ravel()[where]
     assert np.isfinite(got).all(), f"{what}: {got}"
     if np.array_equal(got, want):
@@ -170,7 +170,7 @@ def equal(got: np.ndarray, want: np.ndarray, where: np.ndarray, what: str) -> No
 
 
 def check(program: Program) -> None:
-    """Every promise of this module."""
+    """Check every statement at the top of this module."""
     arrays = program.arrays
     shape = program.result(arrays).shape
     size = int(np.prod(shape, dtype=int))
@@ -203,7 +203,7 @@ def check(program: Program) -> None:
 
     if program.composed:
         return
-    # Numbers that nobody reads.
+    # Numbers that no element of the result reads.
     nobody = [table.all(axis=0).reshape(a.shape) for table, a in zip(ignored, arrays, strict=True)]
     for poison in NOT_FINITE:
         moved = [np.where(dead, poison, a) for dead, a in zip(nobody, arrays, strict=True)]

@@ -112,12 +112,12 @@ def run(program: Callable[[Report], None]) -> list[Any]:
 
 
 def counters(device: str) -> ModuleType:
-    """The functions that count the bytes of a device, none of which a watcher is made of."""
+    """Return the module with the byte counters of a device, which no listener under test uses."""
     return mt.device.cpu if device == "cpu" else mt.device.cuda
 
 
 def report_of(program: Callable[[Report], None], device: str, watcher: Any = None) -> list[Any]:
-    """All that ``program`` reports: of each tensor values, layout and version; and the bytes, above the start."""
+    """Return everything that ``program`` reports: values, layout and version of tensors, and bytes above the start."""
     gc.collect()
     gc.disable()
     count = counters(device)
@@ -140,7 +140,7 @@ def report_of(program: Callable[[Report], None], device: str, watcher: Any = Non
 
 
 def small_step(x: mt.Tensor, w: mt.Tensor) -> mt.Tensor:
-    """A step of training: a layer, its loss, backward."""
+    """Run a step of training: a layer, its loss, backward."""
     h = x @ w
     h.tanh_()
     loss = (h * h).mean()

@@ -33,7 +33,7 @@ KINDS = {
     "gradients before an error": "torch's backward may have reached a leaf before it raises; here it raises first",
     "saves more": "`std`, `log_softmax` and the like save in torch what is computed anew here",
 }
-#: They write one number or one row everywhere, so torch accepts the write.
+#: Operations that write one number or one row everywhere, so that torch accepts the write.
 _FILLS = ("fill_(", "zero_(", "masked_fill_(", "index_fill_(", "] = ", "] += ", "] -= ", "] *= ", "] /= ")
 #: Operations that torch composes of others, or whose rule saves the result.
 _SAVES_MORE = ("std", "log_softmax", "abs", "relu", "clamp")

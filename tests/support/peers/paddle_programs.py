@@ -42,7 +42,7 @@ def program(seed: int, gradient: bool = True) -> str:
     """Return a program of 15 to 40 lines. It records its errors in ``errors``.
 
     Args:
-        gradient: whether backward runs in it.
+        gradient: True if the program calls backward.
     """
     draw = random.Random(seed)
     lines = [f"{name} = {draw.choice(MAKES)}" for name in NAMES]

@@ -1,4 +1,4 @@
-"""Random calls of functions and methods that PyTorch and ``minitensor.torch`` share, and how their answers differ."""
+"""Compare PyTorch and ``minitensor.torch`` by random calls of functions and methods that both have."""
 
 from __future__ import annotations
 

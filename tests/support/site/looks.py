@@ -1,4 +1,4 @@
-"""Looks at a page: fonts, the size of text, the window and the colours; and what is wrong with the layout there."""
+"""Looks of a page (fonts, the size of text, the window, the colours), and the faults of the layout in each look."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.waiting import PAGE_PATIENCE
 from tools.build import ROOT
 
 FAULTS = (Path(__file__).parent / "layout.js").read_text(encoding="utf-8")
-FONTS = {  # for prose and for code; None leaves the page its own
+FONTS = {  # for prose and for code; None for the page's own fonts
     "its own": None,
     "DejaVu": ("DejaVu Sans", "DejaVu Sans Mono"),
     "Noto CJK": ("Noto Sans CJK SC", "Noto Sans Mono CJK SC"),
@@ -46,7 +46,7 @@ class Look:
 
     @classmethod
     def drawn(cls, draw: random.Random, **given: Any) -> Look:
-        """Return a random look, but for what is given."""
+        """Return a random look, except for the given properties."""
         choices = {
             "place": PLACES,
             "font": tuple(FONTS),
@@ -116,7 +116,7 @@ def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
         site, name = address.rsplit("/", 2)[0], "/".join(address.rsplit("/", 2)[1:])
 
         def answer(route: Route) -> None:
-            """Give the notebook in place of the page; other hosts give nothing."""
+            """Answer the request for the page with the notebook, and block other hosts."""
             if route.request.url == address and look.place != "page":
                 body = notebook(name.removesuffix(".html"), TEMPLATES[look.place], look.scheme)
                 route.fulfill(body=body, content_type="text/html")
@@ -134,7 +134,7 @@ def looked_at(browser: Browser, address: str, look: Look) -> Iterator[Page]:
 
 
 def faults(page: Page, look: Look) -> list[str]:
-    """Return what is wrong with the layout of the stages and figures, and of the rest of a page of the book."""
+    """Return the faults in the layout of the stages and figures, and of the rest of a page of the book."""
     how = {"moment": look.moment, "isOurs": look.place == "page"}
     return page.evaluate(f"how => {{ {FAULTS}; return faultsOfLayout(how); }}", how)
 

@@ -1,4 +1,4 @@
-"""The playground, used as its reader does."""
+"""Use the playground as its reader does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ expect.set_options(timeout=PAGE_PATIENCE)
 
 
 class Playground:
-    """The playground, used as its reader does."""
+    """Use the playground as its reader does."""
 
     def __init__(self, seen) -> None:
         self.seen, self.page, self.place = seen, seen.page, seen.page.locator("play-ground")

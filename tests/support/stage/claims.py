@@ -65,7 +65,7 @@ def version_reached(s: Said, number: str, version: str) -> bool:
 
 
 def is_new(s: Said, number: str, told: str | None = None) -> bool:
-    if not s.before.met < int(number) <= s.after.met:
+    if not s.before.numbered < int(number) <= s.after.numbered:
         return False
     memory = s.after.storages.get(number)
     return memory is None or told is None or is_amount(told, memory.nbytes)
@@ -278,7 +278,7 @@ def _view(s, m):
 def _part(s, m):
     memory = s.after.storages.get(m[4])
     if memory is None:
-        return int(m[4]) <= s.after.met
+        return int(m[4]) <= s.after.numbered
     sizes = {sees(s.after.tensors[x]) for x in memory.tensors if x not in s.before.tensors}
     return memory.length == int(m[3].replace(",", "")) and (not sizes or int(m[2].replace(",", "")) in sizes)
 

@@ -67,7 +67,7 @@ class Memory:
             self.saved = {id_: save for id_, save in self.saved.items() if save["node"] in self.nodes}
 
     def kept_by(self) -> list[tuple]:
-        """Return one entry for each saved tensor: operation, whether and why it is stale, and the bytes preserved."""
+        """Return one entry for each saved tensor: operation, the reason if it is stale, and the bytes preserved."""
         return sorted(
             (
                 self.nodes[save["node"]]["op"],

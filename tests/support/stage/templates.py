@@ -1,4 +1,4 @@
-"""List the texts in the source of ``wording``, and find the texts that a sentence is made of.
+"""List the texts in the source of ``memory_stage.sentences``, and find the texts in a sentence.
 
 While ``marked()`` is active, each text carries an invisible mark, so that a sentence shows which texts it is made of.
 """

@@ -1,6 +1,6 @@
 """The real state after each step of a recording, and the truth of the step's sentence.
 
-The recorder is asked for only one thing, the number of each storage. Everything else is read from the engine's
+The recorder provides only the number of each storage. Everything else is read from the engine's
 storages, tensors and nodes in the interpreter, from the variables of the program and of its running functions, and from
 the meters of the devices.
 """
@@ -69,21 +69,21 @@ class Saved:
     storage: str
     version: int
     right: bool
-    same: bool  # whether its memory holds the numbers that were there when it was first seen
+    same: bool  # True if its memory holds the numbers of the moment when it was first seen
 
 
 @dataclass
 class Moment:
-    """All that is there after a step."""
+    """The tensors, storages, nodes and names after a step."""
 
     storages: dict[str, Memory] = field(default_factory=dict)
     tensors: dict[int, Look] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)  # tensors, by the path that leads to them
     saved: list[Saved] = field(default_factory=list)
-    nodes: list[tuple[str, int, bool]] = field(default_factory=list)  # operation, line, whether it keeps something
+    nodes: list[tuple[str, int, bool]] = field(default_factory=list)  # operation, line, True if it keeps something
     allocated: int = 0
     reserved: int = 0
-    met: int = 0  # how many storages the recorder has given a number so far
+    numbered: int = 0  # how many storages the recorder has numbered so far
     running: list[str] = field(default_factory=list)  # functions
     arrays: dict[str, str] = field(default_factory=dict)  # numpy's, by name: the storage whose memory they share
 
@@ -92,7 +92,7 @@ _REGISTERED = ("_parameters", "_buffers", "_modules", "_sub_layers")
 
 
 class Witness:
-    """Looks after each step."""
+    """Records the state after each step."""
 
     def __init__(self, namespace: dict[str, Any], file: str) -> None:
         self.namespace, self.file = namespace, file
@@ -100,7 +100,7 @@ class Witness:
         self._first: weakref.WeakKeyDictionary[Node, dict[int, bytes]] = weakref.WeakKeyDictionary()
 
     def look(self, ledger: Ledger) -> None:
-        """One moment more."""
+        """Record the current moment."""
         now = Moment(allocated=cpu_meter.allocated)
         things = [each for each in gc.get_objects() if isinstance(each, (Storage, mt.Tensor, Node))]
         for storage in [each for each in things if isinstance(each, Storage) and not hasattr(each, "of")]:
@@ -161,12 +161,12 @@ class Witness:
                 now.names[f"{path} in {place}"] = id(value)
         del frame, own
         gpus = ledger.engine.gpus()
-        now.met = ledger.journal._counts.get("", 0)
+        now.numbered = ledger.journal._counts.get("", 0)
         now.reserved = sum(gpu.counters().reserved for gpu in gpus)
         self.moments.append(now)
 
     def _reached(self, values: dict[str, Any], suffix: str, depth: int = 3) -> Iterator[tuple[str, Any]]:
-        """Tensors by the code that leads to each."""
+        """Return tensors by the code that leads to each."""
         for name, value in list(values.items()):
             if name.startswith("__") or isinstance(value, (types.ModuleType, type)):
                 continue
@@ -211,7 +211,7 @@ class Witness:
                     yield from self._below(f"{path}.{name}", each, depth - 1)
 
 
-_frozen = 0  # how many `only_what_comes` are open; asking gc takes long
+_frozen = 0  # the number of open `only_what_comes`; a query of gc takes long
 
 
 @contextmanager
@@ -231,7 +231,7 @@ def only_what_comes() -> Iterator[None]:
 
 @contextmanager
 def watched(namespace: dict[str, Any], file: str) -> Iterator[Witness]:
-    """A witness of the recording inside the ``with`` block."""
+    """Return a witness of the recording inside the ``with`` block."""
     witness = Witness(namespace, file)
     finish, begin = Steps.finish, Recorder.begin
 
@@ -280,7 +280,7 @@ class Said:
 
 
 def amount(text: str) -> tuple[float, float]:
-    """``36 bytes`` and ``1.5 KiB`` in bytes, and how exact that is."""
+    """Return ``36 bytes`` or ``1.5 KiB`` in bytes, and the possible error."""
     number, unit = text.split()
     power = {"byte": 0, "bytes": 0, "B": 0, "KiB": 1, "MiB": 2, "GiB": 3}[unit]
     return float(number.replace(",", "")) * 1024**power, 0.06 * 1024**power if power else 0
@@ -327,7 +327,7 @@ _BETWEEN = (
 
 
 def clauses(text: str) -> list[str]:
-    """The claims of a sentence."""
+    """Return the claims of a sentence."""
     text = text.removeprefix("Again, ")
     text = text[:1].upper() + text[1:]
     parts = re.split(_BETWEEN, text)
@@ -346,7 +346,7 @@ def _holds(judge: Rule, said: Said, match: re.Match[str]) -> bool:
 
 
 def judged(said: Said) -> Iterator[str]:
-    """The claims that are false, and those that nobody can judge."""
+    """Return the claims that are false, and those for which no rule exists."""
     for clause in clauses(said.text):
         for pattern, judge in RULES:
             match = pattern.fullmatch(clause)

@@ -14,7 +14,7 @@ RECORD = {
 FUNCTIONS = list(dict.fromkeys(question.rpartition(", ")[0] for question in RECORD))
 WRITES = ("its input written", "its result written", "both written")
 
-#: PyTorch refuses and the engine does not, because it saves less, or saves a tensor that nobody can write.
+#: PyTorch refuses and the engine does not, because it saves less, or saves a tensor that no program can write.
 ANSWERED_HERE = {
     "gelu": {"its input written", "both written"},
     "layer_norm": {"its input written", "both written"},

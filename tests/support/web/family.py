@@ -20,7 +20,7 @@ HOSTILE = '<img src=x onerror="window.hacked=1"></script><b>$x$`'
 
 
 def log_of(kind: str) -> MemoryLog:
-    """One training step by hand: 13 or 17 events, with a second segment before the peak."""
+    """Return the log of one training step by hand: 13 or 17 events, with a second segment before the peak."""
     log = MemoryLog(CachingAllocator(1 << 20, "torch/32"))
     x = log.allocate(16 * KIB, name="x", op="randn", line=1)
     log.allocate(8 * KIB, name="w", op="randn", line=2)
@@ -60,7 +60,7 @@ def pieces_log() -> MemoryLog:
 
 
 def layers(relu):
-    """A program for the what-fits explorer: four additions and activations, and their gradients."""
+    """Return a program for the explorer of sizes: four additions and activations, and their gradients."""
 
     def program(batch, size):
         x = mt.zeros([batch, 16, size, size])

@@ -1,7 +1,7 @@
 """The statements, and all programs that can be written with them.
 
-Promises: a program of some length is known by its number, from 0 to ``count(length) - 1``; ``program(number, length)``
-finds it without walking through the others, and two numbers never give the same program.
+A number from 0 to ``count(length) - 1`` identifies a program of some length. ``program(number, length)`` computes it
+without generating the others, and two numbers never give the same program.
 
 Shapes are chosen so that most statements fit one another: ``a`` and ``x`` are [2, 2], ``b`` and the rows are [2], and
 ``v``, ``w``, ``y``, ``z``, ``d`` are either. Where two do not fit, both sides must refuse. The functions are bounded

@@ -131,7 +131,7 @@ class Judge:
         _same_numbers("gradient", leaves, *([side[name].grad for name in leaves] for side in sides))
 
     def _gradients(self, sides, results: list[str], leaves: list[str], refusals: list[str]) -> bool:
-        """Compare the gradients of the weighted results for the leaves. False where both sides refuse them."""
+        """Compare the gradients of the weighted results for the leaves. Return False if both sides refuse them."""
 
         def gradients(side: dict) -> list:
             tensors = [side[name] for name in results]
@@ -163,7 +163,7 @@ def _both(act: Callable[[dict], object], sides: tuple[dict, dict], refusals: lis
     if error is None and refused is None:
         return expected, actual
     if error is None:
-        raise Wrong("accepted", f"went on where it must refuse: {refused}")
+        raise Wrong("accepted", f"continued where it must refuse: {refused}")
     if refused is None:
         raise Wrong("unjustified", f"refused without a reason: {type(error).__name__}: {error}")
     reason = next((reason for reason in refused.reasons if reason.explains(error)), None)

@@ -20,7 +20,7 @@ OPENED = slice(6, 10)  # the directions of the one leaf that a program may open 
 DIRECTIONS = 10
 IDENTITY = {shape: np.eye(int(np.prod(shape))).reshape(*shape, -1) for shape in ((2,), (2, 2))}
 
-OUT = -1  # stands for the result among the operands that a derivative needs
+OUT = -1  # represents the result among the operands that a derivative needs
 
 
 # ---- the meaning of operations ---------------------------------------------------------------------------------------

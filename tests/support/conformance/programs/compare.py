@@ -110,7 +110,7 @@ class Duel:
         if error is None and refused is None:
             return
         if error is None:
-            raise Disagreement("accepted", f"went on where it must refuse: {refused}")
+            raise Disagreement("accepted", f"continued where it must refuse: {refused}")
         if refused is None:
             raise Disagreement("unjustified", f"refused without a reason: {type(error).__name__}: {error}")
         fitting = [r for r in refused.refusals if isinstance(error, r.errors)]

@@ -94,7 +94,7 @@ def expect_frames(frames: list[dict[str, Any]]) -> None:
 
 
 def expect_categories(data: dict[str, Any]) -> None:
-    """The viewer collects the categories of all events, and fails if there are some but no "unknown"."""
+    """Assert that "unknown" is among the categories of all events if there are any; otherwise the viewer fails."""
     found = {event["category"] for trace in data["device_traces"] for event in trace if "category" in event}
     assert not found or "unknown" in found, "categories without 'unknown'"
 

@@ -38,7 +38,7 @@ def callback(*given: Any, **named: Any) -> Any:
 
 
 def failing_callback(*given: Any, **named: Any) -> Any:
-    """Raise an error of the program's own."""
+    """Raise an error of the program."""
     raise RefusedByCallback("a callback of the program refused")
 
 
