@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_stage.api import Stage, compare, explain, record, save, trace
+from memory_stage.api import Stage, compare, explain, record, save, set_depth, trace
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Stage", "compare", "explain", "record", "save", "trace"]
+__all__ = ["Stage", "compare", "explain", "record", "save", "set_depth", "trace"]
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

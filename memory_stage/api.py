@@ -45,7 +45,11 @@ MOST_STEPS = 10_000  # that `explain` records
 
 _numbers = itertools.count(1)
 
+DEPTHS = ("memory", "tensors", "history")
+
 _last: dict[str, Any] | None = None  # the data of the latest stage, for ``save``
+
+_depth: str | None = None  # of stages that name none; set by ``set_depth``
 
 
 class Stage:
@@ -66,7 +70,9 @@ class Stage:
         heading: str | None = None,
         result: Any = None,
         key: Key = None,
+        depth: str | None = None,
     ) -> None:
+        depth = _depth if depth is None else checked_depth(depth)
         self.error = recordings[-1].error
         self.result = result
         self.data = {
@@ -77,6 +83,8 @@ class Stage:
             "compare": heading,
             "variants": align([each.variant for each in recordings]),
         }
+        if depth is not None:
+            self.data["depth"] = depth
         name_key_steps(self.data, key)
         global _last
         _last = self.data
@@ -143,6 +151,32 @@ def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
 # ---------- making stages ----------
 
 
+def set_depth(depth: str | None) -> None:
+    """Set how much the stages that are made from now on show at first, if they name no depth themselves.
+
+    Args:
+        depth: ``"memory"``: names, storages with their cells, and which cells each tensor reads; ``"tensors"``: also
+            shape, strides, offset and version; ``"history"``: also operations, what they saved, and gradients; None:
+            everything. A reader can choose another depth under *Details*.
+
+    Raises:
+        ValueError: if there is no such depth.
+    """
+    global _depth
+    _depth = None if depth is None else checked_depth(depth)
+
+
+def checked_depth(depth: str) -> str:
+    """Return ``depth``.
+
+    Raises:
+        ValueError: if there is no such depth.
+    """
+    if depth not in DEPTHS:
+        raise ValueError(f"depth is one of {', '.join(map(repr, DEPTHS))}, not {depth!r}")
+    return depth
+
+
 def run(
     source: str, namespace: dict[str, Any], *, file: str | None = None, engine: Engine | None = None, **settings: Any
 ) -> recording.RecordedRun:
@@ -197,6 +231,7 @@ def record(
     policy: str | None = None,
     steps: int = recording.LIMIT,
     key: int | None = None,
+    depth: str | None = None,
 ) -> Stage:
     """Run a program given as text and show it.
 
@@ -211,15 +246,19 @@ def record(
         key: the step, counted from 1, at which the stage opens and which is printed. By default it is the first step
             at which a write makes a saved tensor stale, is refused, or changes another name's values; otherwise the
             last write.
+        depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default what
+            :func:`set_depth` has set, or everything.
 
     Raises:
         SyntaxError: if ``source`` cannot be compiled. An error of the running program is shown at its step and is in
             ``error``.
-        ValueError: if ``steps`` is not a whole number from 1, or there is no step ``key``.
+        ValueError: if ``steps`` is not a whole number from 1, or there is no such step ``key`` or ``depth``.
     """
     limit = checked_steps(steps)
+    if depth is not None:
+        checked_depth(depth)
     done = run_and_release(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
-    return Stage([done], title, ask, key=key)
+    return Stage([done], title, ask, key=key, depth=depth)
 
 
 def trace(
@@ -229,19 +268,22 @@ def trace(
     ask: str | None = None,
     steps: int = recording.LIMIT,
     key: int | None = None,
+    depth: str | None = None,
 ) -> Stage:
     """Call ``function(*arguments)`` and show its statements. The stage's ``result`` is the function's.
 
-    ``title``, ``ask``, ``steps`` and ``key`` are as in :func:`record`.
+    ``title``, ``ask``, ``steps``, ``key`` and ``depth`` are as in :func:`record`.
     """
     limit = checked_steps(steps)
+    if depth is not None:
+        checked_depth(depth)
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
     parameters = _parameter_names(function, len(arguments))
     namespace = {"__name__": "__main__", name: function, **dict(zip(parameters, arguments, strict=True))}
     source = f"result = {name}({', '.join(parameters)})"
     done = run_and_release(source, namespace, functions=(function,), limit=limit)
-    return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"), key=key)
+    return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"), key=key, depth=depth)
 
 
 def compare(
@@ -256,6 +298,7 @@ def compare(
     ignore: Iterable[str] = (),
     steps: int = recording.LIMIT,
     key: Key = None,
+    depth: str | None = None,
 ) -> Stage:
     """Run several programs, each in its own namespace, and show them as variants of one stage.
 
@@ -272,15 +315,18 @@ def compare(
         verdicts: label -> a few words that replace the derived verdict.
         namespace: names that every program finds, in addition to ``mt``.
         ignore, steps: as in :func:`record`, for each program.
+        depth: as in :func:`record`.
         key: the label of the variant to open and its step, counted from 1; or a step of the variant that is opened by
             default, the first whose key step (see :func:`record`) has the highest rank.
 
     Raises:
         SyntaxError: if a program cannot be compiled.
         ValueError: if a label belongs to no program, a policy does not exist, ``steps`` is not a whole number from 1,
-            or there is no step ``key``.
+            or there is no such step ``key`` or ``depth``.
     """
     limit = checked_steps(steps)
+    if depth is not None:
+        checked_depth(depth)
     if isinstance(programs, str):
         if not policies or isinstance(policies, Mapping):
             raise ValueError("compare(program, policies=[...]) takes the policies to run one program under")
@@ -322,7 +368,7 @@ def compare(
         if verdicts and label in verdicts:
             done.variant["verdict"] = verdicts[label]
         recordings.append(done)
-    return Stage(recordings, title, ask, heading or "variant", key=key)
+    return Stage(recordings, title, ask, heading or "variant", key=key, depth=depth)
 
 
 @overload

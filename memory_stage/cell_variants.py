@@ -107,6 +107,7 @@ def compare_parts(
     ignore: frozenset[str] = frozenset(),
     limit: int,
     key: Key = None,
+    depth: str | None = None,
 ) -> Stage:
     """Run the variants of a cell one after another in the notebook's namespace, and show them.
 
@@ -139,7 +140,8 @@ def compare_parts(
                 + ("" if policies else ", before the first line `# --- label`")
             )
         recordings.append(done)
-    return Stage(recordings, title, ask, heading or ("in-place policy" if policies else "variant"), key=key)
+    heading = heading or ("in-place policy" if policies else "variant")
+    return Stage(recordings, title, ask, heading, key=key, depth=depth)
 
 
 def _check(label: str, source: str, flags: int) -> None:

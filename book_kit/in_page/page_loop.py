@@ -25,9 +25,7 @@ class PageLoop(asyncio.BaseEventLoop):
             RuntimeError: if ``timeout`` is None, because then no task can continue.
         """
         if timeout is None:
-            raise RuntimeError(
-                "the program waits forever: none of its tasks can continue, and nothing else happens"
-            )
+            raise RuntimeError("the program waits forever: none of its tasks can continue, and nothing else happens")
         time.sleep(timeout)
         return []
 

@@ -18,7 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
-from memory_stage.api import Stage, checked_steps, run
+from memory_stage.api import DEPTHS, Stage, checked_steps, run
 from memory_stage.cell_variants import compare_parts
 from memory_stage.integrations.magic_options import MagicOptions
 from memory_stage.recorder.key_step import Key
@@ -42,6 +42,7 @@ _options.add_argument("--ask", help="a question to think about before stepping")
 _options.add_argument("--ignore", action="append", default=[], metavar="NAME", help="a name to leave out")
 _options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="record at most so many")
 _options.add_argument("--key", nargs="+", metavar="STEP", help="the step it opens with; before it a variant's label")
+_options.add_argument("--depth", choices=DEPTHS, help="how much the picture shows at first")
 _options.add_argument("--compare", action="store_true", help="the cell holds variants, each after a line `# --- label`")
 _options.add_argument("--policies", nargs="+", choices=list(POLICIES), default=[], help="a variant for each policy")
 _options.add_argument("--heading", help="of the table of variants")
@@ -56,8 +57,8 @@ class StageMagic(Magics):
     @no_var_expand
     @cell_magic
     def stage(self, line: str, cell: str) -> None:
-        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]: run the cell and show
-        it step by step.
+        """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]
+        [--depth memory|tensors|history]: run the cell and show it step by step.
 
         %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; the lines
         before the first belong to all; --key LABEL STEP opens one of them.
@@ -98,7 +99,7 @@ class StageMagic(Magics):
         )
         raised, done.error = done.error, None
         try:
-            shown = Stage([done], options.title, options.ask, key=key)
+            shown = Stage([done], options.title, options.ask, key=key, depth=options.depth)
         except ValueError as wrong:
             raise UsageError(f"%%stage: {wrong}") from None
         display(shown)
@@ -119,6 +120,7 @@ class StageMagic(Magics):
             ignore=frozenset(options.ignore),
             limit=options.steps,
             key=key,
+            depth=options.depth,
         )
 
 

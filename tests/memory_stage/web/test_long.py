@@ -252,17 +252,44 @@ def test_every_question_can_be_asked_by_keyboard(show):
     page.keyboard.press("Space")
     tab_to(page, '[data-ask="1"]')
     asked = []
-    for _ in range(5):
+    for _ in range(5 + 6):
         asked.append(page.locator(".which .told").inner_text())
         if asked[-1] == "v":
             assert soon(
                 lambda: page.locator(".answer").inner_text().startswith("v reads 2 cells of storage 2. Of these, b")
             )
         page.keyboard.press("Enter")
-    assert asked == ["storage 2", "x", "b", "v", "storage 1"]  # and from the last to the first
+    cells = [f"cell {cell} of storage {storage}" for storage in (1, 2) for cell in range(3)]
+    assert asked == ["storage 2", "x", "b", "v", *cells, "storage 1"]  # and from the last to the first
     assert soon(page.locator(".which .told").inner_text) == "storage 2"
     page.keyboard.press("Escape")
     assert soon(lambda: (page.evaluate(STEP), page.locator(".answer").inner_text())) == (3, "")
+
+
+def test_a_cell_says_who_reads_it_and_which_operation_saved_it(show):
+    page = show("slice", motion="reduce")
+    page.evaluate("host().go(3)")
+    page.mouse.click(*page.evaluate('placeOf(\'[data-storage="2"] [data-cell="2"]\')'))
+    assert soon(page.locator(".answer").inner_text) == "Cell 2 of storage 2 holds 3. b reads it."
+    page.mouse.click(*page.evaluate('placeOf(\'[data-storage="2"] [data-cell="0"]\')'))
+    assert "b and v read it." in soon(page.locator(".answer").inner_text)
+    stale = show("stale", motion="reduce")
+    stale.evaluate("host().go(3)")
+    stale.mouse.click(*stale.evaluate('placeOf(\'[data-storage="2"] [data-cell="0"]\')'))
+    told = squeezed(stale.locator(".answer").inner_text())
+    assert told.startswith("Cell 0 of storage 2 holds 2, before this step 1. a reads it. multiply (line 3, saved a@0)")
+    assert told.endswith("needs it for backward; numbers were overwritten, so backward will refuse.")
+
+
+def test_a_mouse_marks_what_it_points_at_and_says_what_a_click_would_say(show):
+    page = show("slice", motion="reduce")
+    page.evaluate("host().go(3)")
+    page.mouse.move(*page.evaluate('placeOf(\'[data-storage="2"] [data-cell="2"]\')'))
+    assert soon(page.locator(".tip").inner_text) == "Cell 2 of storage 2 holds 3. b reads it."
+    assert soon(lambda: set(page.evaluate("ringed()"))) == {"2", "t2"}
+    page.mouse.move(1, 1)
+    assert soon(page.locator(".tip").inner_text) == ""
+    assert soon(page.evaluate, "ringed()") == []
 
 
 def test_a_question_with_hostile_names_stays_text(show):

@@ -133,14 +133,14 @@ export function rounded(points, radius = 7) {
 
 /**
  * Return a group with the ids of the things that it represents, in the attributes data-storage, data-tensor,
- * data-saved or data-node.
+ * data-saved, data-node or data-name.
  * @param {Record<string, string | string[]>} ids
- * @param {boolean} isNew
+ * @param {'' | 'new' | 'freed'} change at this step
  * @param {string} svg
  */
-export function taggedGroup(ids, isNew, svg) {
+export function taggedGroup(ids, change, svg) {
   const data = Object.entries(ids).map(([key, id]) => ` data-${key}="${escapeHtml([id].flat().join(' '))}"`);
-  return `<g${data.join('')}${isNew ? ' class="new"' : ''}>${svg}</g>`;
+  return `<g${data.join('')}${change && ` class="${change}"`}>${svg}</g>`;
 }
 
 /**

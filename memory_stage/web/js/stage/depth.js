@@ -11,16 +11,12 @@
 /** @type {readonly Depth[]} */
 export const DEPTHS = ['memory', 'tensors', 'history'];
 
-/** The depth of a trace that names none. */
-export const DEEPEST = 'history';
-
 /**
- * Return a depth, or the depth of a trace if the first is none.
- * @param {string | null | undefined} wanted
- * @param {{depth?: string}} trace
+ * Return the depth of a name; without one, everything is shown.
+ * @param {string | null | undefined} name
  * @returns {Depth}
  */
-export const depthOf = (wanted, trace) => DEPTHS.find(depth => depth === (wanted ?? trace.depth)) ?? DEEPEST;
+export const depthOf = name => DEPTHS.find(depth => depth === name) ?? 'history';
 
 /**
  * Return the deeper of two depths; a depth that does not exist is none.

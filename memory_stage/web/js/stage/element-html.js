@@ -53,7 +53,7 @@ export function stageHtml({ title, ask, device }) {
       <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
       <div class="fault" aria-live="polite"></div>
       ${timeBar}</div>
-    <div class="space"><div class="pic"></div><p class="answer" role="status"></p></div></div>
+    <div class="space"><div class="pic"></div><div class="tip" aria-hidden="true"></div><p class="answer" role="status"></p></div></div>
   <div class="panel" id="panel">
     <div class="ways">${depthChoice()}${askBar}
       <button class="more" aria-pressed="false" hidden>Show every storage</button>

@@ -13,8 +13,8 @@ import { themeCss } from '../shared/colors.js';
 import { measuredWith } from '../shared/measure.js';
 import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook, meterOf } from '../shared/page.js';
 import { referencesOfName } from '../trace/references.js';
-import { chart } from './byte-chart.js';
 import { deeperOf, depthOf, rememberDepth, rememberedDepth } from './depth.js';
+import { DetailsPanel } from './details-panel.js';
 import { amountsHtml, codeHtml, errorHtml, linesText, remarksHtml, sentenceHtml, stageHtml } from './element-html.js';
 import { animateFrom, positionsIn } from './motion.js';
 import { NavigationBar } from './navigation-bar.js';
@@ -56,9 +56,13 @@ function idFor(title) {
 }
 
 class MemoryStage extends ElementBase {
+  /** @type {string | undefined} */
+  opened;
+
   navigation = new NavigationBar(this);
   questions = new QuestionBar(this);
   player = new Player(this);
+  details = new DetailsPanel(this);
 
   connectedCallback() {
     if (this.shadowRoot) return this.watch();
@@ -88,6 +92,7 @@ class MemoryStage extends ElementBase {
   start(trace = this.data) {
     this.wake = undefined;
     this.data = trace;
+    this.opened ??= trace.depth; // also of what the reader makes of the program
     const { variants } = trace;
     const variant = indexOfVariant(variants, this.getAttribute('variant') ?? trace.opens);
     const step = +this.getAttribute('step') || (variants[variant].key ?? 0) + 1;
@@ -123,6 +128,7 @@ class MemoryStage extends ElementBase {
   /* ---- events ---- */
   listen(root) {
     root.addEventListener('input', event => this.onInput(event));
+    root.addEventListener('pointerover', event => this.onPoint(event));
     root.addEventListener('submit', event => {
       event.preventDefault();
       this.navigation.goToHit();
@@ -138,6 +144,11 @@ class MemoryStage extends ElementBase {
     else if (type === 'range') this.go(value - 1);
     if (type === 'radio' || type === 'select-one') this.choose(+value);
     if (type === 'search') this.navigation.reportHits();
+  }
+
+  /** A mouse over the picture marks what it points at; a finger asks by a tap. */
+  onPoint({ target, pointerType }) {
+    if (pointerType === 'mouse') this.questions.pointAt(target.closest('.pic') && target);
   }
 
   onClick({ target, shiftKey }) {
@@ -207,9 +218,12 @@ class MemoryStage extends ElementBase {
       () => this.reveal(),
       () => this.conceal(),
     );
+    const leavePicture = () => this.questions.pointAt(null);
+    this.addEventListener('pointerleave', leavePicture);
     addEventListener('hashchange', follow);
     this.unwatch = () => {
       leave();
+      this.removeEventListener('pointerleave', leavePicture);
       removeEventListener('hashchange', follow);
       this.player.stop();
     };
@@ -275,6 +289,19 @@ class MemoryStage extends ElementBase {
   goToLine(line) {
     const steps = this.stepsOfLine(line);
     if (steps.length) this.go(steps.find(step => step > this.at.step) ?? steps[0]);
+  }
+
+  /**
+   * Show a step, counted from 1, of the variant with a label, or of the current one. The focus stays where it is.
+   * @param {number} step
+   * @param {string} [label]
+   */
+  showStep(step, label) {
+    this.wake?.();
+    if (!this.shadowRoot) return;
+    const variant = this.data.variants.findIndex(other => other.label === label);
+    if (variant >= 0 && variant !== this.at.variant) this.choose(variant);
+    this.go(step - 1);
   }
 
   /** Go to the last step of a line in the variant with a label, and focus the stage: a question leads here. */
@@ -383,6 +410,10 @@ class MemoryStage extends ElementBase {
     const options = this.options;
     const { svg, folded, height } = measuredWith(this.meter, () => drawPicture(this.data, options));
     this.$(`[data-depth][value=${options.depth}]`).checked = true;
+    // what is drawn again at the same step does not fade in again
+    const moment = `${options.variant} ${options.step}`;
+    picture.classList.toggle('still', picture.dataset.moment === moment);
+    picture.dataset.moment = moment;
     picture.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
     this.tall = rest ? height : Math.max(this.tall, height);
     picture.style.height = `${this.tall}px`;
@@ -390,39 +421,28 @@ class MemoryStage extends ElementBase {
     const more = this.$('.more');
     more.hidden = !folded && !unfold;
     more.setAttribute('aria-pressed', unfold);
-    if (this.isOpen) this.drawChart();
+    this.details.draw();
   }
 
   get options() {
-    const { variant, step, unfold, asked, lit } = this.at;
+    const { variant, step, unfold, asked, pointed, lit } = this.at;
     const { pic: width, height: room, least } = this.room;
-    return { variant, step, width, depth: this.depth, unfold, mark: asked, light: lit, room, least };
-  }
-
-  drawChart() {
-    const { variant, step } = this.at;
-    const width = Math.floor(this.$('.bytes').clientWidth);
-    if (width) {
-      this.$('.chart').innerHTML = measuredWith(this.meter, () => chart(this.data, { variant, step, width }));
-    }
+    return { variant, step, width, depth: this.depth, unfold, mark: asked ?? pointed, light: lit, room, least };
   }
 
   /* ---- details ---- */
 
-  get isOpen() {
-    return this.$('.panel').classList.contains('open');
-  }
-
-  /** Show or hide all that is not seen at rest. */
+  /** Open or close all that is not seen at rest. */
   showDetails(isOpen) {
-    this.$('.panel').classList.toggle('open', isOpen);
-    this.$('.deeper').setAttribute('aria-expanded', isOpen);
-    if (isOpen) this.drawChart();
+    this.details.show(isOpen);
   }
 
   /** The depth of the picture: the reader's choice for this stage; else the page's, or a deeper one chosen before. */
   get depth() {
-    return this.at.depth ?? deeperOf(depthOf(this.getAttribute('depth'), this.data), rememberedDepth());
+    return (
+      this.at.depth ??
+      deeperOf(depthOf(this.getAttribute('depth') ?? this.data.depth ?? this.opened), rememberedDepth())
+    );
   }
 
   /** Show another depth, on this stage at once and on others as soon as they are drawn. */

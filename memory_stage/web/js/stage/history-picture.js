@@ -224,7 +224,7 @@ function drawItem(frame, members, p) {
     });
   if (stale) out += cross(x + w, y, 4);
   if (members.some(m => frame.lit?.nodes.has(m.id))) out += focusRing(x, y, w, BOX_H, 12);
-  return taggedGroup({ node: members.map(m => m.id) }, fresh, out);
+  return taggedGroup({ node: members.map(m => m.id) }, fresh ? 'new' : '', out);
 }
 
 /**

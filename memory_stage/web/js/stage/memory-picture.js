@@ -57,7 +57,7 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
   const tray = { x: c.st - 10, y: top, w: trayW, cells: m.cells, x0: c.st };
   let out =
     drawTray(storage, tray, m, step, plan, c.depth) + drawCells(plan, frame, storage, rows, tray, m, prefix, defs);
-  if (frame.lit?.storage === storage.id) out += focusRing(tray.x, top, trayW, m.bottom, 4, -1);
+  if (frame.lit?.storage === storage.id && !frame.lit.marks) out += focusRing(tray.x, top, trayW, m.bottom, 4, -1);
   for (const row of rows) {
     const { t: tensor } = row;
     const middle = c.plain
@@ -75,15 +75,19 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
       } else if (n) {
         mine += fadeIn(
           n.changed === step && tensor.changed !== step,
-          drawName(
-            n,
-            c,
-            middle + j * c.rowH,
-            middle,
-            j,
-            step,
-            isLit && (frame.lit.only ?? n.name) === n.name,
-            row.order.length > j + 1,
+          taggedGroup(
+            { name: n.name },
+            '',
+            drawName(
+              n,
+              c,
+              middle + j * c.rowH,
+              middle,
+              j,
+              step,
+              isLit && (frame.lit.only ?? n.name) === n.name,
+              row.order.length > j + 1,
+            ),
           ),
         );
       }
@@ -98,9 +102,13 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
       row.saves.length
         ? { saved: row.saves.map(s => s.id), node: [...new Set(row.saves.map(s => s.node))] }
         : { tensor: tensor.id },
-      tensor.changed === step,
+      tensor.changed === step ? 'new' : '',
       mine,
     );
   }
-  return taggedGroup({ storage: storage.id }, storage.born === step, out);
+  return taggedGroup(
+    { storage: storage.id },
+    storage.freed === step ? 'freed' : storage.born === step ? 'new' : '',
+    out,
+  );
 }

@@ -1,29 +1,82 @@
-/** Move the parts of a picture from their old places to their new ones. */
+/**
+ * Motion between the pictures of two steps: parts glide from their old places to their new ones, and a freed storage
+ * fades out. A style (`PICTURE_CSS`) flips the numbers that a write has changed. All of it ends within 300 ms, and a
+ * reader who wants no motion sees none.
+ */
 
-const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+const GLIDE = { duration: 220, easing: 'ease-out' };
+const FADE = { duration: 240, easing: 'ease-in', fill: /** @type {FillMode} */ ('forwards') };
+const WANTS_NONE = '(prefers-reduced-motion: reduce)';
 
 /**
- * Return where the storages and the history of a picture are in the window: id -> [element, y]. It is empty for a
- * reader who wants no motion, because reading positions makes the browser lay out the page.
+ * Parts of a picture: id -> the element and its top edge in the window.
+ * @typedef {Map<string, {element: SVGGElement, top: number}>} Places
+ */
+
+/**
+ * Return where the storages, the names and the history of a picture are. It is empty for a reader who wants no motion,
+ * because reading positions makes the browser lay out the page.
  * @param {Element} picture
- * @returns {Map<string, [Element, number]>}
+ * @returns {Places}
  */
 export function positionsIn(picture) {
-  if (isStill()) return new Map();
-  const groups = /** @type {NodeListOf<SVGGElement>} */ (picture.querySelectorAll('[data-storage], .history'));
-  return new Map([...groups].map(g => [g.dataset.storage ?? 'history', [g, g.getBoundingClientRect().top]]));
+  if (matchMedia(WANTS_NONE).matches) return new Map();
+  const parts = /** @type {NodeListOf<SVGGElement>} */ (
+    picture.querySelectorAll('[data-storage], [data-name], .history')
+  );
+  return new Map(
+    [...parts].map(element => {
+      const { storage, name } = element.dataset;
+      const key = storage ? `storage ${storage}` : name ? `name ${name}` : 'history';
+      return [key, { element, top: element.getBoundingClientRect().top }];
+    }),
+  );
 }
 
 /**
- * Animate the parts of a picture from earlier positions.
- * @param {Map<string, [Element, number]>} earlier
+ * Animate a picture from the places of the parts of the one before.
+ * @param {Places} earlier
  * @param {Element} picture
  */
 export function animateFrom(earlier, picture) {
-  for (const [key, [element, y]] of positionsIn(picture)) {
-    const before = earlier.get(key);
-    if (!before || Math.abs(before[1] - y) <= 1) continue;
-    const start = { transform: `translate(0,${before[1] - y}px)` };
-    element.animate([start, {}], { duration: 200, easing: 'ease-out', composite: 'add' });
+  if (!earlier.size) return;
+  const now = positionsIn(picture);
+  const shiftOf = key => (earlier.get(key)?.top ?? now.get(key)?.top ?? 0) - (now.get(key)?.top ?? 0);
+  for (const [key, { element }] of now) {
+    const around = element.parentElement?.closest('[data-storage]');
+    const carried = around instanceof SVGElement ? shiftOf(`storage ${around.dataset.storage}`) : 0;
+    const shift = shiftOf(key) - carried; // a name moves with its storage
+    if (Math.abs(shift) > 1) glide(element, shift);
   }
+  const svg = picture.querySelector('svg');
+  for (const [key, { element, top }] of earlier) {
+    const next = now.get(key)?.element;
+    if (svg && key.startsWith('storage') && (!next || next.classList.contains('freed'))) fadeOut(svg, element, top);
+  }
+}
+
+/** Move an element from a place above or below to its own. */
+function glide(element, shift) {
+  element.animate([{ transform: `translate(0,${shift}px)` }, {}], { ...GLIDE, composite: 'add' });
+}
+
+/** Show a part of the picture before once more, where it was, and let it fade. */
+async function fadeOut(svg, element, top) {
+  element.setAttribute('aria-hidden', 'true');
+  element.style.pointerEvents = 'none';
+  for (const key of ['storage', 'tensor', 'saved', 'node', 'name', 'cell']) {
+    for (const part of [element, ...element.querySelectorAll(`[data-${key}]`)]) part.removeAttribute(`data-${key}`);
+  }
+  svg.append(element);
+  const shift = top - element.getBoundingClientRect().top;
+  const place = `translate(0,${shift}px)`;
+  const fading = element.animate(
+    [
+      { opacity: 1, transform: place },
+      { opacity: 0, transform: place },
+    ],
+    FADE,
+  );
+  await fading.finished.catch(() => undefined); // it is cancelled if the next picture comes before
+  element.remove();
 }

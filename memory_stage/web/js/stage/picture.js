@@ -28,7 +28,7 @@ export function drawPicture(
   const lit = light === undefined ? mark && referencesTo(at, mark) : referencesOfName(at, light);
   const frame = lit ? Object.assign(Object.create(at), { lit }) : at;
   const W = Math.max(272, Math.round(width));
-  const seen = depthOf(depth, trace);
+  const seen = depthOf(depth ?? trace.depth);
   const size = sizeOf(plan, { width: W, depth: seen, room, least });
   const view = { width: W, depth: seen, cell: size.cell };
   const prefix = `m${hash(`${trace.title} ${variant} ${frame.step} ${W} ${unfold} ${seen}`)}`;
@@ -52,5 +52,7 @@ export function drawPicture(
 export const PICTURE_CSS =
   `${themeCss('.memory-picture')}.memory-picture{display:block;max-width:100%;height:auto;overflow:visible}` +
   '.memory-picture text{white-space:pre}.memory-picture .new{animation:memory-new .2s ease-out}' +
-  '@keyframes memory-new{from{opacity:0}}@media (prefers-reduced-motion:reduce){.memory-picture .new{animation:none}}' +
+  '.memory-picture .flip{animation:memory-flip .26s ease-out;transform-box:fill-box;transform-origin:center}' +
+  '@keyframes memory-new{from{opacity:0}}@keyframes memory-flip{from{transform:scaleY(0)}}' +
+  '@media (prefers-reduced-motion:reduce){.memory-picture :is(.new,.flip){animation:none}}' +
   '@media print{.memory-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';

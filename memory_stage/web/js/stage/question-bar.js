@@ -3,10 +3,25 @@
 import { markedUp } from '../shared/text.js';
 import { answerAt, askable } from './questions.js';
 
-/** @typedef {{storage?: string, tensor?: string}} Asked */
+/** @typedef {{storage?: string, cell?: number, tensor?: string}} Asked */
 
 /** @type {(a: Asked, b: Asked) => boolean} */
-const isSame = (a, b) => a.storage === b.storage && a.tensor === b.tensor;
+const isSame = (a, b) => a.storage === b.storage && a.cell === b.cell && a.tensor === b.tensor;
+
+/**
+ * Return what an element of the picture asks about: its cell, tensor or storage.
+ * @param {Element} element
+ * @returns {Asked | undefined}
+ */
+function askedBy(element) {
+  const closest = selector => /** @type {HTMLElement | null} */ (element.closest(selector))?.dataset ?? {};
+  const { tensor, saved, storage } = closest('[data-tensor], [data-saved], [data-storage]');
+  const id = tensor ?? saved?.split(' ')[0];
+  if (id) return { tensor: id };
+  if (!storage) return undefined;
+  const { cell } = closest('[data-cell]');
+  return cell && !cell.includes('-') ? { storage, cell: +cell } : { storage };
+}
 
 export class QuestionBar {
   /** @param {any} stage the element: `at`, `frames`, `$` and `draw` */
@@ -30,12 +45,48 @@ export class QuestionBar {
 
   /** Ask about an element of the picture, or about nothing if it is asked about already. */
   askAbout(element) {
-    const place = element.closest('[data-tensor], [data-saved], [data-storage]');
-    const { tensor, saved, storage } = place?.dataset ?? {};
-    const id = tensor ?? saved?.split(' ')[0];
-    const asked = id ? { tensor: id } : storage ? { storage } : undefined;
+    const asked = askedBy(element);
     const before = this.stage.at.asked;
-    if (asked || before) this.ask(asked && before && isSame(asked, before) ? undefined : asked);
+    if (!asked && !before) return;
+    const ends = asked && before && isSame(asked, before);
+    this.stage.at.pointed = undefined;
+    this.stage.at.ended = ends ? asked : undefined; // not marked again while the mouse stays there
+    this.ask(ends ? undefined : asked);
+    this.showTip('');
+  }
+
+  /**
+   * Mark what is under the pointer, and say beside it what a click would say.
+   * @param {Element | null} element none: the pointer has left
+   */
+  pointAt(element) {
+    const { stage } = this;
+    const { at } = stage;
+    const pointed = element ? askedBy(element) : undefined;
+    if (pointed ? at.pointed && isSame(pointed, at.pointed) : !at.pointed) return;
+    if (pointed && at.ended && isSame(pointed, at.ended)) return;
+    at.ended = undefined;
+    at.pointed = pointed;
+    const box = element?.closest('[data-cell], [data-tensor], [data-saved], [data-storage]')?.getBoundingClientRect();
+    stage.draw();
+    this.showTip(pointed && !at.asked ? markedUp(answerAt(stage.frames, at.step, pointed)) : '', box);
+  }
+
+  /**
+   * Show a text under a box of the picture, or over it at the lower edge of the picture.
+   * @param {string} text
+   * @param {DOMRect} [box]
+   */
+  showTip(text, box) {
+    const tip = this.stage.$('.tip');
+    tip.innerHTML = text;
+    if (!text || !box) return;
+    const space = this.stage.$('.space').getBoundingClientRect();
+    const left = Math.min(box.left - space.left, space.width - tip.offsetWidth);
+    const below = box.bottom - space.top + 8;
+    const isLow = below + tip.offsetHeight > space.height;
+    tip.style.left = `${Math.max(0, left)}px`;
+    tip.style.top = `${isLow ? Math.max(0, box.top - space.top - tip.offsetHeight - 8) : below}px`;
   }
 
   /** Ask about the storage that was touched last, or stop asking. */

@@ -5,20 +5,26 @@ import { FIELDS, savedLabel } from './labels.js';
 import { planOf } from './plan.js';
 
 const MOST_COUNTED = 4096; // cells that are counted one by one
+const MOST_CELLS_ASKED = 12; // of a storage
 
 const elementCount = shape => shape.reduce((n, d) => n * d, 1);
 
 /** Return the words for a tensor: its names, or its role. */
 function tensorPhrase(frame, tensor) {
   if (tensor.saved) return savedPhrase(frame, [tensor]);
+  return andList(namesOf(frame, tensor), 'more names');
+}
+
+/** Return the names of a tensor as phrases, or the description of a tensor without a name. */
+function namesOf(frame, tensor) {
   const names = [...frame.names.values()]
     .filter(n => n.tensor === tensor.id && n.gone === undefined)
     .map(n => (n.kind === 'line' ? `the running ${n.name}` : `\`${n.name}\``));
-  return names.length
-    ? andList(names, 'more names')
-    : tensor.outside
-      ? 'an array of numpy without a name'
-      : `a tensor of shape ${FIELDS.shape(tensor)} without a name${tensor.holder ? `, which ${tensor.holder} holds` : ''}`;
+  if (names.length) return names;
+  if (tensor.outside) return ['an array of numpy without a name'];
+  return [
+    `a tensor of shape ${FIELDS.shape(tensor)} without a name${tensor.holder ? `, which ${tensor.holder} holds` : ''}`,
+  ];
 }
 
 /** Return the words for the saved tensors of one operation: "`multiply` (line 3, saved `a@0`)". */
@@ -39,7 +45,7 @@ const byNode = saved => [
   ...saved.reduce((map, tensor) => map.set(tensor.node, [...(map.get(tensor.node) ?? []), tensor]), new Map()).values(),
 ];
 
-/** Return the possible questions in a frame: [{ asked: { storage } or { tensor }, label }], storages first. */
+/** Return the possible questions in a frame: [{ asked: { storage, cell? } or { tensor }, label }], storages first. */
 export function askable(frame) {
   const storages = [...frame.storages.values()]
     .filter(s => s.freed === undefined)
@@ -47,15 +53,28 @@ export function askable(frame) {
   const tensors = [...frame.tensors.values()]
     .filter(tensor => tensor.freed === undefined)
     .map(tensor => ({ asked: { tensor: tensor.id }, label: withoutBackticks(tensorPhrase(frame, tensor)) }));
-  return [...storages, ...tensors];
+  const cells = [...frame.storages.values()]
+    .filter(isDrawnWhole)
+    .flatMap(({ id, length }) =>
+      Array.from({ length }, (_, cell) => ({ asked: { storage: id, cell }, label: `cell ${cell} of storage ${id}` })),
+    );
+  return [...storages, ...tensors, ...cells];
 }
 
-/** Return the holders of a storage, or the tensors that read the cells of a tensor, in one or a few sentences. */
+/** True for a storage whose cells can be asked about one after another. */
+const isDrawnWhole = ({ freed, length }) => freed === undefined && length <= MOST_CELLS_ASKED;
+
+/** Return the holders of a storage, or the tensors that read a cell or the cells of a tensor, in a few sentences. */
 export const answer = (trace, { variant = 0, step = 0, ...asked }) =>
   answerAt(planOf(trace).runs[variant], step, /** @type {any} */ (asked));
 
-/** Return the answer at a step, with code in backticks. */
-export function answerAt(frames, step, { storage, tensor }) {
+/**
+ * Return the answer at a step, with code in backticks.
+ * @param {any} frames
+ * @param {number} step
+ * @param {{storage?: string, cell?: number, tensor?: string}} asked
+ */
+export function answerAt(frames, step, { storage, cell, tensor }) {
   const frame = frames[step];
   const it = tensor === undefined ? frame.storages.get(storage) : frame.tensors.get(tensor);
   const what = tensor === undefined ? `Storage ${storage}` : 'The tensor';
@@ -63,7 +82,41 @@ export function answerAt(frames, step, { storage, tensor }) {
   if (it.freed !== undefined) {
     return `${what} ${it.saved ? 'was let go' : 'was freed'} at step ${it.freed + 1} (line ${frames[it.freed]?.line ?? 1}).${tensor === undefined ? ' Nobody holds its bytes any more.' : ''}`;
   }
-  return tensor === undefined ? holdersAnswer(frame, it) : readersAnswer(frame, it);
+  if (tensor !== undefined) return readersAnswer(frame, it);
+  return cell === undefined ? holdersAnswer(frame, it) : cellAnswer(frame, it, cell);
+}
+
+/** Return what backward will do with overwritten saved tensors, as the end of a sentence. */
+const doubtOf = saved =>
+  saved.some(tensor => tensor.unnoticed)
+    ? '; numbers were overwritten, and backward will not notice'
+    : saved.some(tensor => tensor.stale === 'lost')
+      ? '; numbers were overwritten, so backward will refuse'
+      : saved.some(isStale)
+        ? '; the version of the storage has moved, so backward will refuse'
+        : '';
+
+/** Return the tensors that read a cell, and the operations that saved it, in a few sentences. */
+function cellAnswer(frame, storage, cell) {
+  const { tensors, saved } = referencesTo(frame, { storage: storage.id, cell });
+  const { wrote, values } = storage;
+  const now = values[cell];
+  const old = wrote?.at === frame.step ? wrote.old[cell] : undefined;
+  const holds =
+    now === undefined ? '' : ` holds ${now}${old === undefined || old === '' ? '' : `, before this step ${old}`}`;
+  const readers = tensors.flatMap(tensor => namesOf(frame, tensor));
+  const nodes = byNode(saved).map(mine => savedPhrase(frame, mine));
+  return [
+    `Cell ${cell} of storage ${storage.id}${holds}.`,
+    readers.length
+      ? `${capitalized(andList(readers, 'more'))} ${readers.length > 1 ? 'read' : 'reads'} it.`
+      : 'No tensor reads it.',
+    nodes.length
+      ? `${capitalized(andList(nodes, 'more'))} ${nodes.length > 1 ? 'need' : 'needs'} it for backward${doubtOf(saved)}.`
+      : '',
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 function holdersAnswer(frame, storage) {
@@ -96,28 +149,23 @@ function readersAnswer(frame, me) {
   const two = names.filter(n => n.tensor === me.id).length > 1;
   const verb = (list, one, many) => (list.length > 1 ? many : one);
   const all = list => capitalized(andList(list, 'more'));
-  const doubt = saved =>
-    saved.some(tensor => tensor.unnoticed)
-      ? '; numbers were overwritten, and backward will not notice'
-      : saved.some(tensor => tensor.stale === 'lost')
-        ? '; numbers were overwritten, so backward will refuse'
-        : saved.some(isStale)
-          ? '; the version of the storage has moved, so backward will refuse'
-          : '';
   const parts = [
-    `${capitalized(tensorPhrase(frame, me))} ${me.saved ? 'needs' : two ? 'name one tensor; it reads' : 'reads'} ${countOf(elementCount(me.shape), 'cell')} of storage ${me.storage}${me.saved ? doubt([me]) : ''}.`,
+    `${capitalized(tensorPhrase(frame, me))} ${me.saved ? 'needs' : two ? 'name one tensor; it reads' : 'reads'} ${countOf(elementCount(me.shape), 'cell')} of storage ${me.storage}${me.saved ? doubtOf([me]) : ''}.`,
   ];
   if (seen.length) {
     parts.push(
       `Of these, ${andList(
-        seen.map((tensor, i) => `${tensorPhrase(frame, tensor)}${i ? '' : ' reads'} ${sharedCellsText(me, tensor)}`),
+        seen.map((tensor, i) => {
+          const verb = namesOf(frame, tensor).length > 1 ? ' read' : ' reads';
+          return `${tensorPhrase(frame, tensor)}${i ? '' : verb} ${sharedCellsText(me, tensor)}`;
+        }),
         'more',
       )}.${me.saved ? '' : ' A write to a cell shows in all that read it.'}`,
     );
   }
   if (kept.length) {
     parts.push(
-      `${all(kept.map(mine => savedPhrase(frame, mine)))} ${verb(kept, 'needs', 'need')} them for backward${me.saved ? '' : doubt(kept.flat())}.`,
+      `${all(kept.map(mine => savedPhrase(frame, mine)))} ${verb(kept, 'needs', 'need')} them for backward${me.saved ? '' : doubtOf(kept.flat())}.`,
     );
   }
   if (apart.length) {

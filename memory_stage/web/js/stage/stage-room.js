@@ -9,11 +9,15 @@ export const NARROW = 620; // px; below this width, there is one column
 const SHARE = 0.53; // of the stage's area that the picture takes at least, if its program is short
 const MOST = 0.62; // of the window's height that an empty part of a picture may take
 const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, and some of the page
+const STACKED_REST = 300; // the same where the program and the controls are above and below the picture
 const LEAST = 400; // px that a picture may take in any window
 const MEASURED = 8; // longest sentences that are measured
 
 /** Return how high the picture of a stage may be. */
-export const mostHeight = width => (width < WIDE ? Infinity : Math.max(LEAST, innerHeight - WINDOW_REST));
+export function mostHeight(width) {
+  if (width < NARROW) return Infinity;
+  return Math.max(LEAST, innerHeight - (width < WIDE ? STACKED_REST : WINDOW_REST));
+}
 
 /**
  * Return the width of the picture, and how high it should be at least: as high as the program beside it, and so high

@@ -96,41 +96,49 @@ export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefi
     } else if (freed) {
       if (storage.freed === step) out += say(baseline, now, { ...fonts.value, color: 'muted', strike: true });
     } else if (before !== undefined && before !== '') {
-      out +=
-        plate([before, now]) +
-        say(cellH * 0.36, before, { ...fonts.old, strike: true }) +
-        say(cellH * 0.84, now, fonts.written);
+      out += `${
+        plate([before, now]) + say(cellH * 0.36, before, { ...fonts.old, strike: true })
+      }<g class="flip">${say(cellH * 0.84, now, fonts.written)}</g>`;
     } else out += plate([now]) + say(baseline, now, { ...fonts.value, bold: wrote && written(s) });
     out += '</g>';
   });
   if (cells.indexed) out += indexLabels(cells, x0, y + m.lineTop[0] - 4);
-  let run = null; // one heavy frame around each run of written cells
-  const close = () => {
-    if (run) {
-      marks += svgRect(
-        run.x1,
-        y + m.lineTop[run.line],
-        run.x2 - run.x1,
-        cellH,
-        `fill:none;${stroke('ink', 3, run.how === 1 ? '5 3' : '')}`,
-      );
-    }
-    run = null;
-  };
-  for (const s of cells.slots) {
-    const how = freed ? 0 : written(s);
-    if (!how) {
-      close();
-      continue;
-    }
-    if (run?.line === s.line && run.how === how) run.x2 = x0 + s.x + s.w;
-    else {
-      close();
-      run = { line: s.line, how, x1: x0 + s.x, x2: x0 + s.x + s.w };
-    }
+  marks += framesAround(
+    cells.slots.map(s => (freed ? 0 : written(s))),
+    cells.slots,
+    { x0, y, m },
+    how => stroke('ink', 3, how === 1 ? '5 3' : ''),
+  );
+  const { lit } = frame;
+  if (lit?.storage === storage.id && lit.marks) {
+    const isMarked = s => Number(s.from === s.to ? lit.marks(s.from) : lit.marks(s.from) && lit.marks(s.to));
+    marks += framesAround(cells.slots.map(isMarked), cells.slots, { x0, y, m }, () => stroke('focus', 3), 2);
   }
-  close();
   return out + marks;
+}
+
+/** Return a frame around each run of neighbouring cells of one kind; 0 is none. */
+function framesAround(kinds, slots, { x0, y, m }, styleOf, margin = 0) {
+  const runs = [];
+  slots.forEach((s, i) => {
+    const last = runs.at(-1);
+    const right = x0 + s.x + s.w;
+    if (last?.line === s.line && last.kind === kinds[i]) last.right = right;
+    else runs.push({ kind: kinds[i], line: s.line, left: x0 + s.x, right });
+  });
+  const frames = runs
+    .filter(({ kind }) => kind)
+    .map(({ kind, line, left, right }) =>
+      svgRect(
+        left - margin,
+        y + m.lineTop[line] - margin,
+        right - left + 2 * margin,
+        m.cellH + 2 * margin,
+        `fill:none;${styleOf(kind)}`,
+        margin,
+      ),
+    );
+  return frames.join('');
 }
 
 /** Return the indexes of the drawn cells, as many as fit. */

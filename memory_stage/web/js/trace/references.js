@@ -1,13 +1,13 @@
 /** References to the bytes of a storage, and tests if saved numbers are still in memory. */
 
-import { shareCells } from './cells.js';
+import { readsCell, shareCells } from './cells.js';
 
 /** @typedef {import('./types.d.ts').Frame} Frame */
 /** @typedef {import('./types.d.ts').Tensor} Tensor */
 /** @typedef {import('./types.d.ts').State} State */
 
 /**
- * References to the bytes of a storage or of a tensor.
+ * References to the bytes of a storage, of a cell or of a tensor.
  * @typedef {object} References
  * @property {string | undefined} storage
  * @property {Set<string>} ids of the tensors, saved ones too
@@ -16,6 +16,7 @@ import { shareCells } from './cells.js';
  * @property {Set<string>} nodes that saved them
  * @property {import('./types.d.ts').Name[]} names
  * @property {string} [only] the name that was asked for
+ * @property {(cell: number) => boolean} [marks] true for a cell that was asked about; absent: the whole storage
  */
 
 /**
@@ -35,17 +36,18 @@ export function isOverwritten(frame, state) {
 }
 
 /**
- * Return the references to a storage, or to a tensor: to the cells that it reads, itself included.
+ * Return the references to a storage, to one of its cells, or to a tensor: to the cells that it reads, itself included.
  * @param {Frame} frame
- * @param {{storage?: string, tensor?: string}} asked
+ * @param {{storage?: string, cell?: number, tensor?: string}} asked
  * @returns {References}
  */
-export function referencesTo(frame, { storage, tensor: id }) {
+export function referencesTo(frame, { storage, cell, tensor: id }) {
   const asked = frame.tensors.get(id ?? '');
   const at = asked?.storage ?? storage;
   const all = [...frame.tensors.values()].filter(tensor => {
     if (tensor.freed !== undefined || tensor.storage !== at) return false;
-    return !asked || tensor === asked || shareCells(tensor, asked);
+    if (!asked) return cell === undefined || readsCell(tensor, cell);
+    return tensor === asked || shareCells(tensor, asked);
   });
   const ids = new Set(all.map(tensor => tensor.id));
   const saved = all.filter(tensor => tensor.saved);
@@ -56,6 +58,7 @@ export function referencesTo(frame, { storage, tensor: id }) {
     tensors: all.filter(tensor => !tensor.saved),
     nodes: new Set(saved.map(tensor => tensor.node)),
     names: [...frame.names.values()].filter(name => name.gone === undefined && ids.has(name.tensor)),
+    marks: asked ? i => readsCell(asked, i) : cell === undefined ? undefined : i => i === cell,
   };
 }
 
@@ -70,5 +73,15 @@ export function referencesOfName(frame, text) {
   const tensor = name && name.gone === undefined && frame.tensors.get(name.tensor);
   if (!tensor) return undefined;
   const ids = new Set([tensor.id]);
-  return { storage: tensor.storage, ids, saved: [], tensors: [tensor], nodes: new Set(), names: [name], only: text };
+  const marks = cell => readsCell(tensor, cell);
+  return {
+    storage: tensor.storage,
+    ids,
+    saved: [],
+    tensors: [tensor],
+    nodes: new Set(),
+    names: [name],
+    only: text,
+    marks,
+  };
 }

@@ -6,6 +6,7 @@ export interface Trace {
   ask: string | null;
   device: string;
   compare?: string | null;
+  depth?: 'memory' | 'tensors' | 'history';
   opens?: string;
   variants: Variant[];
 }

@@ -1,0 +1,30 @@
+/** The details of a stage, which are closed at rest: the depth of the picture, bytes, variants, jumps and texts. */
+
+import { measuredWith } from '../shared/measure.js';
+import { chart } from './byte-chart.js';
+
+export class DetailsPanel {
+  /** @param {any} stage the element: `data`, `at`, `meter` and `$` */
+  constructor(stage) {
+    this.stage = stage;
+  }
+
+  get isOpen() {
+    return this.stage.$('.panel').classList.contains('open');
+  }
+
+  show(isOpen) {
+    const { $ } = this.stage;
+    $('.panel').classList.toggle('open', isOpen);
+    $('.deeper').setAttribute('aria-expanded', isOpen);
+    this.draw();
+  }
+
+  /** Draw the bytes of all steps, if they are seen. */
+  draw() {
+    const { $, data, at, meter } = this.stage;
+    const width = Math.floor($('.bytes').clientWidth);
+    if (!this.isOpen || !width) return;
+    $('.chart').innerHTML = measuredWith(meter, () => chart(data, { variant: at.variant, step: at.step, width }));
+  }
+}
