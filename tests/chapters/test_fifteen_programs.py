@@ -99,7 +99,7 @@ def _run_page() -> dict[str, list]:
 @pytest.fixture
 def runs(shown, request) -> list[dict[str, Run]]:
     """Return the runs of each stage in the section that the test's name gives, by label."""
-    number = re.match(r"test_(\d+|one_more)", request.node.name).group(1)
+    number = re.match(r"test_(?:with_)?(\d+|one_more)", request.node.name).group(1)
     begins = ONE_MORE if number == "one_more" else f"{number}. "
     (found,) = [values for heading, values in shown.items() if heading.startswith(begins)]
     stages = [value.data for value in found if isinstance(value, Stage)]
