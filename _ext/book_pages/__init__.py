@@ -5,7 +5,7 @@ For every page that Jupyter Book writes:
 * the book's own theme lays it out (``theme/``), with the list of chapters beside it (``navigation``);
 * it requests nothing from other hosts, and runs only scripts from its folder (``assets``, ``mathematics``);
 * it loads the stage, the questions and MathJax only if they appear on it (``assets``);
-* a paragraph names a step of its section's stage (``steps``);
+* a paragraph names a step of its section's stage (``step_marks``);
 * output of a cell is shown as it was printed (``streams``), and assistive technology can follow the markup
   (``markup``);
 * the executed notebook can be downloaded (``downloads``), and if the repository is known, the page links to it
@@ -38,7 +38,7 @@ from . import (
     navigation,
     playground,
     recorded,
-    steps,
+    step_marks,
     streams,
     teaching,
     terms,
@@ -52,15 +52,15 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_theme("in_place", str(THEME))
     app.add_config_value("book_address", "", "html", [str])
     app.add_config_value("live", bool(live.FOLDER), "html", [bool])
-    app.add_role("step", steps.StepRole())
-    app.add_node(steps.step_mark, html=(steps.visit_step_mark, steps.depart_step_mark))
+    app.add_role("step", step_marks.StepRole())
+    app.add_node(step_marks.step_mark, html=(step_marks.visit_step_mark, step_marks.depart_step_mark))
     app.connect("config-inited", mathematics.use_own_copy)
     app.connect("builder-inited", assets.offer_package_assets)
     app.connect("builder-inited", finding.offer_data)
     app.connect("builder-inited", live.refuse_without_files)
     app.connect("env-updated", exercises.read_cells)
     app.connect("doctree-resolved", recorded.link_facts)
-    app.connect("doctree-resolved", steps.find_stages)
+    app.connect("doctree-resolved", step_marks.find_stages)
     app.connect("doctree-resolved", terms.link_terms)
     app.connect("html-collect-pages", navigation.not_found_page)
     # Other extensions fill the page context at priority 500, so handlers that choose from it run later.

@@ -8,7 +8,7 @@ import nbformat
 from sphinx.application import Sphinx
 
 from .included import with_lines
-from .steps import with_words
+from .step_marks import with_words
 
 
 def executed(app: Sphinx) -> Path:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import memory_stage.sentences
-from memory_stage.recorder import steps  # noqa: F401  it loads all of wording
+from memory_stage.recorder import steps  # noqa: F401  this import loads all of memory_stage.sentences
 
 PACKAGE = memory_stage.sentences.__name__
 FOLDER = Path(memory_stage.sentences.__file__).parent

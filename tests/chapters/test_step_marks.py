@@ -12,7 +12,7 @@ from memory_stage import api
 from tests.support.chapters.chapter import ROOT
 
 sys.path.insert(0, str(ROOT / "_ext"))
-from book_pages.steps import IN_SOURCE, marks, moment_of, said, step_mark, with_words
+from book_pages.step_marks import IN_SOURCE, marks, moment_of, said, step_mark, with_words
 
 LOOP = """
 import minitensor as mt
