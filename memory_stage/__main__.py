@@ -3,6 +3,7 @@
     python -m memory_stage explain program.py [arguments ...]
     python -m memory_stage program.py [arguments ...]
     python -m memory_stage --explain --output why.html program.py --its-own 3
+    python -m memory_stage --line 14 --iteration 1500 program.py
 
 The program runs as ``python program.py [arguments ...]`` would run it: its arguments, its output, its traceback and its
 exit status are the same. The command's own options precede the program's name. Operations on tensors of PyTorch, Paddle
@@ -22,11 +23,24 @@ from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
+from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
+from memory_stage.recorder.window import IterationWindow, LineWindow, StatementWindow, Window, head_of_loop
+
+#: Steps of ``--steps FROM:TO``. One statement may have several, such as those of a backward pass.
+MOST_OF_WINDOW = 3_000
 
 if has_minitensor():
     from memory_stage.explanation.minitensor import Listener
+
+
+_STEPS = f"record at most so many, by default {LIMIT}; or statements FROM to TO of the run, counted as they run"
+_LINE = "record from the first time that this line of the program runs; with --steps FROM:TO, open the stage there"
+_ITERATION = """\
+record this iteration of the innermost loop around --line, counted from 1 over the whole run; without --line, of the
+loop that first gets to it
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,27 +58,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options().parse_args(given)
     try:
         program, source = read_script(options.program)
-    except ScriptError as error:
+        window = _window(options, source, str(program))
+    except (ScriptError, ValueError) as error:
         return _say(str(error), REFUSED)
     output = Path(options.output or f"{program.stem}.stage.html")
+    limit = MOST_OF_WINDOW if isinstance(options.steps, tuple) else options.steps
     listener = Listener() if options.explain and has_minitensor() else None
     reporter = StepReporter() if options.explain else None
     with as_main(program, [options.program, *options.arguments]) as names:
-        done = _run(source, names, program, listener, reporter, policy=options.policy, limit=options.steps)
+        done = _run(source, names, program, listener, reporter, options.policy, limit, window)
         status = exit_status(done.error)
     if reporter is not None:
         report = None if listener is None else listener.report
         if report is None or (done.frameworks and not report.totals.operations):
             report = reporter.report(done.variant)
         print(report, file=sys.stderr)
-    shown = api.Stage([done], options.title or program.name)
+    key = None if window is None or options.line is None else step_of_line(done.variant, options.line)
+    shown = api.Stage([done], options.title or program.name, key=key)
     steps = len(done.variant["steps"])
     try:
         shown.save(output)
     except OSError as error:
         return _say(f"{output} cannot be written: {error}", REFUSED)
-    made = {event["do"] for step in done.variant["steps"] for event in step["events"]}
-    if "storage" not in made:
+    events = [done.variant.get("before", ()), *(step["events"] for step in done.variant["steps"])]
+    if all(event["do"] != "storage" for each in events for event in each):
         _say("the program made no tensor of minitensor, PyTorch or Paddle; tensors of others are not recorded", status)
     return _say(f"{output}: {steps} step{'' if steps == 1 else 's'}", status)
 
@@ -77,17 +94,48 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--title", help="names the stage; by default the name of the program's file")
     parser.add_argument("--explain", action="store_true", help="print what each in-place operation did, and what to do")
     parser.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the program under")
-    parser.add_argument("--steps", type=_steps, default=LIMIT, help=f"record at most so many, by default {LIMIT}")
+    parser.add_argument("--steps", metavar="N|FROM:TO", type=_steps, default=LIMIT, help=_STEPS)
+    parser.add_argument("--line", metavar="N", type=_number, help=_LINE)
+    parser.add_argument("--iteration", metavar="N", type=_number, help=_ITERATION)
+    parser.add_argument("--end-after-steps", action="store_true", help="end the program after the step TO of --steps")
     parser.add_argument("program", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the program")
     return parser
 
 
-def _steps(text: str) -> int:
-    try:
-        return api.checked_steps(int(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}") from None
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
+    return int(text)
+
+
+def _steps(text: str) -> int | tuple[int, int]:
+    """Parse a number of steps, or the first and the last of a part of the run."""
+    first, is_part, last = text.partition(":")
+    if not is_part:
+        return _number(text)
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise argparse.ArgumentTypeError(f"FROM:TO, two whole numbers from 1 in rising order, not {text!r}")
+    return int(first), int(last)
+
+
+def _window(options: argparse.Namespace, source: str, program: str) -> Window | None:
+    """Return the part of the run to record; None to record from the first statement on.
+
+    Raises:
+        ValueError: if the options contradict each other, or the line is in no loop.
+    """
+    if isinstance(options.steps, tuple):
+        if options.iteration is not None:
+            raise ValueError("--iteration and --steps FROM:TO both choose a part of the run; leave one out")
+        first, last = options.steps
+        return StatementWindow(first, last, options.end_after_steps)
+    if options.end_after_steps:
+        raise ValueError("--end-after-steps needs --steps FROM:TO")
+    if options.iteration is not None:
+        head = None if options.line is None else head_of_loop(source, options.line)
+        return IterationWindow(options.iteration, head, program)
+    return None if options.line is None else LineWindow(options.line, program)
 
 
 def _say(text: str, status: int) -> int:
@@ -103,11 +151,14 @@ def _run(
     reporter: StepReporter | None,
     policy: str | None,
     limit: int,
+    window: Window | None,
 ) -> RecordedRun:
     """Record the program, print its output as it runs, and add its error to the report."""
     with listener or contextlib.nullcontext():
         on_step = None if reporter is None else reporter.on_step
-        done = api.run(source, names, file=str(program), policy=policy, limit=limit, echo=True, on_step=on_step)
+        done = api.run(
+            source, names, file=str(program), policy=policy, limit=limit, echo=True, on_step=on_step, window=window
+        )
         if listener is not None and done.error is not None:
             listener.ended(done.error)
     return done

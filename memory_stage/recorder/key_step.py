@@ -42,6 +42,17 @@ def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
     trace["opens"] = trace["variants"][opens]["id"]
 
 
+def step_of_line(variant: Variant, line: int) -> int | None:
+    """Return the step, counted from 1, at which a stage opens for a line; None if the line has no step.
+
+    It is the last step of the line that writes, or else its last step.
+    """
+    steps = variant["steps"]
+    of_line = [number for number, step in enumerate(steps, 1) if step["line"] <= line <= step["end"]]
+    writing = [each for each in of_line if any(event["do"] == "write" for event in steps[each - 1]["events"])]
+    return (writing or of_line)[-1] if of_line else None
+
+
 def opening(trace: dict[str, Any]) -> tuple[int, int]:
     """Return the numbers of the variant and of its step that are shown first, both counted from 0."""
     ids = [variant["id"] for variant in trace["variants"]]

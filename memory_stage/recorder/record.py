@@ -25,6 +25,7 @@ from memory_stage.recorder import instrument
 from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.recorder import Recorder
 from memory_stage.recorder.source import ProgramSource
+from memory_stage.recorder.window import EndOfWindow, Window
 
 LIMIT = 500  # steps
 
@@ -65,6 +66,7 @@ def run(
     engine: Engine | None = None,
     echo: bool = False,
     on_step: Callable[[FinishedStep], None] | None = None,
+    window: Window | None = None,
 ) -> RecordedRun:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 
@@ -82,6 +84,7 @@ def run(
             imports.
         echo: True to print the output of the program, too, which is recorded in its step.
         on_step: called with each finished step.
+        window: the part of the run to record; None to record from its first statement on.
 
     Raises:
         SyntaxError: if the source cannot be compiled. Errors of the program are in the result.
@@ -97,7 +100,10 @@ def run(
     with engine.policy(policy) if policy else contextlib.nullcontext():
         try:  # an interrupt may arrive while the recording begins
             _hook_functions(text, namespace, functions, engine)
-            recorder.begin()
+            if window is None:
+                recorder.begin()
+            else:
+                recorder.wait(window)
             with _printing_to(recorder, echo):
                 done = _run_all(recorder, awaiting, namespace, show_last)
         finally:
@@ -107,7 +113,11 @@ def run(
     if steps.failure is not None and STRICT:
         raise steps.failure
     steps.failure = None  # its traceback refers to the program's frames
-    if done and steps.truncated:
+    if done and isinstance(done[0], EndOfWindow):
+        done.clear()
+    if window is not None and not steps.recorded:
+        steps.truncated = f"The run ended before {window.describe()}, so nothing was recorded."
+    elif done and steps.truncated:
         steps.truncated += _how_it_ended(done[0], file)
     # No local name may hold the error: its traceback refers to this frame, and the cycle would keep tensors alive.
     variant = steps.variant(id_, label, recorder.names.verdict(bool(done)))
@@ -122,7 +132,7 @@ def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], 
         last = show_last and node is source.tree.body[-1] and isinstance(node, ast.Expr)
         if last:
             recorder.names.expect_output()
-        if recorder.steps.active:
+        if recorder.steps.active or recorder.is_waiting:
             index, code = source.compile(node, last)
             recorder.begin_statement(index)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from memory_stage.engines.events import Compilation, End, Event, Failure
@@ -19,6 +20,7 @@ from memory_stage.recorder.stack import Stack
 from memory_stage.recorder.stack_headroom import StackHeadroom
 from memory_stage.recorder.steps import Steps
 from memory_stage.recorder.tracer import Tracer
+from memory_stage.recorder.window import EndOfWindow, Window
 
 
 class Recorder:
@@ -34,6 +36,8 @@ class Recorder:
         follower: follows the engine.
         ledger: the program's memory and history.
         names: the program's names of tensors.
+        window: the part of the run that is recorded; None for all of it.
+        is_waiting: True until the window begins.
     """
 
     def __init__(
@@ -51,6 +55,9 @@ class Recorder:
         self._subscription = engine.listen(self.on_event)
         self._listener_before: Any = None
         self._thread = 0
+        self.window: Window | None = None
+        self.is_waiting = False
+        self._turns: dict[int, int] = {}  # iterations of loops before the window, by the hook of the loop
 
     # ---------- begin and end ----------
 
@@ -65,12 +72,40 @@ class Recorder:
         self._subscription.open()
         instrument.listener = self.on_hook
 
+    def wait(self, window: Window) -> None:
+        """Let the program run without recording until a window begins."""
+        self.window, self.is_waiting = window, True
+        self.steps.part = window.describe()
+        self._thread = threading.get_ident()
+        self._listener_before = instrument.listener
+        instrument.listener = self._on_hook_outside
+
+    def _begin_window(self, index: int, moment: str, frame: FrameType | None) -> None:
+        """Begin the recording at a hook, in a function's ``frame`` or, if that is None, at the top level."""
+        self.is_waiting = False
+        instrument.listener = self._listener_before
+        self.engine.discover_frameworks()
+        self.tracer.find_running(frame, self._turns)
+        self.begin()
+        if frame is not None:
+            self.tracer.reach(index, moment, frame)
+
+    def _end_window(self, frame: FrameType | None) -> None:
+        """End the recording where its window ends."""
+        if frame is not None:
+            self.tracer.finish_at(frame)
+        self.steps.end(f"The stage shows {self.steps.part}.")
+        self.stop()
+        if self.window is not None and self.window.is_alone:
+            raise EndOfWindow
+
     def stop(self) -> None:
         """Unsubscribe, and remove all hooks; it may be called again."""
         self.ledger.stop()
         self._subscription.close()
-        if instrument.listener == self.on_hook:
+        if instrument.listener in (self.on_hook, self._on_hook_outside):
             instrument.listener = self._listener_before
+        self.is_waiting = False
         self.steps.end()
         self.source.remove_hooks()
 
@@ -82,8 +117,18 @@ class Recorder:
 
     def begin_statement(self, index: int) -> None:
         """Begin a statement of the top level, by the number of its hook."""
-        with _Guard(self):
-            self.tracer.begin_statement(self.source.statements[index])
+        statement = self.source.statements[index]
+        if self.is_waiting:
+            self._turns.clear()
+        is_inside = self.window is None or self.window.is_inside(statement, index, "before")
+        if self.is_waiting and is_inside:
+            with _Guard(self):
+                self._begin_window(index, "before", None)
+        elif self.steps.active and not is_inside:
+            self._end_window(None)
+        if self.steps.active:
+            with _Guard(self):
+                self.tracer.begin_statement(statement)
 
     def end_statement(self, error: BaseException | None = None) -> None:
         """Finish a statement of the top level, which has run or raised ``error``."""
@@ -95,11 +140,27 @@ class Recorder:
         """Record that the program has reached a hook."""
         if index not in self.source.statements or threading.get_ident() != self._thread:
             return
+        if self.window is not None and not self.window.is_inside(self.source.statements[index], index, moment):
+            self._end_window(sys._getframe(2))
+            return
         with StackHeadroom(), _Guard(self):
             if moment in ("return", "yield", "leave"):
                 self.tracer.leave(moment, value, sys._getframe(2))
             else:
                 self.tracer.reach(index, moment, sys._getframe(2))
+
+    def _on_hook_outside(self, index: int, moment: str, value: Any) -> None:
+        """Look for the begin of the window at a hook."""
+        statement = self.source.statements.get(index)
+        if statement is None or threading.get_ident() != self._thread:
+            return
+        if self.window is not None and self.window.is_inside(statement, index, moment):
+            with StackHeadroom(), _Guard(self):
+                self._begin_window(index, moment, sys._getframe(2))
+        elif moment == "turn":
+            self._turns[index] = self._turns.get(index, 0) + 1
+        elif moment == "before":
+            self._turns.pop(index, None)
 
     # ---------- the engine ----------
 

@@ -112,6 +112,11 @@ class ProgramSource:
         hooks = self._codes[id(code)][1]
         return hooks.statements.get(hooks.heads.get(line, -1))
 
+    def statement_at(self, code: CodeType, line: int) -> Statement | None:
+        """Return the innermost statement on a line of a code object with hooks; None if there is none."""
+        found = [each for each in self._codes[id(code)][1].statements.values() if each.line <= line <= each.end]
+        return max(found, key=lambda each: each.line, default=None)
+
     # ---------- lines of the trace ----------
 
     def line_of(self, statement: Statement) -> int:

@@ -58,6 +58,7 @@ class Steps:
         in_flight: bytes of the gradients that backward passes on.
         being_freed: bytes of a storage that is being freed and is counted until its step begins.
         on_step: called with each finished step.
+        part: words for the part of the run that is recorded; "" for all of it.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Steps:
         self.failure: Exception | None = None
         self.in_flight = 0
         self.being_freed = 0
+        self.part = ""
         self.on_step: Callable[[FinishedStep], None] | None = None
         self.ledger = ledger
         self._engine = engine
@@ -223,7 +225,11 @@ class Steps:
             why = f": they tell of {self._events:,} changes of memory"
             if self._events < MOST_EVENTS:
                 why += f", which take {self._bytes:,} bytes"
-        self.end(f"Only the first {count} steps are shown{why}. The program ran on to its end without being recorded.")
+        of_part = f" of {self.part}" if self.part else ""
+        self.end(
+            f"Only the first {count} steps{of_part} are shown{why}. The program ran on to its end without being "
+            f"recorded."
+        )
         return True
 
     def is_too_long(self) -> bool:

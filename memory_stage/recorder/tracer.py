@@ -7,6 +7,7 @@ error is raised. Each error is recorded once, in the step that raised it. The pr
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import FrameType
 from typing import Any
@@ -56,6 +57,32 @@ class Tracer:
             self._stack.pop(0)
         self._return_to(0)
         self._steps.finish()
+
+    def find_running(self, frame: FrameType | None, turns: dict[int, int]) -> None:
+        """Find the functions that run when a recording begins in the middle of a program, and their statements.
+
+        Args:
+            frame: the innermost frame; None between two statements of the top level.
+            turns: the number of the iteration of each running loop, by the hook of its head.
+        """
+        running = []
+        while frame is not None:
+            if self._source.has(frame.f_code):
+                running.append(frame)
+            frame = frame.f_back
+        for each in reversed(running):
+            if each.f_code.co_flags & inspect.CO_OPTIMIZED:
+                self._stack.push(each, 0)
+            top = self._stack.top
+            top.statement = self._source.statement_at(each.f_code, each.f_lineno)
+            if top.statement is not None:
+                top.passes = {loop: turns[loop] for loop in top.statement.loops if loop in turns}
+            self._names.scan(self._stack, each)
+
+    def finish_at(self, frame: FrameType) -> None:
+        """Finish the step that runs when a function reaches a hook."""
+        self._come_to(frame)
+        self._steps.finish(frame)
 
     # ---------- hooks ----------
 

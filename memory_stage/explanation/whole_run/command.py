@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from memory_stage.explanation.whole_run import colours
+from memory_stage.explanation.whole_run.drawn_window import WindowOfFault
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.explanation.whole_run.one_screen import count_of, heading
 from memory_stage.explanation.whole_run.rank import rank_words, with_rank
@@ -25,6 +26,10 @@ and other faults of in-place operations. The program runs as "python program.py"
 the explanation goes to standard error.
 """
 _STATUS = "The exit status is the program's; if that is 0 and gradients were silently wrong, it is 3."
+_STAGE = """\
+also draw the memory of the steps around the first fault, as an HTML file. For that the program runs a second time, up
+to these steps, with its output hidden: do not use it for a program that must not run twice
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,6 +42,11 @@ def main(arguments: Sequence[str]) -> int:
         The exit status: the program's, 3 if it is 0 and gradients were silently wrong, or 2 if it could not be run.
     """
     options = _options().parse_args(arguments)
+    if options.stage and rank_words():
+        return _refuse(
+            "--stage runs the program a second time, which a process of several cannot do alone. Run all of them with "
+            "`memory_stage --steps FROM:TO`, as in `torchrun ... -m memory_stage --steps 5000:5040 program.py`"
+        )
     try:
         program, source = read_script(options.program)
         explanation = watching()
@@ -48,9 +58,14 @@ def main(arguments: Sequence[str]) -> int:
     process = os.getpid()
     with as_main(program, [options.program, *options.arguments]) as names:
         explanation.variables = names
+        window = WindowOfFault(source, str(program), explanation.nodes_made) if options.stage else None
+        explanation.on_fault = None if window is None else window.mark
         try:
             with explanation:
-                exec(compile(source, str(program), "exec", dont_inherit=True), names)
+                if window is not None:
+                    window.run(names)
+                else:
+                    exec(compile(source, str(program), "exec", dont_inherit=True), names)
         except BaseException as error:
             failure = error.with_traceback(_of_program(error.__traceback__))
         status = exit_status(failure)
@@ -59,6 +74,8 @@ def main(arguments: Sequence[str]) -> int:
     _print(explanation, options.all)
     if options.json:
         _write(explanation, with_rank(Path(options.json)))
+    if window is not None:
+        sys.stderr.write(f"{window.draw(options.stage, [options.program, *options.arguments])}\n")
     return SILENTLY_WRONG if status == 0 and explanation.is_silently_wrong else status
 
 
@@ -66,6 +83,7 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="memory-stage explain", description=_DESCRIPTION, epilog=_STATUS)
     parser.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
+    parser.add_argument("--stage", metavar="FILE", help=_STAGE)
     parser.add_argument("program", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     return parser

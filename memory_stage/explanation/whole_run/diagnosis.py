@@ -46,6 +46,9 @@ class FrameworkDiagnosis(Protocol):
     def written_lines(self) -> Iterator[tuple[ProgramLine, str, int]]:
         """Yield each line that wrote in place, the name of the operation, and how often it ran."""
 
+    def nodes_made(self) -> int:
+        """Return how many nodes of the graph have been made; that is also the number of the next one."""
+
 
 class Diagnosis:
     """The watching of a run, from :meth:`begin` to :meth:`end`. It may be begun again, and keeps its logs.

@@ -46,12 +46,14 @@ class Explanation:
 
     Attributes:
         faults: the faults, in the order of the run.
+        on_fault: called with each new fault, when it is found.
         unseen: a sentence for each thing that could not be watched or diagnosed.
     """
 
     def __init__(self, variables: dict[str, Any] | None = None, file: str | None = None) -> None:
         self.variables, self.file = variables, file
         self.faults: list[Fault] = []
+        self.on_fault: Callable[[Fault], None] | None = None
         self.unseen: list[str] = []
         self._diagnosis: Diagnosis | None = None
         self._depth = 0
@@ -124,6 +126,11 @@ class Explanation:
             if line.number and line not in blamed
         ]
 
+    def nodes_made(self) -> int:
+        """Return how many nodes of the graph have been made, in the framework that the program imported first."""
+        frameworks = {} if self._diagnosis is None else self._diagnosis.frameworks
+        return next((each.nodes_made() for each in frameworks.values()), 0)
+
     def add(self, fault: Fault) -> None:
         """Add a fault, or count it if the same one was found before."""
         for number, known in enumerate(self.faults):
@@ -132,6 +139,8 @@ class Explanation:
                 return
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(fault)
+            if self.on_fault is not None:
+                self.on_fault(fault)
 
     def text(self, with_harmless: bool = False) -> str:
         """Return the explanation as text, for one screen.

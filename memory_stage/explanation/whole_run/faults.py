@@ -89,6 +89,8 @@ class Fault:
     reason: str = ""
     fixes: tuple[Fix, ...] = ()
     is_silent: bool = False
+    #: The number of the first node of the graph that the fault is about; -1 if there is none.
+    first_node: int = field(default=-1, compare=False)
     #: How often the same fault was found.
     count: int = field(default=1, compare=False)
 

@@ -208,6 +208,7 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
         derivatives.reason(operation, attribute),
         tuple(fixes(watch, overwrite, frames)),
         is_silent,
+        first_node=min(each.sequence for each in (saved, *others)),
     )
 
 

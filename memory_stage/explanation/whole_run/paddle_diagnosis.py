@@ -66,6 +66,10 @@ class PaddleDiagnosis:
         for (line, operation), count in self._run.calls.writes.totals.items():
             yield self._run.calls.lines[line], operation, count
 
+    def nodes_made(self) -> int:
+        """Return how many nodes of the graph have been made; that is also the number of the next one."""
+        return self._run.calls.graph.count
+
     def _failed(self, roots: list[Any], error: BaseException, frame: FrameType) -> None:
         def diagnose() -> list[Fault | None]:
             return [paddle_faults.diagnose_error(self._run, self._paddle.__version__, roots, error, frame)]

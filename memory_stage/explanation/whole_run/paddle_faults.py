@@ -126,6 +126,7 @@ def _overwritten(
         derivatives.reason(operation, attribute),
         tuple(fixes),
         is_silent,
+        first_node=saved.node.number,
     )
 
 

@@ -72,6 +72,10 @@ class TorchDiagnosis:
         for (line, operation), count in self._run.writes.totals.items():
             yield self._run.lines[line], operation, count
 
+    def nodes_made(self) -> int:
+        """Return how many nodes of the graph have been made; that is also the number of the next one."""
+        return torch._C._autograd._get_sequence_nr()
+
     def _failed(self, run: WatchedRun, roots: Any, error: BaseException, frame: FrameType) -> None:
         def diagnose() -> list[Fault | None]:
             fault = overwritten.diagnose_error(run, roots, error, frame)

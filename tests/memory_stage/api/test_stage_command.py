@@ -142,10 +142,63 @@ def test_impossible_requests_have_a_message_and_status_2(folder, capsys, program
     assert not (folder / output).exists()
 
 
-@pytest.mark.parametrize("steps", ["0", "-1", "many"])
+@pytest.mark.parametrize("steps", ["0", "-1", "many", "3:", ":3", "9:3", "0:3", "1:2:3"])
 def test_an_invalid_number_of_steps_is_refused_by_the_command(folder, capsys, steps):
     (folder / "program.py").write_text("x = 1")
     with pytest.raises(SystemExit) as caught:
         main([f"--steps={steps}", "program.py"])
     assert caught.value.code == 2
-    assert f"a whole number from 1, not '{steps}'" in capsys.readouterr().err
+    wanted = "FROM:TO, two whole numbers from 1 in rising order" if ":" in steps else "a whole number from 1"
+    assert f"{wanted}, not '{steps}'" in capsys.readouterr().err
+
+
+LOOP = """\
+import minitensor as mt
+x = mt.ones([2])
+for i in range(100):
+    if i == 60:
+        x.scale_(2.0)
+    x.add_(x)
+print(i)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "lines", "iterations"),
+    [
+        (["--steps", "100:103"], [6, 6], [49, 50]),
+        (["--iteration", "61"], [5, 6], [61]),
+        (["--line", "6", "--iteration", "61"], [5, 6], [61]),
+        (["--line", "5", "--steps", "3"], [5, 6, 6], [61, 62]),
+    ],
+)
+def test_a_part_of_a_long_run_is_recorded(folder, capsys, options, lines, iterations):
+    (folder / "program.py").write_text(LOOP)
+    assert main([*options, "program.py"]) == 0
+    assert capsys.readouterr().out == "99\n"
+    (variant,) = trace_in(folder / "program.stage.html")["variants"]
+    assert [step["line"] for step in variant["steps"]] == lines
+    assert sorted({step["passes"][0][1] for step in variant["steps"]}) == iterations
+
+
+def test_the_stage_of_a_part_opens_at_a_line_and_the_program_ends_after_it_on_demand(folder, capsys):
+    (folder / "program.py").write_text(LOOP)
+    assert main(["--steps", "118:130", "--line", "5", "--end-after-steps", "program.py"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("program.stage.html: ")
+    (variant,) = trace_in(folder / "program.stage.html")["variants"]
+    assert variant["steps"][variant["key"]]["line"] == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--steps", "3:9", "--iteration", "2"], "both choose a part of the run"),
+        (["--line", "2", "--iteration", "2"], "line 2 is in no loop"),
+        (["--end-after-steps"], "--end-after-steps needs --steps FROM:TO"),
+    ],
+)
+def test_contradicting_parts_of_a_run_are_refused(folder, capsys, options, said):
+    (folder / "program.py").write_text(LOOP)
+    assert main([*options, "program.py"]) == 2
+    assert said in capsys.readouterr().err and not (folder / "program.stage.html").exists()

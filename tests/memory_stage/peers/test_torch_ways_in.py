@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -268,3 +269,75 @@ def test_a_program_under_torchrun_has_one_report_a_rank(tmp_path):
     assert "sum 1.0" in done.stdout and done.returncode != 0
     files = {path.name: json.loads(path.read_text()) for path in tmp_path.glob("why*.json")}
     assert {name: len(found["faults"]) for name, found in files.items()} == {"why.rank0.json": 0, "why.rank1.json": 1}
+
+
+# ---------- the stage of the steps around a fault ----------
+
+LATE = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 1)
+
+    def forward(self, x, is_late):
+        h = torch.sigmoid(self.a(x))
+        out = self.b(h)
+        if is_late:
+            {}
+        return out
+
+def train(net, opt, iteration):
+    loss = net(torch.randn(5, 3), iteration == 600).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+
+torch.manual_seed(0)
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for iteration in range(1000):
+    train(net, opt, iteration)
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "status", "verdict"),
+    [
+        ("h.mul_(2)", 1, "Line 14 overwrites the result of `sigmoid`, which the backward pass in line 20 still needs."),
+        (
+            "self.b.weight.data.mul_(0.9)",
+            3,
+            "Wrong gradients: line 14 overwrites `net.b.weight` without raising its version",
+        ),
+    ],
+)
+def test_the_stage_shows_the_steps_around_a_late_fault(tmp_path, write, status, verdict):
+    (tmp_path / "program.py").write_text(LATE.format(write))
+    done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py", "--epochs", "1")
+    assert done.returncode == status and verdict in " ".join(done.stderr.split())
+    assert done.stdout.count("done") == (status == 3)
+    said = done.stderr.strip().splitlines()[-1]
+    assert said.startswith("why.html: ") and said.endswith(" of a second run."), done.stderr
+    page = (tmp_path / "why.html").read_text()
+    (found,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    trace = json.loads(found)
+    (variant,) = trace["variants"]
+    step = variant["steps"][variant["key"]]
+    assert trace["title"].startswith(verdict) and step["line"] == 14
+    assert [event["do"] for event in step["events"] if event["do"] in ("write", "stale")] == ["write", "stale"]
+    assert 601 in {step["passes"][0][1] for step in variant["steps"] if step.get("passes")}
+    assert len(variant["steps"]) < 100
+
+
+def test_no_second_run_follows_a_run_without_a_fault_and_none_a_run_of_several_processes(tmp_path):
+    (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(1).add_(1))\n")
+    done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
+    assert done.returncode == 0 and done.stdout == "tensor([2.])\n" and not (tmp_path / "why.html").exists()
+    assert done.stderr.endswith("No fault was found, so no stage was drawn.\n")
+    arguments = ("-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
+    done = command(tmp_path, *arguments, RANK="0", WORLD_SIZE="2")
+    assert done.returncode == 2 and "a process of several cannot do alone" in done.stderr and done.stdout == ""

@@ -1,0 +1,71 @@
+"""Draw the stage of the steps around a fault: run the program a second time, and record these steps only."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from memory_stage.explanation.whole_run.faults import Fault
+from memory_stage.recorder.counted_run import CountedRun
+from memory_stage.watch.lines import ProgramLine
+
+
+class WindowOfFault:
+    """A counted run of a program, and the window around its first fault.
+
+    Args:
+        source: the program.
+        file: its file.
+        nodes_made: returns how many nodes of the graph have been made.
+    """
+
+    def __init__(self, source: str, file: str, nodes_made: Callable[[], int]) -> None:
+        self._run = CountedRun(source, file, nodes_made)
+        self._folder = os.getcwd()  # the program may leave it
+        self._found: tuple[Fault, int] | None = None
+
+    def run(self, names: dict[str, Any]) -> None:
+        """Run the program; ``names`` are its global names. An error of the program is raised."""
+        self._run.run(names)
+
+    def mark(self, fault: Fault) -> None:
+        """Note where the run is, because a fault has been found."""
+        if self._found is None:
+            self._found = fault, self._run.count
+
+    def draw(self, output: str, command: Sequence[str]) -> str:
+        """Run the program again, up to the end of the window, and write its stage.
+
+        Args:
+            output: the file to write.
+            command: the program and its arguments.
+
+        Returns:
+            A sentence about the result.
+        """
+        if self._found is None:
+            return "No fault was found, so no stage was drawn."
+        fault, count = self._found
+        first, last = self._run.window(fault.first_node, count)
+        options = ["--steps", f"{first}:{last}", "--line", str(culprit(fault).number), "--end-after-steps"]
+        done = subprocess.run(
+            [sys.executable, "-m", "memory_stage", *options, "--title", fault.verdict, "--output", output, *command],
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        said = done.stderr.strip().splitlines()
+        if not said or not said[-1].startswith(f"{output}: "):
+            return f"The second run wrote no stage. Its last message: {said[-1] if said else '(none)'}"
+        return f"{said[-1]}, of statements {first:,} to {last:,} of a second run."
+
+
+def culprit(fault: Fault) -> ProgramLine:
+    """Return the line at which the stage of a fault opens: the first that overwrites, or else the last one."""
+    writing = [each.line for each in fault.evidence if "overwrites" in each.role]
+    return writing[0] if writing else fault.evidence[-1].line

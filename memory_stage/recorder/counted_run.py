@@ -1,0 +1,99 @@
+"""Run a program and count its statements, so that a later run can be recorded around one of them.
+
+The program runs with hooks, which cost less than a microsecond a statement, and is not recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+from memory_stage.recorder import instrument
+from memory_stage.recorder.source import ProgramSource
+
+#: Statements that are remembered; then the older half is forgotten.
+MOST_STATEMENTS = 1_000_000
+
+#: Statements of a window: before the first statement of interest, after the last one, and in all.
+MOST_BEFORE, AFTER, MOST = 150, 3, 400
+
+
+class CountedRun:
+    """A run of a program.
+
+    Args:
+        source: the program.
+        file: its file.
+        nodes_made: returns how many nodes of a graph have been made, a number that only rises.
+
+    Attributes:
+        count: how many statements have begun.
+    """
+
+    def __init__(self, source: str, file: str, nodes_made: Callable[[], int]) -> None:
+        self.count = 0
+        self._nodes_made = nodes_made
+        self._source = ProgramSource(source, file)
+        self._thread = 0
+        self._forgotten = 0
+        self._nodes, self._hooks = array("q"), array("l")  # of each statement: the nodes before it, and its hook
+        self._turn_counts, self._turn_hooks = array("q"), array("l")  # of each iteration: the statements before it
+
+    def run(self, names: dict[str, Any]) -> None:
+        """Run the program; ``names`` are its global names. An error of the program is raised."""
+        self._thread = threading.get_ident()
+        before, instrument.listener = instrument.listener, self._on_hook
+        try:
+            for node in self._source.tree.body:
+                index, code = self._source.compile(node, False)
+                self._on_hook(index, "before", None)
+                exec(code, names)
+        finally:
+            instrument.listener = before
+            self._source.remove_hooks()
+
+    def _on_hook(self, index: int, moment: str, value: Any) -> None:
+        if moment == "before" and threading.get_ident() == self._thread and index in self._source.statements:
+            self.count += 1
+            self._nodes.append(self._nodes_made())
+            self._hooks.append(index)
+            if len(self._nodes) > MOST_STATEMENTS:
+                half = MOST_STATEMENTS // 2
+                del self._nodes[:half], self._hooks[:half]
+                self._forgotten += half
+        elif moment == "turn" and threading.get_ident() == self._thread:
+            self._turn_counts.append(self.count)
+            self._turn_hooks.append(index)
+            if len(self._turn_counts) > MOST_STATEMENTS:
+                del self._turn_counts[: MOST_STATEMENTS // 2], self._turn_hooks[: MOST_STATEMENTS // 2]
+
+    def window(self, node: int, last: int) -> tuple[int, int]:
+        """Return the numbers of the first and last statement of a part of the run.
+
+        It begins with the iteration that made a node, of the outermost loop around the last statement that is not too
+        long.
+
+        Args:
+            node: the number of the node; -1 if there is none.
+            last: the number of the last statement of interest.
+        """
+        first = last
+        if node >= 0:
+            first = max(1, min(last, self._forgotten + bisect_right(self._nodes, node)))
+        if last - first > MOST - MOST_BEFORE:
+            first = last - MOST_BEFORE
+        return self._begin_of_iteration(first, last), last + AFTER
+
+    def _begin_of_iteration(self, first: int, last: int) -> int:
+        asked = self._source.statements[self._hooks[max(0, last - self._forgotten - 1)]]
+        begins: dict[int, int] = {}
+        for number in range(bisect_right(self._turn_counts, first - 1) - 1, -1, -1):
+            count, loop = self._turn_counts[number], self._turn_hooks[number]
+            if count < first - MOST_BEFORE:
+                break
+            if loop in asked.loops:
+                begins.setdefault(loop, count + 1)
+        return next((begins[loop] for loop in asked.loops if loop in begins), max(1, first - MOST_BEFORE // 5))

@@ -1,0 +1,142 @@
+"""The part of a run that is recorded: some of its statements, or one iteration of a loop.
+
+Before a window begins, a program runs with hooks and without a subscription to an engine, which costs less than a
+microsecond a statement. A recording of 500 steps can therefore begin after millions of statements.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol
+
+from memory_stage.model.statement import Statement
+
+
+class EndOfWindow(SystemExit):
+    """Ends a program whose window has ended, if the rest of it is not to run."""
+
+
+class Window(Protocol):
+    """A part of a run.
+
+    Attributes:
+        is_alone: True if the program ends where the window ends.
+    """
+
+    is_alone: bool
+
+    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
+        """Return True if the run is inside the window, when it has reached a hook.
+
+        Args:
+            statement: the statement of the hook.
+            index: the number of the hook.
+            moment: of the hook; "before" if the statement is about to run, "turn" if an iteration of it begins.
+        """
+
+    def describe(self) -> str:
+        """Return words for the part, such as ``statements 20 to 30``."""
+
+
+class StatementWindow:
+    """The statements from one number to another, counted from 1 as they run.
+
+    Args:
+        first, last: the numbers.
+        is_alone: True to end the program after the last one.
+    """
+
+    def __init__(self, first: int, last: int, is_alone: bool = False) -> None:
+        self.first, self.last, self.is_alone = first, last, is_alone
+        self.count = 0
+
+    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
+        """Count the statement."""
+        self.count += moment == "before"
+        return self.first <= self.count <= self.last
+
+    def describe(self) -> str:
+        """Return words for the part."""
+        return f"statements {self.first:,} to {self.last:,} of the run"
+
+
+class LineWindow:
+    """The run from the first time that a line is reached.
+
+    Args:
+        line: its number in the program's file.
+        file: the program's file.
+    """
+
+    is_alone = False
+
+    def __init__(self, line: int, file: str) -> None:
+        self._line, self._file = line, file
+        self._is_reached = False
+
+    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
+        """Look for the line."""
+        if not self._is_reached and moment == "before" and statement.file == self._file:
+            self._is_reached = statement.line <= self._line <= statement.end
+        return self._is_reached
+
+    def describe(self) -> str:
+        """Return words for the part."""
+        return f"the run from line {self._line} on"
+
+
+class IterationWindow:
+    """One iteration of a loop.
+
+    Iterations are counted over the whole run, so those of a second epoch continue the count of the first.
+
+    Args:
+        number: of the iteration, from 1.
+        head: the line of the loop's head in the program's file; None for the loop that gets to this iteration first.
+        file: the program's file.
+    """
+
+    is_alone = False
+
+    def __init__(self, number: int, head: int | None, file: str) -> None:
+        self._number, self._head, self._file = number, head, file
+        self._counts: dict[int, int] = {}
+        self._loop: int | None = None  # the hook of the loop whose iteration is recorded
+        self._is_over = False
+
+    def is_inside(self, statement: Statement, index: int, moment: str) -> bool:
+        """Count the iterations."""
+        if moment == "turn" and (self._head is None or (statement.line, statement.file) == (self._head, self._file)):
+            self._counts[index] = count = self._counts.get(index, 0) + 1
+            if self._loop is None and count == self._number:
+                self._loop = index
+            elif index == self._loop:
+                self._is_over = True
+        return self._loop is not None and not self._is_over
+
+    def describe(self) -> str:
+        """Return words for the part."""
+        return f"iteration {self._number:,} of the loop{f' in line {self._head}' if self._head else ''}"
+
+
+def head_of_loop(source: str, line: int) -> int:
+    """Return the line of the head of the innermost loop around a line.
+
+    Raises:
+        ValueError: if there is none in the function that contains the line.
+    """
+    found = 0
+    todo: list[tuple[ast.AST, int]] = [(ast.parse(source), 0)]
+    while todo:
+        node, head = todo.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            head = 0
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            head = node.lineno
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            found = head
+        if not isinstance(node, ast.stmt) or node.lineno <= line <= (node.end_lineno or 0):
+            todo += [(each, head) for each in ast.iter_child_nodes(node)]
+    if not found:
+        raise ValueError(f"line {line} is in no loop")
+    return found
