@@ -56,7 +56,7 @@ def _instead(row: ReportRow, code: list[str], about: WriteFacts) -> str:
     if row.error:
         return _of_error(row, code)
     if row.verdict is Verdict.UNNOTICED:
-        return _unnoticed(row, text, about)
+        return _for_unnoticed(row, text, about)
     if row.op in ("clear_gradient", "_zero_grads"):
         return f"`{row.tensor.name}.clone()` before this line keeps the numbers." if row.happened and row.tensor else ""
     if row.op == ".grad":
@@ -167,7 +167,7 @@ def _without_underscore(text: str, op: str) -> str:
     return text.replace(f".{op}(", f".{op[:-1]}(") if len(calls) == 1 and used else ""
 
 
-def _unnoticed(row: ReportRow, text: str, about: WriteFacts) -> str:
+def _for_unnoticed(row: ReportRow, text: str, about: WriteFacts) -> str:
     saved = _lines_of(row)
     if about.attribute:
         what = about.attribute.rpartition(".")[2]

@@ -42,7 +42,7 @@ def out_of_place(text: str, masks: bool = False) -> str:
         value = _call(statement.value)
         return f"return {value}" if value else ""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        name = _written(statement.value)
+        name = _written_name(statement.value)
         value = _call(statement.value)
         return f"{name} = {value}" if name and value else ""
     return ""
@@ -62,11 +62,11 @@ def _is_mask(index: ast.expr) -> bool:
     return isinstance(index, ast.Name) and "mask" in index.id.lower()
 
 
-def _written(call: ast.Call) -> str:
+def _written_name(call: ast.Call) -> str:
     """Return the name of the tensor that a call writes: ``x`` in ``x.mul_(2).add_(1)`` and in ``torch.relu_(x)``."""
     target = call.args[0] if _is_function(call) and call.args else getattr(call.func, "value", None)
     if isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
-        return _written(target)
+        return _written_name(target)
     return _path(target)
 
 

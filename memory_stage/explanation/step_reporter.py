@@ -57,9 +57,9 @@ class StepReporter:
         for fact in done.facts:
             self._use(fact)
             if isinstance(fact, Wrote):
-                self._marked_dirty(fact)
+                self._correct_dirty(fact)
                 masks = any(each.look["dtype"] == "bool" for each in fact.reads)
-                row = self._wrote(done, fact)
+                row = self._report_write(done, fact)
                 about = advice.WriteFacts(is_leaf(fact.tensor), masks, attribute=kept_by_hand(fact.taken))
                 self._add(row, about)
                 self._apart += [(each, fact.tensor, row) for each in histories_apart(fact)]
@@ -69,15 +69,15 @@ class StepReporter:
                 leaf = any(is_leaf(each) for each in fact.storage.aliases.values())
                 borrowed = fact.storage.root.is_borrowed
                 about = advice.WriteFacts(leaf, borrowed=borrowed, attribute=kept_by_hand(fact.used))
-                self._add(self._unversioned(done, fact), about)
+                self._add(self._report_unversioned(done, fact), about)
             elif isinstance(fact, Asked):
-                self._add(self._asked(done, fact))
+                self._add(self._report_missing_gradient(done, fact))
             elif isinstance(fact, Reshaped):
                 self._add(self._new(done, fact.called, fact.tensor, Verdict.METADATA))
         if done.error is not None:
-            self._add(self._failed(done))
+            self._add(self._report_error(done))
 
-    def _marked_dirty(self, fact: Wrote) -> None:
+    def _correct_dirty(self, fact: Wrote) -> None:
         """Correct the last row if a user-defined function raised the version: the history then has its write."""
         last = self._rows[-1] if self._rows else None
         if last is None or fact.op != UNREPORTED_WRITE or self._in_forward.get(last.number) is not fact.tensor:
@@ -145,7 +145,7 @@ class StepReporter:
             view = TensorView(tensor.short_name, shape, tensor.look["dtype"], size, view_of(tensor))
         return ReportRow(0, op, SourceLine(None, done.line, ""), "by versions", view, verdicts=in_order(verdicts))
 
-    def _wrote(self, done: FinishedStep, fact: Wrote) -> ReportRow:
+    def _report_write(self, done: FinishedStep, fact: Wrote) -> ReportRow:
         verdicts = []
         if fact.victims:
             verdicts.append(Verdict.STALE)
@@ -172,7 +172,7 @@ class StepReporter:
             row.happened += other_names(fact.tensor)
         return row
 
-    def _unversioned(self, done: FinishedStep, fact: Unversioned) -> ReportRow:
+    def _report_unversioned(self, done: FinishedStep, fact: Unversioned) -> ReportRow:
         verdicts = [Verdict.UNNOTICED] if fact.used and not fact.checked else []
         tensor = fact.tensor or next(iter(fact.storage.aliases.values()), None)
         row = self._new(done, fact.called or "numpy", tensor, *verdicts)
@@ -190,7 +190,7 @@ class StepReporter:
             )
         return row
 
-    def _asked(self, done: FinishedStep, fact: Asked) -> ReportRow:
+    def _report_missing_gradient(self, done: FinishedStep, fact: Asked) -> ReportRow:
         row = self._new(done, ".grad", fact.tensor, Verdict.UNRECORDED)
         row.happened = (
             f"`{fact.tensor.short_name or fact.tensor.op}` is not a leaf: `{fact.tensor.op or 'an operation'}` "
@@ -198,14 +198,14 @@ class StepReporter:
         )
         return row
 
-    def _failed(self, done: FinishedStep) -> ReportRow:
+    def _report_error(self, done: FinishedStep) -> ReportRow:
         refused = done.all(Refused)
         of_write = bool(refused) and refused[-1].reason != "stale"
         row = self._new(done, "", None, Verdict.REFUSED if of_write else Verdict.RAISES)
         row.error = f"{type(done.error).__name__}: {done.error}"
         row.op = refused[-1].reason if of_write else "backward" if done.phase == "backward" else "raises"
         of_node = [save for save in done.node.saves if save.stale] if refused and done.node is not None else []
-        stale = of_node or self._asked_for(row.error)
+        stale = of_node or self._find_stale(row.error)
         if stale:
             save = stale[0]
             by = self._causes.get(save)
@@ -216,16 +216,16 @@ class StepReporter:
                 f"{save.version}, and its storage is at version {save.storage.version}.{taken}"
             )
         elif row.op == "backward":
-            self._fitting(row)
+            self._find_write(row)
         return row
 
-    def _asked_for(self, error: str) -> list[SaveEntry]:
+    def _find_stale(self, error: str) -> list[SaveEntry]:
         """Return the saved tensor that an error raised in the program's own backward is about, if only one fits."""
         shape, now, saved = versions_in(error)
         fit = [save for save in self._causes if save.stale and (save.version, save.storage.version) == (saved, now)]
         return fit if len(fit) == 1 and fit[0].event["shape"] in (shape, shape[::-1]) else []
 
-    def _fitting(self, error: ReportRow) -> None:
+    def _find_write(self, error: ReportRow) -> None:
         """Find the write that fits an error if the operation that saved the tensor is not known."""
         shape, now, saved = versions_in(error.error)
         fit = [

@@ -31,7 +31,7 @@ def as_text(
     for row, last, number in folded:
         line = "  ".join(cell.ljust(width) for cell, width in zip(_cells(row), widths, strict=True))
         parts.append("\n" + line.rstrip())
-        parts += _wrapped(details(row, last, number))
+        parts += _wrap(details(row, last, number))
     if left_out:
         parts.append(f"\n{left_out:,} operations more are in the sums and not shown.")
     if cut_short:
@@ -109,7 +109,7 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _wrapped(sections: list[tuple[str, str]]) -> list[str]:
+def _wrap(sections: list[tuple[str, str]]) -> list[str]:
     lines = []
     for heading, text in sections:
         first = f"     {heading:<9}"

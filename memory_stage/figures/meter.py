@@ -70,9 +70,7 @@ class Meter:
         self._before = read(device)
         self._shell: Any = None
         self._widget: Any = None
-        self.data = self._described(
-            self._before, f"{_where(self._before)} holds {bytes_shown(self._before.allocated)}."
-        )
+        self.data = self._describe(self._before, f"{_where(self._before)} holds {bytes_shown(self._before.allocated)}.")
 
     # ---------- following the notebook's cells ----------
 
@@ -108,12 +106,12 @@ class Meter:
         self._cells.append({"label": label, "change": change, "allocated": now.allocated, "reserved": now.reserved})
         del self._cells[:-MOST_CELLS]
         what = f"Cell {label}" if label.startswith("[") else f"“{label}”"
-        did = f"{what} {_did(change, reserved)}"
-        self.data = self._described(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
+        did = f"{what} {_describe_change(change, reserved)}"
+        self.data = self._describe(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
         if self._widget is not None:
             self._widget.data = self.data
 
-    def _described(self, now: Reading, say: str) -> dict[str, Any]:
+    def _describe(self, now: Reading, say: str) -> dict[str, Any]:
         simulated = ", simulated" if now.simulated else ""
         return {
             "schema": "meter/1",
@@ -137,7 +135,12 @@ class Meter:
         tables = [FigureTable(self.data["title"], ("counter", "bytes"), rows)]
         if self._cells:
             cells = [
-                (cell["label"], _signed(cell["change"]), bytes_shown(cell["allocated"]), bytes_shown(cell["reserved"]))
+                (
+                    cell["label"],
+                    _signed_text(cell["change"]),
+                    bytes_shown(cell["allocated"]),
+                    bytes_shown(cell["reserved"]),
+                )
                 for cell in reversed(self._cells)
             ]
             tables.append(FigureTable("The last cells", ("cell", "change", "allocated", "reserved"), cells))
@@ -155,7 +158,7 @@ class Meter:
         return self._widget._repr_mimebundle_(include=include, exclude=exclude)
 
 
-def _did(change: int, reserved: int) -> str:
+def _describe_change(change: int, reserved: int) -> str:
     """Describe how many more or fewer bytes tensors use, and how many the allocator has reserved."""
     if change:
         phrase = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
@@ -178,7 +181,7 @@ def _in_all(now: Reading) -> str:
     return f", {' and '.join(parts)}" if parts else ""
 
 
-def _signed(change: int) -> str:
+def _signed_text(change: int) -> str:
     return "±0" if not change else f"{'+' if change > 0 else '−'}{bytes_shown(abs(change))}"
 
 

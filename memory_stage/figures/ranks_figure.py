@@ -38,14 +38,14 @@ def cost(measured: Mapping[int, Sequence[Mapping[str, float]]], *, width: float 
     figure = blank(width, height)
     left, right = figure.subplots(1, 2, sharey=True)
     most = {count: {name: max(each[name] for each in those) for name in those[0]} for count, those in measured.items()}
-    _stacked(left, most, BYTES, 2**-20, "bytes per rank at the peak, MiB")
-    _stacked(right, most, SECONDS, 1e3, "time of a step, ms")
+    _draw_stacked(left, most, BYTES, 2**-20, "bytes per rank at the peak, MiB")
+    _draw_stacked(right, most, SECONDS, 1e3, "time of a step, ms")
     left.set_yticks(range(len(most)), [f"{count} rank{'s' if count > 1 else ''}" for count in most])
     left.invert_yaxis()
     return figure
 
 
-def _stacked(
+def _draw_stacked(
     axes: Axes, rows: Mapping[int, Mapping[str, float]], names: Sequence[str], scale: float, title: str
 ) -> None:
     _style(axes, "x")

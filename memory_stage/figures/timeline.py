@@ -134,7 +134,7 @@ def _thinned(run: EventRun, most: int = MOST_EVENTS) -> EventRun:
             now += sum(map(_change, entries))
             continue
         for at in range(0, len(entries), at_once):
-            events.append(_together(entries[at : at + at_once], now))
+            events.append(_combine(entries[at : at + at_once], now))
             now += events[-1]["bytes"]
     small = {"name": None, "block": 0}
     before = [block if block["bytes"] >= least else {**block, **small} for block in run.before]
@@ -146,7 +146,7 @@ def _change(entry: dict[str, Any]) -> int:
     return {"alloc": 1, "free": -1, "rest": 1}.get(entry["do"], 0) * entry.get("bytes", 0)
 
 
-def _together(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
+def _combine(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
     """Combine events of small blocks into one; ``before`` bytes are allocated before them."""
     totals = list(accumulate(map(_change, entries)))
     now, top = totals[-1], max(0, *totals)

@@ -239,7 +239,7 @@ class Graph:
             each.holders += 1
         key = self._engine.key(node)
         me = weakref.ref(self)
-        added.ref = self._engine.weak(node, lambda _: _node_freed(me, key))
+        added.ref = self._engine.weak(node, lambda _: _on_node_freed(me, key))
         self.nodes[key] = added
         if op is None:
             return added
@@ -338,7 +338,7 @@ def _is_shown(state: StateEntry) -> bool:
     return any(not entry.look["stop_gradient"] for entry in group.members.values())
 
 
-def _node_freed(graph: weakref.ref[Graph], key: Key) -> None:
+def _on_node_freed(graph: weakref.ref[Graph], key: Key) -> None:
     alive = graph()
     if alive is not None:
         alive.free(key)

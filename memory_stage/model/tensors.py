@@ -60,7 +60,7 @@ class Tensors:
         key = id(x)
         # The callback holds an id and a weak reference, so that it keeps neither the tensor nor the recording alive.
         me = weakref.ref(self)
-        ref = weakref.ref(x, lambda _: _alias_freed(me, key, "entries"))
+        ref = weakref.ref(x, lambda _: _on_alias_freed(me, key, "entries"))
         entry = TensorEntry(journal.new_id("t"), ref, group, self._look(x, storage), op, run=journal.run)
         self.entries[key] = entry
         group.members[key] = storage.aliases[key] = entry
@@ -182,7 +182,7 @@ class Tensors:
             return entry
         look = _as_event(self._engine.storage_view_of_array(shared, array))
         me = weakref.ref(self)
-        ref = weakref.ref(array, lambda _: _alias_freed(me, key, "arrays"))
+        ref = weakref.ref(array, lambda _: _on_alias_freed(me, key, "arrays"))
         entry = TensorEntry(self._journal.new_id("t"), ref, ViewGroup("", storage), look, run=self._journal.run)
         self.arrays[key] = storage.aliases[key] = entry
         entry.event = {"do": "tensor", "id": entry.id, "storage": storage.id, **look, "outside": "numpy"}
@@ -241,7 +241,7 @@ class Tensors:
                 self._free(key, alias)
 
 
-def _alias_freed(tensors: weakref.ref[Tensors], key: int, kind: str) -> None:
+def _on_alias_freed(tensors: weakref.ref[Tensors], key: int, kind: str) -> None:
     alive = tensors()
     if alive is not None:
         alive._journal.on_freed(lambda: alive.free(key, kind))

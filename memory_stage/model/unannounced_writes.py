@@ -85,14 +85,16 @@ class UnannouncedWrites:
         self, op: str, entry: TensorEntry | None, storage: StorageEntry, cover: Cover
     ) -> changes.Unversioned:
         """Return the fact of a write that raised no version: backward will read the new numbers."""
-        right = [save for save in storage.saves if save.storage is storage and not save.stale and self._is_held(save)]
+        right = [
+            save for save in storage.saves if save.storage is storage and not save.stale and self._may_be_read(save)
+        ]
         used = [save for save in right if cells.meets(save.event, cover.runs)]
         checked = bool(used) and all(map(self._is_checked, used))
         if not checked:
             self._saved.overwrite_unnoticed(used)
         return changes.Unversioned(op, entry, storage, cover, used, checked)
 
-    def _is_held(self, save: SaveEntry) -> bool:
+    def _may_be_read(self, save: SaveEntry) -> bool:
         """True if backward may still read a saved tensor; its release may have emitted no event."""
         node = save.node.ref() if save.node.ref is not None else None
         return not save.released and node is not None and not self._engine.is_released(node)

@@ -24,7 +24,7 @@ def record_start(ledger: Ledger, node: Node, gradient: np.ndarray) -> None:
     text = cells.gradient_text(gradient)
     if value is not None:
         _emit(ledger, value.state, text)
-    ledger.journal.facts.append(changes.Started(_named(ledger, value.state) if value is not None else "", text))
+    ledger.journal.facts.append(changes.Started(_name_of(ledger, value.state) if value is not None else "", text))
 
 
 def record_entry(ledger: Ledger, node: Node, gradient: np.ndarray) -> NodeEntry | None:
@@ -60,7 +60,7 @@ def record_hook(
     value = ledger.graph.entry_of(node)
     label = ""
     if value is not None:
-        label = code(value.of.name) if value.of is not None and value.of.name else _named(ledger, value.state)
+        label = code(value.of.name) if value.of is not None and value.of.name else _name_of(ledger, value.state)
     text, storage = "", None
     if answer is not None:
         text = cells.gradient_text(ledger.engine.array(answer))
@@ -93,7 +93,7 @@ def record_visit(
         state = _state_for(ledger, ledger.graph.entry_of(node), parent, value)
         if value is not None and state is not None and _is_for_whole_state(ledger.engine.role(parent), value):
             _emit(ledger, state, total)
-        label = _named(ledger, state) if state is not None else ""
+        label = _name_of(ledger, state) if state is not None else ""
         passed.sent.append(changes.Sent(value, label, cells.gradient_text(part), total))
 
 
@@ -142,7 +142,7 @@ def _emit(ledger: Ledger, state: StateEntry, text: str) -> None:
         ledger.journal.events.append({"do": "grad", "state": state.id, "text": text})
 
 
-def _named(ledger: Ledger, state: StateEntry) -> str:
+def _name_of(ledger: Ledger, state: StateEntry) -> str:
     """Return the name of a state in a sentence, with its storage if another state has the same name."""
     others = ledger.tensors.labels[state.label] > (not state.dropped)
     return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")

@@ -29,7 +29,7 @@ def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
     Raises:
         ValueError: if there is no such variant or step.
     """
-    found = [_picked(variant) for variant in trace["variants"]]
+    found = [_pick(variant) for variant in trace["variants"]]
     for variant, (_, step) in zip(trace["variants"], found, strict=True):
         variant["key"] = step
     opens = min(range(len(found)), key=lambda number: found[number][0])
@@ -38,7 +38,7 @@ def name_key_steps(trace: dict[str, Any], chosen: Key = None) -> None:
         if label is not None:
             opens = _number_of(trace["variants"], label)
         variant = trace["variants"][opens]
-        variant["key"] = _checked(step, len(variant["steps"])) - 1
+        variant["key"] = _check_step(step, len(variant["steps"])) - 1
     trace["opens"] = trace["variants"][opens]["id"]
 
 
@@ -62,7 +62,7 @@ def opening(trace: dict[str, Any]) -> tuple[int, int]:
 
 def key_step(variant: Variant) -> int:
     """Return the variant's key step, counted from 0: the one in the trace, or else the one to choose."""
-    return variant["key"] if "key" in variant else _picked(variant)[1]
+    return variant["key"] if "key" in variant else _pick(variant)[1]
 
 
 def _number_of(variants: list[Variant], label: str) -> int:
@@ -72,13 +72,13 @@ def _number_of(variants: list[Variant], label: str) -> int:
     return labels.index(label)
 
 
-def _checked(step: Any, count: int) -> int:
+def _check_step(step: Any, count: int) -> int:
     if not isinstance(step, int) or isinstance(step, bool) or not 1 <= step <= count:
         raise ValueError(f"key is the number of a step, from 1 to {count}, not {step!r}")
     return step
 
 
-def _picked(variant: Variant) -> tuple[int, int]:
+def _pick(variant: Variant) -> tuple[int, int]:
     """Return the rank of the key step, and its number from 0."""
     cause = _cause(variant)
     if cause is not None:

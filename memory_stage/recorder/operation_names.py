@@ -101,16 +101,16 @@ class OperationNaming:
                 tree = compile("".join(linecache.getlines(file)), file, "exec", flags, dont_inherit=True)
             except (SyntaxError, ValueError):
                 tree = ast.Module([], [])
-            self._sources[file] = list(_computed(tree))
+            self._sources[file] = list(_computed_nodes(tree))
         return self._sources[file]
 
 
-def _computed(node: ast.AST) -> Iterator[ast.AST]:
+def _computed_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the calls, indexes, attributes and operators under ``node``, each after its parts."""
     for part in ast.iter_child_nodes(node):
         if isinstance(node, ast.Call) and part is node.func and isinstance(part, ast.Attribute):
             part = part.value
-        yield from _computed(part)
+        yield from _computed_nodes(part)
     if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
         return
     if isinstance(node, (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Compare, ast.AugAssign)):

@@ -80,7 +80,7 @@ class _Search:
         if type(value) is dict:
             return ((f"{path}[{key!r}]", item) for key, item in value.items() if _is_plain(key))
         if isinstance(value, types.FunctionType):
-            return _closed_over(path, value)
+            return _closure_variables(path, value)
         if isinstance(value, types.GeneratorType):
             frame = value.gi_frame
             if frame is None or value.gi_running:
@@ -93,7 +93,7 @@ class _Search:
         if type(attributes) is not dict:
             return ()
         if _is_registry(value):
-            return _registered(path, attributes)
+            return _registered_entries(path, attributes)
         return ((f"{path}.{key}", item) for key, item in attributes.items() if type(key) is str)
 
 
@@ -107,7 +107,7 @@ def _is_registry(value: Any) -> bool:
     return type(attributes) is dict and isinstance(attributes.get("_parameters"), dict)
 
 
-def _registered(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
+def _registered_entries(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
     """Yield the parameters, buffers and layers of a layer, then its other attributes."""
     for place in ("_parameters", "_buffers", "_sub_layers", "_modules"):
         for key, item in attributes.get(place, {}).items():
@@ -117,7 +117,7 @@ def _registered(path: str, attributes: dict[str, Any]) -> Iterator[Found]:
             yield f"{path}.{key}", item
 
 
-def _closed_over(path: str, function: types.FunctionType) -> Iterator[Found]:
+def _closure_variables(path: str, function: types.FunctionType) -> Iterator[Found]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield f"{name} in {path}", cell.cell_contents

@@ -118,7 +118,7 @@ def run(
     if window is not None and not steps.recorded:
         steps.truncated = f"The run ended before {window.describe()}, so nothing was recorded."
     elif done and steps.truncated:
-        steps.truncated += _how_it_ended(done[0], file)
+        steps.truncated += _describe_late_error(done[0], file)
     # No local name may hold the error: its traceback refers to this frame, and the cycle would keep tensors alive.
     variant = steps.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
@@ -150,7 +150,7 @@ def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], 
     return []
 
 
-def _how_it_ended(error: BaseException, file: str) -> str:
+def _describe_late_error(error: BaseException, file: str) -> str:
     """Return a sentence about an error that the program raised after the recording had ended."""
     line = line_in(error, file)
     return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)

@@ -165,7 +165,7 @@ class Steps:
         printed = "".join(self._printed)
         self._printed.clear()
         if error is not None:
-            events.append(_raised(error, step.node))
+            events.append(_error_event(error, step.node))
         in_backward = any(type(fact) in (changes.Passed, changes.HookReturned) for fact in facts)
         is_said = any(type(fact) in (changes.HookReturned, changes.Unseen) for fact in facts)
         if not (events or printed or is_said) and (step.continues or partly or step.statement.is_quiet):
@@ -280,7 +280,7 @@ class Steps:
         return {**variant, "verdict": verdict, "truncated": self.truncated, "steps": steps}
 
 
-def _raised(error: BaseException, node: NodeEntry | None) -> Event:
+def _error_event(error: BaseException, node: NodeEntry | None) -> Event:
     """Return the event of an error, which backward may have raised at a node."""
     event: Event = {"do": "raise", "text": f"{type(error).__name__}: {error}"}
     if node is not None and node.drawn and not node.dead:

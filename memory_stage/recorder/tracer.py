@@ -98,9 +98,9 @@ class Tracer:
             if error is not None and self._reported is None:
                 self._fail(error)
                 self._reported = id(error)
-                self._come_to(frame, silently=True)
+                self._continue_in(frame, silently=True)
         else:
-            self._come_to(frame)
+            self._continue_in(frame)
             self._steps.finish(frame)
             self._engine.discover_frameworks()
             passes = self._stack.top.passes
@@ -113,7 +113,7 @@ class Tracer:
 
     def leave(self, moment: str, value: Any, frame: FrameType) -> None:
         """Store the ``value`` that a function is about to return or yield, and finish its step if it returns."""
-        self._come_to(frame)
+        self._continue_in(frame)
         if not self._steps.active:
             return
         activation = self._stack.top
@@ -131,7 +131,7 @@ class Tracer:
             if self.suspended:
                 self._return_to(0)  # a task of the event loop runs: functions that other tasks called have returned
         elif self._stack.depth_of(frame) is not None:
-            self._come_to(frame)
+            self._continue_in(frame)
             self._begin_head(frame, frame.f_lineno)
 
     # ---------- steps ----------
@@ -150,7 +150,9 @@ class Tracer:
                 inner = traceback
             traceback = traceback.tb_next
         if inner is not None and self._stack.depth_of(inner.tb_frame) is not None:
-            self._come_to(inner.tb_frame)  # the functions that it called have returned, as an exhausted generator does
+            self._continue_in(
+                inner.tb_frame
+            )  # the functions that it called have returned, as an exhausted generator does
             self._begin_head(inner.tb_frame, inner.tb_lineno)
         self._steps.finish(error=error)
 
@@ -176,7 +178,7 @@ class Tracer:
         self._journal.facts.append(changes.Called(self._stack.top.full_name))
         self._steps.finish(frame, partly=True)
 
-    def _come_to(self, frame: FrameType, silently: bool = False) -> None:
+    def _continue_in(self, frame: FrameType, silently: bool = False) -> None:
         """Record that ``frame`` runs: the functions that it called have returned, or it is a resumed generator."""
         depth = self._stack.depth_of(frame)
         if depth is not None:

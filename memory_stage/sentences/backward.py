@@ -26,18 +26,20 @@ def say_backward(done: FinishedStep) -> str:
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
     hooked = done.all(HookReturned)
     if passed:
-        return fitting(_passed(done, passed[0]), *((_hooked(each), _hooked_briefly(each)) for each in hooked))
+        return fitting(
+            _describe_node(done, passed[0]), *((_describe_hook(each), _describe_hook_briefly(each)) for each in hooked)
+        )
     if started:
         at = started[0].label or "a tensor that was there before"
         return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
     if hooked:
-        then = (_collected(done, collected), _collected_briefly(collected)) if collected else ()
-        first = _hooked(hooked[0]) if len(hooked) == 1 else _hooked_in_turn(hooked)
+        then = (_describe_leaves(done, collected), _describe_leaves_briefly(collected)) if collected else ()
+        first = _describe_hook(hooked[0]) if len(hooked) == 1 else _describe_hooks(hooked)
         return fitting(first, then)
-    return _collected(done, collected) if collected else ""
+    return _describe_leaves(done, collected) if collected else ""
 
 
-def _hooked(fact: HookReturned) -> str:
+def _describe_hook(fact: HookReturned) -> str:
     """Describe a hook of the program that got a gradient."""
     on = f" on {fact.of}" if fact.of else ""
     first = f"A hook{on} is given {'' if fact.itself else 'a copy of '}the gradient {fact.given}"
@@ -51,12 +53,12 @@ def _hooked(fact: HookReturned) -> str:
     )
 
 
-def _hooked_briefly(fact: HookReturned) -> str:
+def _describe_hook_briefly(fact: HookReturned) -> str:
     """Return the same in fewer words."""
     return f"A hook{f' on {fact.of}' if fact.of else ''} answers {fact.answer or fact.now or 'nothing'}."
 
 
-def _hooked_in_turn(hooked: list[HookReturned]) -> str:
+def _describe_hooks(hooked: list[HookReturned]) -> str:
     """Describe several hooks, each of which got the gradient that the hook before it returned."""
     places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
     on = f" on {both(places)}" if places else ""
@@ -67,14 +69,14 @@ def _hooked_in_turn(hooked: list[HookReturned]) -> str:
     return f"{len(hooked)} hooks{on} are given {copies}{given} in turn and give {len(answers)} answers: {last}."
 
 
-def _passed(done: FinishedStep, fact: Passed) -> str:
+def _describe_node(done: FinishedStep, fact: Passed) -> str:
     node = fact.node
     where = node_text(node) if node is not None else f"{code(fact.op)} (earlier)"
     sent = fact.sent
     if not fact.done:
-        return _called_own(done, fact, where)
+        return _describe_custom_start(done, fact, where)
     if not fact.gradient:
-        return _own_done(done, where, sent)
+        return _describe_custom_end(done, where, sent)
     if not fact.seen:
         return say_sent_unseen(where, fact.gradient)
     if not sent:
@@ -93,7 +95,7 @@ def _passed(done: FinishedStep, fact: Passed) -> str:
         return _view(fact)
     freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
-    let_go = _let_go(copies) if copies else _reads_copy(node)
+    let_go = _describe_freed(copies) if copies else _reads_copy(node)
     old = sent[0]
     overwrote = fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent)
     if overwrote and (node is None or old.to is None or old.to.state.group is node.state.group):
@@ -108,7 +110,7 @@ def _passed(done: FinishedStep, fact: Passed) -> str:
     return fitting(_sending(f"{where} takes {fact.gradient} and sends", sent), let_go)
 
 
-def _called_own(done: FinishedStep, fact: Passed, where: str) -> str:
+def _describe_custom_start(done: FinishedStep, fact: Passed, where: str) -> str:
     """Describe the start of a node whose rules are a function of the program."""
     named = done.all(Named)
     name = f"{code(named[0].name)} names it, in storage {named[0].tensor.storage.id}." if named else ""
@@ -117,7 +119,7 @@ def _called_own(done: FinishedStep, fact: Passed, where: str) -> str:
     return fitting(f"{where} takes the gradient {fact.gradient} and calls its own {code('backward')}.", name)
 
 
-def _own_done(done: FinishedStep, where: str, sent: list[Sent]) -> str:
+def _describe_custom_end(done: FinishedStep, where: str, sent: list[Sent]) -> str:
     """Describe the end of a node whose rules are a function of the program."""
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
@@ -136,7 +138,7 @@ def _sending(first: str, sent: list[Sent]) -> str:
     )
 
 
-def _let_go(kept: list[StorageEntry]) -> str:
+def _describe_freed(kept: list[StorageEntry]) -> str:
     """Describe the copies, marks or indexes of a node that are freed with it."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
     label = kept[0].event.get("label", "").split()
@@ -201,12 +203,12 @@ def _view(fact: Passed) -> str:
     return first_fitting(f"{put}: {_to(sent)}.", f"{put}, for {sent.label or 'an earlier value'}.")
 
 
-def _collected_briefly(collected: list[Collected]) -> str:
+def _describe_leaves_briefly(collected: list[Collected]) -> str:
     told = [f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" for fact in collected if fact.leaf]
     return f"{code('backward')} is done: {both(told[:2])}." if told else f"{code('backward')} is done."
 
 
-def _collected(done: FinishedStep, collected: list[Collected]) -> str:
+def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> str:
     told = []
     for fact in collected:
         told.append(f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}")

@@ -49,10 +49,10 @@ def say_return(done: FinishedStep, ops: list[Any]) -> str:
         )
     if ops:
         return fitting(f"{back[:-1]}; {brief(done, ops[-1])}.", moved(done))
-    return fitting(f"{back}{_named(named, returned)}", freed(done))
+    return fitting(f"{back}{_match_names(named, returned)}", freed(done))
 
 
-def _named(named: list[Named], returned: Returned) -> str:
+def _match_names(named: list[Named], returned: Returned) -> str:
     """Return whether names that were bound at a return are for the returned tensor, one of the function, or another."""
     if not named:
         return ""

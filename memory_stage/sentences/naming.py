@@ -21,7 +21,7 @@ def say_names(done: FinishedStep) -> str:
     named, unnamed = done.all(Named), done.all(Unnamed)
     line = f"Line {done.line}"
     if done.statement.kind == "delete" and unnamed:
-        return _deleted(done, unnamed)
+        return _describe_deleted(done, unnamed)
     arrays = [fact for fact in named if fact.tensor.is_array]
     if arrays and len(arrays) == len(named):
         return _array(done, arrays[0])
@@ -48,7 +48,7 @@ def say_names(done: FinishedStep) -> str:
             return fitting(f"{code(fact.name)} names a new tensor on {_storages_of(done, named)}.", fate(done, fact))
         return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
     if unnamed:
-        return _deleted(done, unnamed)
+        return _describe_deleted(done, unnamed)
     let_go = freed(done)
     if let_go:
         return fitting(f"{line} lets go of what nothing names any more.", let_go)
@@ -56,7 +56,7 @@ def say_names(done: FinishedStep) -> str:
         return f"{line} prints and changes no memory."
     if done.statement.kind == "assign" and _NUMPY.match(done.statement.text):
         return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
-    if _changed_looks(done):
+    if _changed_tensors(done):
         return _regradient(done)
     return f"{line} touches no tensor: memory stays as it is."
 
@@ -92,13 +92,13 @@ def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
     return [name for name in fact.tensor.names if name not in [other.name for other in named]]
 
 
-def _changed_looks(done: FinishedStep) -> list[dict[str, Any]]:
+def _changed_tensors(done: FinishedStep) -> list[dict[str, Any]]:
     """Return the events of tensors whose properties changed, without those that only name a tensor's holder."""
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 
 def _regradient(done: FinishedStep) -> str:
-    changed = _changed_looks(done)
+    changed = _changed_tensors(done)
     entry = next((e for e in done.ledger.tensors.entries.values() if e.id == changed[0]["id"]), None)
     name = called(done, entry) if entry is not None else "the tensor"
     wanting = [event for event in changed if event.get("stop_gradient") is False]
@@ -113,7 +113,7 @@ def _regradient(done: FinishedStep) -> str:
     return f"Line {done.line} changes how {name} looks at its storage. No number moves."
 
 
-def _deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> str:
+def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> str:
     if len(unnamed) > 1:
         names = both([code(fact.name) for fact in unnamed[:3]])
         storages = {fact.tensor.storage.root for fact in unnamed}

@@ -27,9 +27,9 @@ def say_error(done: FinishedStep, before: Sequence[Any]) -> str:
     line = f"Line {done.line}"
     op = re.search(r"`(\w+)`", text)
     target = _target(done)
-    asked = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
+    asked = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
     subject = code(as_written(done, op.group(1), asked)) if op and op.group(1) != "setitem" else line
-    unchanged = _unchanged(done)
+    unchanged = _describe_effect(done)
     node, reason = done.node, _reason(done)
     if node is not None and reason == "stale":
         stale = next((save for save in node.saves if save.stale), None)
@@ -47,7 +47,7 @@ def say_error(done: FinishedStep, before: Sequence[Any]) -> str:
         return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
     if reason in ("leaf_written", "leaf_reshaped"):
         verb = "write" if reason == "leaf_written" else "change the shape of"
-        what = _protected(done, target)
+        what = _protected_leaf(done, target)
         return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
     if reason == "needs_own_input":
         return fitting(
@@ -76,7 +76,7 @@ def say_error(done: FinishedStep, before: Sequence[Any]) -> str:
     return fitting(f"{first} {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
 
 
-def _unchanged(done: FinishedStep) -> str:
+def _describe_effect(done: FinishedStep) -> str:
     """Describe the effect of a refused operation: none, or numbers that it wrote before it raised the error."""
     written = done.all(Unversioned)
     if written and done.error is not None and written[-1].tensor is not None:
@@ -101,7 +101,7 @@ def _target(done: FinishedStep) -> str:
         name = item[1]
     else:
         return ""
-    return name if _named(done, name) or _named(done, f"{name} in {done.statement.function}") else ""
+    return name if _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}") else ""
 
 
 def _name(target: str) -> str:
@@ -115,7 +115,7 @@ def _of_several(target: str) -> str:
 
 def _overlapping(done: FinishedStep, target: str) -> str:
     """Describe a tensor whose elements share cells."""
-    entry = _named(done, target) or _named(done, f"{target} in {done.statement.function}")
+    entry = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
     if entry is None:
         return "a tensor whose elements share cells"
     size, few = math.prod(entry.look["shape"]), distinct(entry)
@@ -124,9 +124,9 @@ def _overlapping(done: FinishedStep, target: str) -> str:
     return f"{code(target)}, whose {size:,} elements lie in {count_of(few, 'cell')}"
 
 
-def _protected(done: FinishedStep, name: str) -> str:
+def _protected_leaf(done: FinishedStep, name: str) -> str:
     """Return the leaf that a refused operation would have written through ``name``."""
-    entry = _named(done, name) or _named(done, f"{name} in {done.statement.function}")
+    entry = _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}")
     if entry is None:
         return "a leaf"
     if entry.look["leaf"]:
@@ -135,5 +135,5 @@ def _protected(done: FinishedStep, name: str) -> str:
     return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
 
 
-def _named(done: FinishedStep, name: str) -> TensorEntry | None:
+def _find_tensor(done: FinishedStep, name: str) -> TensorEntry | None:
     return next((entry for entry in done.ledger.tensors.entries.values() if name in entry.names), None)

@@ -57,10 +57,10 @@ def say_made(done: FinishedStep, fact: Made) -> str:
         new = f"the tensor {called(done, tensor)}" if tensor.names and not moved(done) else "a new tensor"
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and {new}."
     if done.partly and tensor.held:
-        return fitting(f"{first[:-1]}, held by the running line.", _saved(fact.node, fact.called))
+        return fitting(f"{first[:-1]}, held by the running line.", _describe_saved(fact.node, fact.called))
     if tensor.freed:
         return fitting(first, "Nothing names it, so it is freed at once." if storage.freed else kept(done, storage))
-    to, saves = moved(done), _saved(fact.node, fact.called)
+    to, saves = moved(done), _describe_saved(fact.node, fact.called)
     if tensor.names == ["_"]:
         first = f"{subject} makes storage {storage.id}, {bytes_text(storage.nbytes)}, and a new tensor."
         return fitting(first, f"The notebook keeps it as its output, {code('_')}.", saves)
@@ -76,7 +76,7 @@ def _share_nothing(done: FinishedStep, fact: Made) -> str:
     return f"{both([*map(code, dict.fromkeys(names)), code(name_of(done, fact.tensor))])} share nothing."
 
 
-def _saved(node: NodeEntry | None, op: str) -> str:
+def _describe_saved(node: NodeEntry | None, op: str) -> str:
     """Describe the tensors that an operation saves for backward."""
     if node is not None and node.unknown:
         return say_unknown(op)

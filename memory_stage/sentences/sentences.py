@@ -69,7 +69,7 @@ def _forward(done: FinishedStep) -> str:
     if done.all(Resumed):
         return say_resumed(done, ops)
     if not ops:
-        return _unreserved(done) or say_names(done)
+        return _describe_released(done) or say_names(done)
     if len(ops) > 1:
         return say_several(done, ops)
     (fact,) = ops
@@ -106,7 +106,7 @@ def _main(done: FinishedStep) -> list[Any]:
     ]
 
 
-def _unreserved(done: FinishedStep) -> str:
+def _describe_released(done: FinishedStep) -> str:
     """Describe the memory that a GPU's allocator released."""
     if not done.unreserved or done.events:
         return ""

@@ -81,7 +81,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> str:
     """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
     name, size = called(done, tensor), bytes_text(storage.nbytes)
-    left = _left(done, fact.left)
+    left = _describe_left(done, fact.left)
     if fact.op == "cast_":
         first = (
             f"{code('cast_')} gives {name} its numbers as {tensor.look['dtype']} in a new storage {storage.id}, "
@@ -102,7 +102,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> str:
     return fitting(f"{subject} lets {name} look at {where}: nothing is copied.", left)
 
 
-def _left(done: FinishedStep, storage: StorageEntry) -> str:
+def _describe_left(done: FinishedStep, storage: StorageEntry) -> str:
     """Describe the storage that a tensor left."""
     if storage.freed:
         return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."

@@ -30,7 +30,7 @@ def say_write(done: FinishedStep, fact: Wrote) -> str:
     what = f"{cells_text(fact.storage, fact.cover)} of storage {storage.id}{through}"
     names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
     if fact.own:
-        first = f"{_kept_first(subject, fact)} {what}: version {storage.version}."
+        first = f"{_describe_saved_first(subject, fact)} {what}: version {storage.version}."
     elif fact.node is None and not tensor.look["stop_gradient"]:
         leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
         who = subject.replace("Line", "line")
@@ -54,12 +54,12 @@ def say_write(done: FinishedStep, fact: Wrote) -> str:
         preserved_text(fact),
         spared_text(fact),
         kept_for_backward(fact.node, fact.called),
-        _joined(done, fact),
+        _describe_joined(done, fact),
         _read_first(done, fact),
         _unknown_to_history(done, fact),
         _group_moves(done, fact),
         _same_tensor(done, fact),
-        _seen(done, fact),
+        _describe_readers(done, fact),
         _second_name(done, fact, names),
     )
 
@@ -109,7 +109,7 @@ def cells_text(storage: StorageEntry, cover: Cover) -> str:
     return count_of(count, "cell")
 
 
-def _kept_first(subject: str, fact: Wrote) -> str:
+def _describe_saved_first(subject: str, fact: Wrote) -> str:
     """Describe the bytes that an operation saves of the input that it overwrites, up to the verb."""
     size = bytes_text(sum(storage.nbytes for storage in fact.own))
     where = storages_text(fact.own)
@@ -118,7 +118,7 @@ def _kept_first(subject: str, fact: Wrote) -> str:
     return f"{subject} needs its input for backward, so it first copies {size} to {where}. Then it writes"
 
 
-def _joined(done: FinishedStep, fact: Wrote) -> str:
+def _describe_joined(done: FinishedStep, fact: Wrote) -> str:
     """Describe a tensor without a history that was overwritten with numbers that have one."""
     if fact.node is None or fact.wanted_gradient:
         return ""
@@ -165,7 +165,7 @@ def _group_moves(done: FinishedStep, fact: Wrote) -> str:
     return f"The write joins the history they share, so {code(others[0].names[0])} moves on with it."
 
 
-def _seen(done: FinishedStep, fact: Wrote) -> str:
+def _describe_readers(done: FinishedStep, fact: Wrote) -> str:
     if _group_moves(done, fact) or _unknown_to_history(done, fact):
         return ""
     return who_sees(done, fact.storage, fact.cover, fact.tensor)

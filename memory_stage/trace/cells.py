@@ -41,7 +41,7 @@ def gradient_text(numbers: np.ndarray) -> str:
     if numbers.ndim == 0:
         return text_of(numbers.item())
     if numbers.size <= 8:
-        whole = _nested(numbers.tolist())
+        whole = _nested_text(numbers.tolist())
         if len(whole) <= 24:
             return whole
     if numbers.size <= 3:
@@ -55,9 +55,9 @@ def _element(numbers: Any, i: int) -> str:
     return text_of(numbers[tuple(slice(k, k + 1) for k in np.unravel_index(i, numbers.shape))].item())
 
 
-def _nested(numbers: object) -> str:
+def _nested_text(numbers: object) -> str:
     if isinstance(numbers, list):
-        return f"[{', '.join(_nested(n) for n in numbers)}]"
+        return f"[{', '.join(_nested_text(n) for n in numbers)}]"
     return text_of(numbers)
 
 

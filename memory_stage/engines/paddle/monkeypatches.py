@@ -175,7 +175,7 @@ class PaddlePatches:
 
     def _functions(self, module: Any) -> Iterator[tuple[PatchedAttribute, Any]]:
         """Yield the methods through which a ``PyLayer`` is called."""
-        apply = _wrapper("apply", _applied(module.PyLayer), self._runners.functions)
+        apply = _wrapper("apply", _apply_of_class(module.PyLayer), self._runners.functions)
         yield PatchedAttribute(module.PyLayer, "apply", vars(module.PyLayer).get("apply", _ABSENT)), classmethod(apply)
         context = module.PyLayerContext
         methods = (context, "save_for_backward"), (context, "mark_not_inplace"), (module.PyLayerBackward, "backward")
@@ -188,7 +188,7 @@ class PaddlePatches:
         for owner in (paddle, paddle.nn.functional, paddle.linalg, paddle.Tensor):
             for name, value in list(vars(owner).items()):
                 if isinstance(value, types.FunctionType) and name not in _NO_OPERATIONS and _is_whole(value):
-                    yield PatchedAttribute(owner, name, value), _wrapper(_called(name), value, self._runners.whole)
+                    yield PatchedAttribute(owner, name, value), _wrapper(_caller_of(name), value, self._runners.whole)
         for owner in (paddle, paddle.jit):
             if "to_static" in vars(owner):
                 yield (
@@ -207,7 +207,7 @@ def _is_whole(function: types.FunctionType) -> bool:
     return str(function.__module__).startswith(_OF_TENSORS)
 
 
-def _applied(owner: Any) -> Callable[..., Any]:
+def _apply_of_class(owner: Any) -> Callable[..., Any]:
     """Return ``apply`` as a function of the class on which it is called."""
     method = next(vars(each)["apply"] for each in owner.__mro__ if "apply" in vars(each))
 
@@ -217,7 +217,7 @@ def _applied(owner: Any) -> Callable[..., Any]:
     return apply
 
 
-def _called(name: str) -> str:
+def _caller_of(name: str) -> str:
     return {"__neg__": "neg", "__getitem__": "getitem", "__setitem__": "setitem"}.get(name, name)
 
 

@@ -238,7 +238,7 @@ class OperationObserver:
         given = tuple(each.x for each in call.inputs)
         results = self.tensors(result)
         self._omit_undrawn(result)
-        written = self._written(call, results)
+        written = self._written_tensors(call, results)
         for x in [each.x for each in written] + results:
             self._join_nodes(call, x)
         self._emit_writes(call, written, given)
@@ -287,7 +287,7 @@ class OperationObserver:
                 inputs = (base, *(other for other in given if other is not base))
                 self._state.emit(events.MakeView(x, call.name, inputs))
 
-    def _written(self, call: OpenCall, results: list[Any]) -> list[TensorBefore]:
+    def _written_tensors(self, call: OpenCall, results: list[Any]) -> list[TensorBefore]:
         """Return a tensor for each storage that was written, if possible one that the call returned."""
         found: dict[int, TensorBefore] = {}
         returned = {id(x) for x in results}

@@ -75,7 +75,7 @@ def engine() -> TorchEngine:
     return TorchEngine()
 
 
-def _muted(question: Question) -> Question:
+def _mute(question: Question) -> Question:
     """Return ``question`` as a function whose reads of tensors no mode and no subclass observes."""
 
     @functools.wraps(question)
@@ -132,17 +132,17 @@ class TorchEngine:
 
     # ----- tensors -----
 
-    @_muted
+    @_mute
     def is_tensor(self, value: Any) -> bool:
         """True for a tensor with memory that can be shown."""
         return self._registry.is_tensor(value)
 
-    @_muted
+    @_mute
     def is_shown(self, value: Any) -> bool:
         """True for a tensor: torch wraps its numbers elsewhere."""
         return self._registry.is_tensor(value)
 
-    @_muted
+    @_mute
     def storage_view(self, x: torch.Tensor) -> StorageView:
         """Read the tensor and its node."""
         node = self._nodes.of(x)
@@ -152,34 +152,34 @@ class TorchEngine:
         own = Elements(*own_layout_of(x), x.element_size()) if apart else None
         return StorageView(layout_of(x), name_of(x.dtype), node is not None, is_leaf, own)
 
-    @_muted
+    @_mute
     def storage(self, x: torch.Tensor) -> Kept:
         """Return its storage, or its version counter."""
         return self._registry.kept(x)
 
-    @_muted
+    @_mute
     def version(self, x: torch.Tensor) -> int:
         """Return torch's version."""
         return self._registry.version(x)
 
-    @_muted
+    @_mute
     def group(self, x: torch.Tensor) -> int | None:
         """Return the key of the base of its views."""
         return self._registry.group(x)
 
-    @_muted
+    @_mute
     def stamp(self, x: torch.Tensor) -> tuple[Any, ...]:
         """Return its address, layout, version and node."""
         node = self._nodes.of(x)
         at = x.data_ptr() if x.numel() else 0
         return at, x.shape, x.stride(), x._version, id(node), self._registry.group(x), id(self._registry.kept(x))
 
-    @_muted
+    @_mute
     def node(self, x: torch.Tensor) -> NodeTag | None:
         """Return its node without reading that of an outdated view."""
         return self._nodes.of(x)
 
-    @_muted
+    @_mute
     def gradient(self, x: torch.Tensor) -> torch.Tensor | None:
         """Return the gradient of a leaf, or a retained one. Reading any other ``.grad`` would make torch warn."""
         if not x.requires_grad or not (self._nodes.fn_of(x) is None or x.retains_grad):
@@ -218,12 +218,12 @@ class TorchEngine:
         """True for a frame of torch."""
         return is_inside(frame)
 
-    @_muted
+    @_mute
     def array(self, x: torch.Tensor) -> np.ndarray:
         """Return its elements, which must be read at once."""
         return elements_of(x)
 
-    @_muted
+    @_mute
     def slots(self, value: Any) -> list[tuple[str, torch.Tensor, int, torch.Tensor]] | None:
         """Return the state of an optimizer of ``torch.optim``."""
         if not isinstance(value, torch.optim.Optimizer):
@@ -254,7 +254,7 @@ class TorchEngine:
         """Return the storage below a version counter."""
         return storage.memory if isinstance(storage, Counter) else None
 
-    @_muted
+    @_mute
     def block(self, storage: Kept) -> StorageInfo:
         """Read torch's storage."""
         return storage.memory.block(storage.version)
@@ -269,7 +269,7 @@ class TorchEngine:
         memory = storage.memory
         return None if memory.gpu is None else (memory.gpu, memory.counted)
 
-    @_muted
+    @_mute
     def numbers(self, storage: Kept, cells: Iterable[int]) -> list[Any]:
         """Read the cells without copying them."""
         return storage.memory.numbers(cells)
@@ -280,12 +280,12 @@ class TorchEngine:
 
     # ----- writes -----
 
-    @_muted
+    @_mute
     def written(self, x: torch.Tensor, where: Any) -> CellLayout | np.ndarray:
         """``where`` is None for all of ``x``, or the cells."""
         return layout_of(x) if where is None else where
 
-    @_muted
+    @_mute
     def nodes_of_write(self, x: torch.Tensor) -> list[tuple[NodeTag, bool]]:
         """Return the node of the base, and that of a view that was written."""
         if not x.requires_grad:
@@ -353,7 +353,7 @@ class TorchEngine:
 
     # ----- shared memory -----
 
-    @_muted
+    @_mute
     def shared_storages(self) -> list[Memory]:
         """Return the storages shared with numpy or by DLPack."""
         return [memory for memory in list(self._registry.memories.values()) if memory.is_shared]
@@ -364,7 +364,7 @@ class TorchEngine:
         registered.append(notify)
         return lambda: registered.remove(notify) if notify in registered else None
 
-    @_muted
+    @_mute
     def storage_behind(self, array: np.ndarray) -> Memory | None:
         """Find the storage by the addresses of the array."""
         if type(array) not in (np.ndarray, np.memmap, np.matrix) or array.size == 0:
@@ -383,7 +383,7 @@ class TorchEngine:
         strides = [stride // array.itemsize for stride in array.strides]
         return StorageView(CellLayout(list(array.shape), strides, offset), array.dtype.name, False, True)
 
-    @_muted
+    @_mute
     def bits(self, storage: Kept) -> np.ndarray | None:
         """Read the cells without copying them."""
         return storage.memory.flat()

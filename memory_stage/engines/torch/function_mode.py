@@ -201,7 +201,7 @@ class Mode(TorchFunctionMode):
         inputs = tuple(each.x for each in given)
         known = {id(x) for x in inputs}
         results = [x for x in tensors_in(result) if id(x) not in known] if not _is_plain(result) else []
-        written = self._written(given)
+        written = self._written_tensors(given)
         if not (written or results or call.is_uncounted or inputs):
             return
         name = call.name
@@ -226,7 +226,7 @@ class Mode(TorchFunctionMode):
                 self.emit(events.Make(x, name, inputs))
             self.registry.record(x).stamp = stamp_of(x)
 
-    def _written(self, given: list[ArgumentState]) -> list[torch.Tensor]:
+    def _written_tensors(self, given: list[ArgumentState]) -> list[torch.Tensor]:
         """Return the written tensors, the first argument for each version counter."""
         found: dict[int, torch.Tensor] = {}
         for x, version, _ in given:

@@ -85,7 +85,7 @@ class TorchPatches:
         for name in _TRACING:
             self._place(torch.jit, name, self._trace)
         for scripted in (torch._C.ScriptFunction, torch._C.ScriptMethod):
-            self._place(scripted, "__call__", functools.partial(_ReportingMethod, self._scripted))
+            self._place(scripted, "__call__", functools.partial(_ReportingMethod, self._report_scripted))
         for owner, name in places_of_threads():
             self._place(owner, name, self._modes[1].about)
         self._patch_loaded_compiler()
@@ -161,7 +161,7 @@ class TorchPatches:
 
         return function
 
-    def _scripted(self) -> None:
+    def _report_scripted(self) -> None:
         """Report that a scripted function is about to run, unless a recorded call calls it."""
         mode = self._modes[0]
         if mode.is_open and not mode.is_inside and threading.get_ident() == self._thread:

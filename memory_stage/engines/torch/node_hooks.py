@@ -18,7 +18,7 @@ class _Hook:
     def __init__(self, of: Any, tag: NodeTag) -> None:
         self._of, self._tag = of, tag
 
-    def _guarded(self, function: Callable[..., None], *arguments: Any) -> None:
+    def _run_guarded(self, function: Callable[..., None], *arguments: Any) -> None:
         mode = self._of._of._mode
         if not mode.is_open:
             return
@@ -31,7 +31,7 @@ class BeforeNode(_Hook):
 
     def __call__(self, grads: Sequence[torch.Tensor | None]) -> None:
         """Report the gradients of the node's results."""
-        self._guarded(self._of.before_node, grads)
+        self._run_guarded(self._of.before_node, grads)
 
 
 class AfterNode(_Hook):
@@ -43,7 +43,7 @@ class AfterNode(_Hook):
 
     def __call__(self, given: Sequence[torch.Tensor | None], came: Any) -> None:
         """Report the gradients for the node's parents."""
-        self._guarded(self._of.after_node, self._parents, given)
+        self._run_guarded(self._of.after_node, self._parents, given)
 
 
 class AfterLeaf(_Hook):
@@ -55,7 +55,7 @@ class AfterLeaf(_Hook):
 
     def __call__(self, given: Any, came: Any = None) -> None:
         """Report that the leaf has its gradient."""
-        self._guarded(self._of.after_leaf, self._x())
+        self._run_guarded(self._of.after_leaf, self._x())
 
 
 def call_after_leaf(fn: Any, hook: AfterLeaf) -> Any:

@@ -137,7 +137,7 @@ class Registry:
         with self._lock:
             if memory.freed:
                 return
-            memory.freed, memory.ref = True, _gone
+            memory.freed, memory.ref = True, _no_object
         if self.memories.get(memory.address) is memory:
             del self.memories[memory.address]
             memory.forget_cell_size()
@@ -182,7 +182,7 @@ class Registry:
         memory = self.register(x, is_new=False)
         key, me = id(x), weakref.ref(self)
         ref = weakref.ref(x, lambda ref: _on_tensor_freed(me, key, ref))
-        record = Record(ref, self._kept(x, memory, like, own))
+        record = Record(ref, self._counter_for(x, memory, like, own))
         self.tensors[key] = record
         if memory.tensors is not None:
             self._observe_tensors(memory, x)
@@ -194,7 +194,7 @@ class Registry:
                 record.current = 0
         return record
 
-    def _kept(self, x: torch.Tensor, memory: Memory, like: Kept | None, own: bool) -> Kept:
+    def _counter_for(self, x: torch.Tensor, memory: Memory, like: Kept | None, own: bool) -> Kept:
         version = x._version
         alias = self.counter_of(x)
         if alias is not None and not own:
@@ -246,7 +246,7 @@ class Registry:
         self.tensors.clear()
         self._bases.clear()
         for memory in self.memories.values():
-            memory.freed, memory.tensors, memory.ref = True, None, _gone
+            memory.freed, memory.tensors, memory.ref = True, None, _no_object
             memory.forget_cell_size()
         self.memories.clear()
         self._loose.clear()
@@ -267,7 +267,7 @@ class Registry:
         return self.is_registered(value) or is_drawable(value)
 
 
-def _gone() -> None:
+def _no_object() -> None:
     """Replace a weak reference that is no longer needed."""
 
 

@@ -192,7 +192,7 @@ class Listener(Subscription):
         if recorded and (node := node_of_write(x)) is not None:
             needs, kept = needs_of(op, wanted_of(op, node)), new_saves_of(op, node, inputs)
         in_layer = not recorded and modes.layer != ""
-        unrecorded, whose = ("", "") if in_layer else self._unrecorded(x, recorded)
+        unrecorded, whose = ("", "") if in_layer else self._why_unrecorded(x, recorded)
         below = memory_of(x)
         if self._shared.is_copied(below):
             self._shared.wrote(below, MINITENSOR.written(x, where))
@@ -254,7 +254,7 @@ class Listener(Subscription):
                 for what in names:
                     self._stale[id(link()), what] = link, row.number, saved
 
-    def _unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
+    def _why_unrecorded(self, x: Tensor, recorded: bool) -> tuple[str, str]:
         """Return why a history lacks a write through ``x`` (a key of ``alternatives.UNRECORDED``), and its tensor."""
         node = peek(x)
         if not recorded and node is not None:

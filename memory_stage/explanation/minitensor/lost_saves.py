@@ -98,7 +98,7 @@ def _was_readable(storage: Storage, version: int) -> bool:
     return version == storage.version - 1 or (last == storage.version - 1 and first <= version)
 
 
-def _saved_of(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
+def _saved_tensors_on(storage: Storage) -> Iterator[tuple[Node, int, Saved]]:
     """Yield the tensors on ``storage`` that living nodes have saved: node, position in its ``saved``, entry there."""
     for link in storage.savers or ():
         node = link()
@@ -116,7 +116,7 @@ def unnoticed(storage: Storage, written: Cells) -> list[SavedTensor]:
     """
     found = [
         (node, k)
-        for node, k, saved in _saved_of(storage)
+        for node, k, saved in _saved_tensors_on(storage)
         if is_right(saved) and getattr(saved[2], "noted", None) is None and Cells.of(saved[0]).overlaps(written)
     ]
     return [saved for _, _, saved in _saved_tensors(found, lost=True)]
@@ -126,7 +126,7 @@ def moved(storage: Storage) -> list[Stale]:
     """Return the saved tensors that the last write made stale by the version alone: none of their bytes changed."""
     found = [
         (node, k)
-        for node, k, saved in _saved_of(storage)
+        for node, k, saved in _saved_tensors_on(storage)
         if type(saved[2]) is not Lost and not is_right(saved) and _was_readable(storage, version_saved(saved))
     ]
     return [(weakref.ref(node), names, saved) for node, names, saved in _saved_tensors(found, lost=False)]

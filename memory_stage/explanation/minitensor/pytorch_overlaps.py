@@ -69,7 +69,7 @@ def reads_a_part(x: Tensor, op: str, inputs: tuple[Any, ...], where: Any, read: 
     by_index = isinstance(where, tuple)
     if op == "setitem":
         values = [each for each in others if not _is_spread(each, x, where)]
-        target = ArrayExtent.of(_sliced(x._array, where) if by_index else where)
+        target = ArrayExtent.of(_remaining_part(x._array, where) if by_index else where)
     else:
         values, target = others, ArrayExtent.of(x._array)
     known = extents(values)
@@ -93,7 +93,7 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _sliced(array: Any, where: tuple[Any, ...]) -> Any:
+def _remaining_part(array: Any, where: tuple[Any, ...]) -> Any:
     """Return the part of an array that remains after the numbers and slices of an advanced index."""
     # A single True selects everything.
     where = tuple(each for each in where if np.ndim(each) or getattr(each, "dtype", None) != np.bool_)

@@ -164,7 +164,7 @@ class PytorchRefusals:
         if not _is_pytorchs(x):
             return ""
         others = [each for each in inputs[1:] if isinstance(each, Tensor)]
-        made_so = self.refuses_view(x, recorded, _saved_of(x, others) if recorded else [])
+        made_so = self.refuses_view(x, recorded, _saved_operands(x, others) if recorded else [])
         if made_so:
             return made_so
         if reads_a_part(x, op, inputs, where, self._read_by(site)):
@@ -202,7 +202,7 @@ def _is_pytorchs(x: Tensor) -> bool:
     return type(x).__module__.startswith("minitensor.torch")
 
 
-def _saved_of(x: Tensor, others: list[Tensor]) -> list[Tensor]:
+def _saved_operands(x: Tensor, others: list[Tensor]) -> list[Tensor]:
     """Return the operands that the recorded node of the write keeps."""
     node = node_of_write(x)
     if node is None or node.saved is FREED or not node.saved:

@@ -29,7 +29,7 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
     """
     parts = []
     if Verdict.UNNOTICED in row.verdicts:
-        parts.append(f"Overwrote {_named(row.stale)}, and no version tells: that backward uses the new numbers.")
+        parts.append(f"Overwrote {_name_saved(row.stale)}, and no version tells: that backward uses the new numbers.")
         parts.append("Its gradient is wrong.")
     elif row.stale:
         parts += _stale(row.stale)
@@ -44,7 +44,7 @@ def what_happened(row: ReportRow, unrecorded: str, whose: str, in_layer: bool) -
     if row.indexed:
         parts.append(f"Kept its index: {bytes_text(row.indexed)}.")
     if row.preserved_for:
-        parts.append(_preserved(row))
+        parts.append(_preserved_text(row))
     if in_layer:
         parts.append("Written by the forward of a user-defined operation, whose own backward answers for it.")
     if not parts:
@@ -57,14 +57,14 @@ def _stale(stale: Sequence[SavedTensor]) -> list[str]:
     moved = [saved for saved in stale if not saved.lost]
     parts = []
     if lost:
-        parts.append(f"Overwrote {_named(lost)}.")
+        parts.append(f"Overwrote {_name_saved(lost)}.")
     if moved:
-        parts.append(f"Raised the version under {_named(moved)}; none of those bytes were overwritten.")
+        parts.append(f"Raised the version under {_name_saved(moved)}; none of those bytes were overwritten.")
     return parts
 
 
-def _preserved(row: ReportRow) -> str:
-    whom = _named(row.preserved_for)
+def _preserved_text(row: ReportRow) -> str:
+    whom = _name_saved(row.preserved_for)
     if row.preserved:
         return f"Preserved {bytes_text(row.preserved)} for {whom}."
     if row.copied:
@@ -72,7 +72,7 @@ def _preserved(row: ReportRow) -> str:
     return f"An earlier write had preserved {whom}."
 
 
-def _named(saved: Sequence[SavedTensor]) -> str:
+def _name_saved(saved: Sequence[SavedTensor]) -> str:
     named = [str(each) for each in saved[:MOST_NAMED]]
     if len(saved) > MOST_NAMED:
         named.append(f"{len(saved) - MOST_NAMED} more")
