@@ -81,7 +81,7 @@ class Tracer:
 
     def finish_at(self, frame: FrameType) -> None:
         """Finish the step that runs when a function reaches a hook."""
-        self._come_to(frame)
+        self._continue_in(frame)
         self._steps.finish(frame)
 
     # ---------- hooks ----------
