@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.core.errors import devices_differ
+from minitensor.engine.core.errors import devices_differ, not_broadcastable
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape, float_dtype, like, made_here
 from minitensor.engine.device.arrays import as_array, gpu_of
@@ -118,7 +118,11 @@ def _normal(op: str, mean: Any, std: Any, shape: Any) -> Any:
     gpu = gpu_of(parameters[0])
     if gpu_of(parameters[-1]) is not gpu:
         raise devices_differ(op, tuple(parameters))
-    drawn = _empty(op, np.broadcast_shapes(*(x.shape for x in parameters)), np.result_type(*parameters), gpu)
+    try:
+        spread = np.broadcast_shapes(*(x.shape for x in parameters))
+    except ValueError:
+        raise not_broadcastable(op, [x.shape for x in parameters]) from None
+    drawn = _empty(op, spread, np.result_type(*parameters), gpu)
     middle, deviation = (
         x._array if isinstance(x, Tensor) else kernels.finite(op, "mean or std", x) for x in (mean, std)
     )

@@ -164,6 +164,8 @@ def repeat_interleave(op: str, x: Tensor, repeats: Any, axis: int) -> Tensor:
     counts = np.array(numbers, np.int64)
     if (counts < 0).any():
         raise ValueError(f"{op}: numbers of repetitions are at least 0, not {min(numbers)}")
+    if not x._array.ndim:
+        raise IndexError(f"{op}: dimension {axis} was given, but the tensor has none")
     length = x._array.shape[axis]
     if counts.size not in (1, length):
         raise ValueError(f"{op}: {counts.size} numbers of repetitions were given for {length} positions")

@@ -7,6 +7,7 @@ from typing import Any
 
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
+from minitensor.engine.dtypes import FLOATS
 from minitensor.engine.layers import activations
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_tensor
@@ -318,11 +319,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     training, inplace = checks.flag("dropout()", "training", training), checks.flag("dropout()", "inplace", inplace)
     if not training or p == 0:
         return input
-    if not input.is_floating_point():
+    if input._array.dtype not in FLOATS:
         raise RuntimeError(
             "result type Float can't be cast to the desired output type " + SCALAR_NAMES[input._array.dtype]
         )
-    kept = input.new_empty(input._array.shape).bernoulli_(1 - p)
+    kept = as_kind(input).new_empty(input._array.shape).bernoulli_(1 - p)
     mask = kept.div_(1 - p) if p < 1 else kept
     return FUNCTIONS["mul_" if inplace else "mul"](input, mask)
 

@@ -83,7 +83,8 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         TypeError: if an argument is not a tensor.
     """
     _warn_of_sizes(input, target)
-    return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, "L1Loss" if reduction == "none" else "Mean")
+    name = "L1Loss" if checks.text("l1_loss()", "reduction", reduction) == "none" else "Mean"
+    return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, name)
 
 
 @autocasts
