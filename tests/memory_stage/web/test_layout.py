@@ -16,9 +16,21 @@ from tests.support.web import pages
 WIDTHS = (288, 320, 360, 592, 700, 760, 792, 1000)
 
 
+# Each depth of the picture, with cells as small and as large as they get.
+LOOKS = {
+    "everything": (WIDTHS, {"depth": "history"}),
+    "tensors": ((320, 592, 760, 1000), {"depth": "tensors"}),
+    "memory": ((288, 320, 360, 592, 760, 1000), {"depth": "memory"}),
+    "large cells": ((360, 792), {"depth": "memory", "least": 900}),
+    "large cells beside tensors": ((360, 792), {"depth": "tensors", "least": 900}),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("name", pages.NAMES)
-def test_texts_and_lines_keep_apart(show, name):
-    found = show("three", width=1300).evaluate("faultsOfPictures", [pages.trace(name), list(WIDTHS)])
+def test_texts_and_lines_keep_apart(show, name, look):
+    widths, options = LOOKS[look]
+    found = show("three", width=1300).evaluate("faultsOfPictures", [pages.trace(name), list(widths), options])
     assert found == [], f"{len(found)} faults, the first: " + "; ".join(found[:12])
 
 

@@ -8,21 +8,21 @@ const openAll = () => {
 };
 
 /** Return overlapping and clipped texts, lines through texts and shapes over them, of pictures at several widths. */
-function faultsOfPictures([trace, widths]) {
+function faultsOfPictures([trace, widths, options]) {
   // ten steps of a long program, including the last
   const steps = ({ steps: { length: n } }) =>
     Array.from({ length: n }, (_, i) => n - 1 - i).filter((_, i) => i % Math.ceil(n / 10) === 0);
   return trace.variants.flatMap((v, variant) =>
-    faultsOfSteps([trace, steps(v).flatMap(step => widths.map(width => [step, width])), variant]),
+    faultsOfSteps([trace, steps(v).flatMap(step => widths.map(width => [step, width])), variant, options]),
   );
 }
 
-function faultsOfSteps([trace, looks, variant = 0]) {
+function faultsOfSteps([trace, looks, variant = 0, options = {}]) {
   const found = [];
   const box = document.createElement('div');
   document.body.append(box);
   for (const [step, width] of looks) {
-    box.innerHTML = memoryStage.picture(trace, { variant, step, width });
+    box.innerHTML = memoryStage.picture(trace, { ...options, variant, step, width });
     found.push(
       ...faultsOf(box.firstChild).map(
         fault => `${trace.variants[variant].id} step ${step + 1} at ${width}px: ${fault}`,

@@ -2,10 +2,12 @@
  * <memory-stage>: the memory stepper as an element.
  *
  * Its trace is the JSON in its <script type="application/json"> child, or its property `trace`. Its other children are
- * for a page without JavaScript; the stage replaces them. The attributes variant="id" and step="1" (counted from 1) say
- * where it opens; otherwise the trace does, or a link to "#id/variant/step". With loading="lazy" it waits until the
- * page calls wake(), showLine(line, label) or light(name); after that, the page may also call go(step), choose(variant)
- * and unlight(). Everything is in a shadow root, so the style sheets of the page and of the stage do not interfere.
+ * for a page without JavaScript; the stage replaces them. The attributes variant="id" and step="1" (counted from 1) set
+ * the step at which it opens; otherwise the trace does, or a link to "#id/variant/step". depth="memory" (or "tensors",
+ * "history") sets how much the picture shows. With loading="lazy" it waits until the page calls wake(), showStep(step,
+ * label), showLine(line, label) or light(name); after that, the page may also call go(step) with steps counted from 0,
+ * choose(variant), showDetails(isOpen) and unlight(). Everything is in a shadow root, so the style sheets of the page
+ * and of the stage do not interfere.
  */
 
 import STYLE from '../../css/stage.css';

@@ -18,7 +18,7 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const loud = storage.wrote?.at === step || storage.freed === step;
   const capY = y + bottom - 8;
   const stateW = Math.min(w - 40, widthOf(state, { bold: loud }));
-  const nameMost = w - 20 - stateW - 12;
+  const nameMost = w - 20 - stateW - 16;
   const nameW = Math.min(nameMost, widthOf(name, { bold: true }));
   const left = nameMost - nameW - 10;
   let said = size;

@@ -1,0 +1,173 @@
+"""Test the depths of the picture, its size, and the motion between two steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_stage.web import picture
+from tests.support.waiting import soon
+from tests.support.web import pages
+from tests.support.web.stepping import STEP
+
+DEPTHS = ("memory", "tensors", "history")
+
+
+def words(name: str, step: int, **options) -> str:
+    """Return all texts of a picture."""
+    trace = pages.trace(name)
+    svg = picture._v8().call("picture", trace, {"variant": 0, "step": step, "width": 760, **options})
+    return " ".join(part.split("<")[0] for part in svg.split(">") if part.split("<")[0].strip())
+
+
+# ---------- depths ----------
+
+
+def test_each_depth_adds_to_the_one_before():
+    memory, tensors, history = (words("stale", 3, depth=depth) for depth in DEPTHS)
+    assert "storage 2" in memory and "written now" in memory
+    assert not [word for word in ("shape", "[3]", "version", "multiply", "a@0") if word in memory]
+    assert "shape" in tensors and "[3]" in tensors and "version 0 → 1" in tensors
+    assert "multiply" not in tensors and "a@0" not in tensors
+    assert "saved a@0" in history and "0 ≠ 1" in history and "a@0 is gone" in history
+
+
+def test_a_trace_names_its_depth_and_an_option_overrules_it():
+    trace = {**pages.trace("stale"), "depth": "memory"}
+    draw = picture._v8().call
+    assert "shape" not in draw("picture", trace, {"step": 3})
+    assert "shape" in draw("picture", trace, {"step": 3, "depth": "tensors"})
+    assert "shape" in draw("picture", pages.trace("stale"), {"step": 3})
+
+
+def test_memory_that_only_backward_holds_is_drawn_at_every_depth():
+    trace = pages.trace("stale")
+    step = next(k for k, each in enumerate(trace["variants"][1]["steps"]) if "copied" in each["say"])
+    for depth in DEPTHS:
+        svg = picture._v8().call("picture", trace, {"variant": 1, "step": step, "depth": depth})
+        assert 'data-storage="4"' in svg, depth
+    assert "(backward)" in picture._v8().call("picture", trace, {"variant": 1, "step": step, "depth": "memory"})
+
+
+def test_names_of_one_tensor_meet_in_its_dot():
+    svg = picture._v8().call("picture", pages.trace("three"), {"variant": 2, "step": 1, "depth": "memory"})
+    assert svg.count("data-tensor") == 1 and svg.count("data-name") == 2
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_reader_chooses_a_depth_and_the_browser_remembers_a_deeper_one(browser, tmp_path, depth):
+    path = tmp_path / "two.html"
+    stages = [{**pages.trace(name), "depth": opens} for name, opens in (("three", "memory"), ("stale", "tensors"))]
+    path.write_text(pages.page("".join(map(pages.element, stages))), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    shown = "[...document.querySelectorAll('memory-stage')].map(stage => stage.depth)"
+    assert page.evaluate(shown) == ["memory", "tensors"]
+    first = page.locator("memory-stage").first
+    first.get_by_role("button", name="Details").click()
+    first.locator(f"[data-depth][value={depth}]").check()
+    assert soon(page.evaluate, "document.querySelector('memory-stage').depth") == depth
+    page.reload()
+    deepest = [max(depth, opens, key=DEPTHS.index) for opens in ("memory", "tensors")]
+    assert soon(page.evaluate, shown) == deepest
+    context.close()
+
+
+def test_a_program_that_the_reader_changes_keeps_the_depth_of_its_stage(show):
+    page = show(body=pages.element({**pages.trace("three"), "depth": "memory"}))
+    page.evaluate("trace => { host().trace = trace }", pages.trace("slice"))
+    assert page.evaluate("host().depth") == "memory"
+
+
+# ---------- size ----------
+
+CELLS = """() => [...host().shadowRoot.querySelectorAll('.pic [data-cell] > rect:first-child')]
+    .map(cell => cell.getBoundingClientRect().height)"""
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("width", [390, 800, 1180])
+def test_cells_are_at_least_44_px_high_and_equally_high_at_every_step(show, depth, width):
+    for name in ("three", "slice", "stale"):
+        page = show(body=pages.element({**pages.trace(name), "depth": depth}), width=width, motion="reduce")
+        heights = set()
+        for step in range(page.evaluate("host().frames.length")):
+            page.evaluate(f"host().go({step})")
+            heights |= set(page.evaluate(CELLS))
+        assert len(heights) == 1 and 44 <= heights.pop() <= 88, (name, heights)
+
+
+@pytest.mark.parametrize("width", [390, 1180])
+def test_the_picture_of_a_short_program_has_one_height_and_half_of_the_stage(show, width):
+    page = show(body=pages.element({**pages.trace("three"), "depth": "memory"}), width=width, motion="reduce")
+    sizes = set()
+    for variant in range(3):
+        page.evaluate(f"host().choose({variant})")
+        for step in range(page.evaluate("host().frames.length")):
+            page.evaluate(f"host().go({step})")
+            box, whole = page.locator(".pic svg").bounding_box(), page.locator(".stage").bounding_box()
+            assert box["width"] * box["height"] >= 0.5 * whole["width"] * whole["height"]
+            sizes.add(box["height"])
+    assert len(sizes) == 1
+
+
+def test_at_rest_a_stage_has_at_most_four_controls(show):
+    seen = """() => [...host().shadowRoot.querySelectorAll('button, input, select, summary')]
+        .filter(el => el.checkVisibility()).map(el => el.className || el.localName)"""
+    trace = pages.trace("stale")
+    trace["variants"][0]["key"] = 3
+    page = show(body=pages.element(trace))
+    assert page.evaluate(seen) == ["select", "next", "deeper"]
+    page.locator(".next").click()
+    assert soon(page.evaluate, seen) == ["select", "back", "next", "input", "deeper"]
+    page.locator(".deeper").click()
+    assert soon(lambda: len(page.evaluate(seen))) > 12
+
+
+def test_a_page_shows_a_step_of_a_variant_by_its_label(show):
+    page = show("stale")
+    page.evaluate("host().showStep(4, 'copy on write')")
+    assert page.evaluate("[host().at.variant, host().at.step]") == [1, 3]
+    page.evaluate("host().showStep(2)")
+    assert page.evaluate("[host().at.variant, host().at.step]") == [1, 1]
+    page.evaluate("host().showStep(99)")
+    assert page.evaluate(STEP) == len(pages.trace("stale")["variants"][1]["steps"]) - 1
+
+
+# ---------- motion ----------
+
+ANIMATIONS = """() => host().shadowRoot.getAnimations({ subtree: true })
+    .filter(each => each.effect.target?.closest('.pic'))
+    .map(each => [each.animationName ?? 'moves', each.effect.getComputedTiming().endTime])"""
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_steps_move_for_less_than_300_ms(show, depth):
+    page = show(body=pages.element({**pages.trace("slice"), "depth": depth}))
+    kinds = set()
+    for step in range(9):
+        page.evaluate(f"host().go({step})")
+        moving = page.evaluate(ANIMATIONS)
+        assert all(end < 300 for _, end in moving), moving
+        kinds |= {kind for kind, _ in moving}
+    assert {"memory-new", "memory-flip"} <= kinds
+
+
+def test_a_freed_storage_fades_and_leaves_nothing_behind(show):
+    page = show(body=pages.element({**pages.trace("policies"), "depth": "memory"}))
+    freed = next(
+        k
+        for k, step in enumerate(pages.trace("policies")["variants"][0]["steps"])
+        if any(event["do"] == "free" and event["storages"] for event in step["events"])
+    )
+    page.evaluate(f"host().go({freed - 1})")
+    faded = f"host().go({freed}); [...host().shadowRoot.querySelectorAll('.pic svg > [aria-hidden]')].length"
+    assert page.evaluate(faded) >= 1
+    assert soon(page.evaluate, "host().shadowRoot.querySelectorAll('.pic svg > [aria-hidden]').length") == 0
+
+
+def test_nothing_moves_for_a_reader_who_wants_no_motion(show):
+    page = show("slice", motion="reduce")
+    for step in range(9):
+        page.evaluate(f"host().go({step})")
+        assert page.evaluate(ANIMATIONS) == []
