@@ -108,9 +108,8 @@ def _carried_state(
     statement = text.statement_at(asking.number)
     value = frame.f_locals.get(name, frame.f_globals.get(name))
     detached = f"tuple(each.detach() for each in {name})" if isinstance(value, (tuple, list)) else f"{name}.detach()"
-    edits = ()
-    if statement is not None and text.is_alone(statement):
-        edits = (text.insert_after(statement, f"{name} = {detached}"),)
+    is_alone = statement is not None and text.is_alone(statement)
+    edits = (text.insert_after(statement, f"{name} = {detached}"),) if statement is not None and is_alone else ()
     evidence = [Evidence(made, f"made `{name}`, with its graph")] if made.number else []
     evidence.append(Evidence(freed, "ran backward through that graph and freed it"))
     if reads.number and reads != made:

@@ -11,10 +11,9 @@ paddle = pytest.importorskip("paddle", reason="no Paddle is installed")
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
-from tests.support.peers.whole_runs import REPORTS, explained, report, written  # noqa: E402
+from tests.support.peers.whole_runs import REPORTS, culprits, explained, report, written  # noqa: E402
 
-#: By the number of a report: the kind of its fault, and the line that is to blame.
-FOUND = {"n03": ("refused", 4), "p02": ("refused", 9), "p06": ("shared", 5), "p07": ("leak", 10)}
+FOUND = {**culprits("paddle"), "n03": culprits("torch")["n03"]}
 
 
 @pytest.mark.parametrize("number", FOUND)

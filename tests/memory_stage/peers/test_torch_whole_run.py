@@ -15,41 +15,11 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from memory_stage.explanation.whole_run.explanation import watching  # noqa: E402
-from tests.support.peers.whole_runs import REPORTS, explained, report, written  # noqa: E402
+from tests.support.peers.whole_runs import REPORTS, culprits, explained, report, written  # noqa: E402
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-#: By the number of a report: the kind of its fault, and the line that is to blame.
-FOUND = {
-    "n03": ("refused", 4),
-    "o01": ("overwritten", 41),
-    "o02": ("graph freed", 28),
-    "o03": ("overwritten", 17),
-    "o04": ("leak", 21),
-    "o05": ("graph freed", 24),
-    "o06": ("overwritten", 21),
-    "o07": ("reference", 15),
-    "o08": ("shared", 17),
-    "t01": ("overwritten", 25),
-    "t06": ("overwritten", 17),
-    "t11": ("refused", 7),
-    "t18": ("leak", 15),
-    "t21": ("refused", 22),
-    "t22": ("refused", 11),
-    "t23": ("refused", 8),
-    "t25": ("refused", 5),
-    "t28": ("reference", 14),
-    "t30": ("shared", 6),
-    "t31": ("refused", 6),
-    "t32": ("overwritten", 10),
-    "t39": ("shared", 11),
-    "t41": ("refused", 9),
-    "t43": ("overwritten", 10),
-    "t44": ("refused", 6),
-    "t46": ("overwritten", 6),
-    "t47": ("refused", 14),
-    "t48": ("graph freed", 22),
-}
+FOUND = culprits("torch")
 #: Reports whose fix is a sentence: the program's meaning decides between two, or the change spans several places.
 IN_WORDS = {"t01", "t47"}
 

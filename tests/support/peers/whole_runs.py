@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import warnings
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def written(folder: Path, source: str) -> Path:
     path = folder / f"program{len(list(folder.iterdir()))}.py"
     path.write_text(source)
     return path
+
+
+def culprits(library: str) -> dict[str, tuple[str, int]]:
+    """Return, by the number of a report, the kind of its fault and the line that is to blame."""
+    found = json.loads((REPORTS / "culprits.json").read_text(encoding="utf-8"))
+    return {number: (each["kind"], each["line"]) for number, each in found.items() if each["library"] == library}
 
 
 def report(number: str) -> Path:
