@@ -1,0 +1,85 @@
+"""The table of public reports: what Python says, what PyTorch's anomaly mode names, and what the explanation names.
+
+All answers are read from ``facts/public-reports.json``, which ``facts/public_reports.py`` records.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from book_kit.data.library_names import NAMES
+from book_kit.tables.reference_tables import markdown
+
+MOST_LETTERS = 60  # of an error
+
+
+@dataclass(frozen=True)
+class PublicReports:
+    """Recorded explanations of public reports, of one version of each framework.
+
+    Attributes:
+        records: the answers by the version of the framework.
+    """
+
+    records: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, file: str | Path) -> PublicReports:
+        """Read a record.
+
+        Raises:
+            FileNotFoundError: if there is none.
+        """
+        return cls(json.loads(Path(file).read_text(encoding="utf-8")))
+
+    def table(self) -> str:
+        """Return the table, with one row for each program."""
+        heads = ("Program", "Python says", "Line to blame", "Anomaly mode", "`explain`", "Fix", "Points")
+        rows = [
+            (
+                f"{name.partition('_')[2].replace('_', ' ')} ({NAMES[record['library']]})",
+                _error(answer["error"]),
+                str(answer["line"]),
+                _line(answer["anomaly mode"]),
+                str(answer["line"]) if answer["is named"] else "-",
+                {"edit": "a diff, run", "words": "in words", "": "-"}[answer["fixes"]],
+                f"{points(answer):g}",
+            )
+            for record in self.records.values()
+            for name, answer in record["answers"].items()
+        ]
+        return markdown(heads, rows)
+
+    def summary(self) -> str:
+        """Return the sums of the table in one sentence, with the versions."""
+        answers = [answer for record in self.records.values() for answer in record["answers"].values()]
+        named = sum(answer["is named"] for answer in answers)
+        edits = sum(answer["fixes"] == "edit" for answer in answers)
+        anomaly = sum(answer["anomaly mode"] == answer["line"] for answer in answers)
+        asked = sum(answer["anomaly mode"] is not None for answer in answers)
+        versions = " and ".join(f"{NAMES[each['library']]} {each['version']}" for each in self.records.values())
+        return (
+            f"{versions}: of {len(answers)} programs the line is named in {named}, and {edits} get a fix as a diff that "
+            f"was applied and run. Anomaly mode names the line to blame in {anomaly} of {asked}. Points: "
+            f"{sum(map(points, answers)):g} of {2 * len(answers)}."
+        )
+
+
+def points(answer: Mapping[str, Any]) -> float:
+    """Return one point for the line, and one for a fix as a diff that holds; half of one for a fix in words."""
+    return answer["is named"] + {"edit": 1.0, "words": 0.5, "": 0.0}[answer["fixes"]]
+
+
+def _error(error: str) -> str:
+    if not error:
+        return "nothing"
+    words = error if len(error) <= MOST_LETTERS else f"{error[:MOST_LETTERS].rpartition(' ')[0]} ..."
+    return f"`{words}`"
+
+
+def _line(number: int | None) -> str:
+    return "" if number is None else str(number or "-")
