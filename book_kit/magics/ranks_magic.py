@@ -6,7 +6,7 @@
     x.tolist()
 
 * ``--into NAME``: assign the values of the last expression, a list by rank, to that name in the notebook.
-* ``--loses RANK``: this rank has to end in the cell; if it does not, the cell fails.
+* ``--loses RANK``: the cell ends the process of this rank; the cell fails if the process is still running.
 * An error on any rank is the error of the cell.
 """
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from minitensor.engine.checks import LARGEST
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.device.arrays import as_array
 from minitensor.engine.operations import Method
-from minitensor.engine.operations.operands import NUMBERS
+from minitensor.engine.operations.methods import comparison_method
 from minitensor.torch import (
     comparison,
     conversion,
@@ -189,22 +186,18 @@ Tensor._called_with = staticmethod(creation.called_with)
 # ---------- operators ----------
 
 
-def _compared(name: str) -> Callable[..., Any]:
-    function = TABLE[name]
-    ufunc = getattr(np, {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
-                         "gt": "greater", "ge": "greater_equal"}[name])  # fmt: skip
+_COMPARISONS = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 
-    def compare(x: Tensor, y: Any) -> Any:
-        if isinstance(y, NUMBERS):
-            # A number is not converted: it need not fit into the dtype to be compared.
-            if isinstance(y, int) and not -LARGEST <= y < LARGEST:
-                y = math.inf if y > 0 else -math.inf  # beyond every element, as the number itself is
-            result = ufunc(x._array, y)
-            return Tensor._made(as_array(result), name, (x,))
-        return function(x, y) if isinstance(y, (BaseTensor, np.ndarray)) else NotImplemented
-
-    return compare
-
+for _name, _ufunc in _COMPARISONS.items():
+    _method = comparison_method(Tensor, _name, TABLE[_name], _ufunc, (BaseTensor, np.ndarray))
+    setattr(Tensor, f"__{_name}__", _method)
 
 _BINARY = {
     "add": "add",
@@ -228,9 +221,6 @@ for _operator, _name in _BINARY.items():
         setattr(Tensor, f"__i{_operator}__", TABLE[f"{_name}_"])
     if "shift" not in _operator:
         setattr(Tensor, f"__r{_operator}__", reflected(_name))
-
-for _operator in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_operator}__", _compared(_operator))
 
 for _operator, _name in {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}.items():
     setattr(Tensor, f"__{_operator}__", TABLE[_name])

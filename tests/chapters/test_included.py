@@ -1,4 +1,4 @@
-"""Test lines of the engine that chapters show: the build reads them from the engine, complete and never empty."""
+"""Test the lines of the engine that chapters include: the build copies all of them, and at least one."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -59,20 +59,29 @@ def _reflected(name: str) -> Any:
     return FUNCTIONS.function(swapped, f"reflected_{name}")
 
 
-def _compared(name: str) -> Any:
-    function, ufunc = FUNCTIONS[name], ROWS[name].forward
+def comparison_method(
+    kind: type[Tensor], name: str, function: Callable[..., Any], ufunc: Callable[..., Any], operands: tuple[type, ...]
+) -> Callable[..., Any]:
+    """Return the method of ``kind`` for a comparison operator.
+
+    ``ufunc`` compares with a number, which may be outside the dtype of the elements; ``function`` compares with an
+    operand of the types ``operands``.
+    """
 
     def compare(x: Tensor, y: Any) -> Any:
         if isinstance(y, NUMBERS):
-            # A number may be compared with elements even if it does not fit into their dtype.
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
-                y = math.inf if y > 0 else -math.inf  # beyond every element, as the number itself is
+                y = math.inf if y > 0 else -math.inf  # greater or less than every element, like the number
             result = ufunc(x._array, y)
-            return Tensor._made(as_array(result), name, (x,))
+            return kind._made(as_array(result), name, (x,))
         # After NotImplemented, Python asks the other operand, and uses identity for == and !=.
-        return function(x, y) if isinstance(y, (Tensor, np.ndarray, list, tuple)) else NotImplemented
+        return function(x, y) if isinstance(y, operands) else NotImplemented
 
     return compare
+
+
+def _comparison(name: str) -> Callable[..., Any]:
+    return comparison_method(Tensor, name, FUNCTIONS[name], ROWS[name].forward, (Tensor, np.ndarray, list, tuple))
 
 
 _OPERATORS = {
@@ -102,12 +111,12 @@ _OPERATORS = {
     "__neg__": FUNCTIONS["neg"],
     "__abs__": FUNCTIONS["abs"],
     "__round__": FUNCTIONS["round"],
-    "__eq__": _compared("equal"),
-    "__ne__": _compared("not_equal"),
-    "__lt__": _compared("less_than"),
-    "__le__": _compared("less_equal"),
-    "__gt__": _compared("greater_than"),
-    "__ge__": _compared("greater_equal"),
+    "__eq__": _comparison("equal"),
+    "__ne__": _comparison("not_equal"),
+    "__lt__": _comparison("less_than"),
+    "__le__": _comparison("less_equal"),
+    "__gt__": _comparison("greater_than"),
+    "__ge__": _comparison("greater_equal"),
 }
 
 for _name, _function in _OPERATORS.items():

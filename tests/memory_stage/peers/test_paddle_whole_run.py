@@ -31,7 +31,7 @@ def test_a_public_report_gets_its_line_and_a_fix_with_the_right_output(number, t
 
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("right/p*.py")), ids=lambda path: path.stem)
-def test_nothing_is_found_in_a_report_that_was_put_right(path):
+def test_a_corrected_program_has_no_faults(path):
     explanation, _, error = explained(path)
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 
@@ -254,7 +254,7 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_nothing_is_found_in_a_right_program(name, tmp_path):
+def test_a_correct_program_has_no_faults(name, tmp_path):
     explanation, _, error = explained(written(tmp_path, RIGHT[name]))
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 

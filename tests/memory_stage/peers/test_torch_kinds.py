@@ -207,7 +207,7 @@ w = torch.ones(2, requires_grad=True)
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_nothing_is_found_in_a_right_program(name, tmp_path):
+def test_a_correct_program_has_no_faults(name, tmp_path):
     explanation, _, error = explained(written(tmp_path, RIGHT[name]))
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
 

@@ -558,7 +558,7 @@ def test_endless_recursion_is_an_error_of_the_program_at_its_line(name):
 
 
 def test_a_program_that_leaves_little_of_the_stack_is_recorded():
-    """A call without room for the recorder's two lines leaves them to its caller."""
+    """Record a call that leaves the recorder no stack for its two lines: its caller records them."""
     source = """
 def f():
     try:
