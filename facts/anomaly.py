@@ -72,6 +72,8 @@ QUESTIONS: recording.Questions = {
     )
     for question, program in PROGRAMS.items()
 }
+#: The line of the program that a warning quotes.
+QUOTED = re.compile(rf"\"{re.escape(recording.PROGRAM)}\", line (\d+), in <module>\n +(.+)")
 #: The line that Paddle logs, without the time and the place in its source.
 LOGGED = re.compile(r"While running Node [^\n]*")
 
@@ -84,6 +86,8 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     if "error" in printed:
         printed["error"] = printed["error"].splitlines()[0]
     values = {} if "error" in printed else recording.ask(library, program, expressions)["values"]
+    if quoted := QUOTED.search("\n".join(printed.get("warnings", []))):
+        values["the line quoted"] = f"line {quoted[1]}: {quoted[2]}"
     found = LOGGED.search(logged)
     return {"program": program, **printed, **({"log": found[0]} if found else {}), "values": values}
 
