@@ -11,6 +11,7 @@ from typing import Any
 
 from memory_stage.engines.protocol import Key, Node
 from memory_stage.trace import cells
+from memory_stage.trace.rasters import Raster
 
 Event = dict[str, Any]
 
@@ -37,6 +38,7 @@ class StorageEntry:
     known: set[int] = field(default_factory=set)  # cells whose numbers are shown
     #: Writes so far, each with the cells that it covered; empty if all cells of the storage are shown.
     writes: list[tuple[Event, Any]] = field(default_factory=list)
+    raster: Raster | None = None  # the cells whose values are shown as grey levels
 
     @property
     def root(self) -> StorageEntry:

@@ -12,6 +12,9 @@ from memory_stage.model.entries import Event, StorageEntry
 from memory_stage.model.journal import Journal
 from memory_stage.model.meters import Meters
 from memory_stage.trace import cells
+from memory_stage.trace.rasters import Raster
+
+SAMPLES = 40_000  # of all rasters of a recording, one byte each; later writes have none
 
 
 class Storages:
@@ -31,6 +34,7 @@ class Storages:
         self.bytes_of_others_freed = 0
         self._engine = engine
         self._journal = journal
+        self._samples_left = SAMPLES
 
     # ---------- registering and freeing ----------
 
@@ -127,6 +131,7 @@ class Storages:
         Their numbers are added to the event that wrote them last: a write, or the allocation.
         """
         entry = entry.root
+        self._show_raster(entry, storage, layout)
         if entry.is_small:
             return
         runs, _ = cells.runs_of(layout["shape"], layout["strides"], layout["offset"], cells.MOST_RANGES)
@@ -139,6 +144,23 @@ class Storages:
                     break
             else:
                 entry.event["values"][index] = text
+
+    def _show_raster(self, entry: StorageEntry, storage: Storage, layout: dict[str, Any]) -> None:
+        """Sample a storage as the first tensor that reads all of it arranges its cells."""
+        if entry.length <= cells.LARGEST_IN_NUMBERS or entry.raster is not None:
+            return
+        entry.raster = Raster.of_layout(layout["shape"], layout["strides"], layout["offset"], entry.length)
+        event = entry.writes[-1][0] if entry.writes else entry.event
+        self._sample(entry, storage, event)
+
+    def _sample(self, entry: StorageEntry, storage: Storage, event: Event) -> None:
+        """Add the values of the sampled cells to an event; of a GPU none, because reading it would wait for it."""
+        if entry.raster is None or self._engine.block(storage).gpu is not None:
+            return
+        picked = entry.raster.cells.ravel()
+        self._samples_left -= picked.size
+        if self._samples_left >= 0:
+            event["raster"] = entry.raster.with_values(self._engine.numbers(storage, picked.tolist()))
 
     def write_event(self, entry: StorageEntry, storage: Storage, cover: Cover) -> Event:
         """Return the event of a write that covered these cells; ``entry.version`` is already the new one."""
@@ -154,6 +176,7 @@ class Storages:
             if cover.exact and cover.count == root.length:
                 root.writes.clear()
             root.writes.append((event, cover))
+        self._sample(root, storage, event)
         return event
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 SMALL = 64  # all cells of a storage of this length or less are shown
+LARGEST_IN_NUMBERS = 48  # cells; the picture of a larger storage shows grey levels in place of numbers
 RUNS = 4  # of a larger storage: the ends of this many runs of each tensor and write, and its first and last cell
 MOST_RANGES = 12  # a write of more runs is recorded as one run, from its first cell to its last
 

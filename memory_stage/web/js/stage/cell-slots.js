@@ -2,6 +2,7 @@ import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
 import { countText } from '../shared/text.js';
 import { cellBounds, cellRuns } from '../trace/cells.js';
+import { wholeSlots } from './whole-storage.js';
 
 const CELL_MIN = 24;
 
@@ -24,8 +25,10 @@ const MOST_LINES = 4;
 export const MOST_CELLS = 48;
 
 /**
- * Return the cells of a storage in `avail` px: one line if they fit, a few lines if not, and of many only the ends of
- * every view and write, with counted gaps. Returns slots {from, to, x, w, line}, x counted from the first cell.
+ * Return the cells of a storage in `avail` px: one line if they fit, or a few lines; if these do not fit, the ends of
+ * every view and write with counted gaps. A storage of many cells is drawn whole. The slots are {from, to, x, w, line},
+ * x counted from the first cell; a storage drawn whole has a `kind` and a `height` of its own.
+ * @returns {{slots: any[], lines: number, width: number, indexed: boolean, kind?: string, height?: number}}
  */
 export function cellsOf(group, avail, length, height) {
   return getOrMake((group.cells ??= new Map()), `${avail} ${length} ${height} ${fontsKey()}`, () =>
@@ -33,7 +36,9 @@ export function cellsOf(group, avail, length, height) {
   );
 }
 
-function computeSlots({ known, written, ends, rowEnds, texts, row, writes }, avail, n, height) {
+function computeSlots(group, avail, n, height) {
+  if (n > MOST_CELLS) return wholeSlots(group, avail, n, height);
+  const { known, written, ends, rowEnds, texts, row, writes } = group;
   const font = cellFonts(height)[writes ? 'written' : 'value'];
   const widest = Math.max(0, ...[...texts].map(s => widthOf(s, font)));
   const least = Math.min(WIDEST * height, avail, Math.max(CELL_MIN, widest + 8));

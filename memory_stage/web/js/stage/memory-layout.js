@@ -167,12 +167,12 @@ export const groupGap = c => (c.narrow || c.plain ? 20 : 14);
 /** Return the sizes of a group: its cells, tracks and caption beside the rows of its tensors. Nothing is drawn. */
 function measureGroup({ g, rows: all, lines, length }, c, width) {
   const rows = [...all.values()];
-  const cellH = c.cell;
   // rows that share a line (never there at once) share a lane of tracks
   const lanes = [...new Set(rows.map(r => r.line))].sort((a, b) => a - b);
   const rank = new Map(lanes.map((line, i) => [line, i]));
   const arrows = c.narrow ? arrowMargin(lanes.length) : 0;
-  const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length, cellH);
+  const cells = cellsOf(g, Math.floor(c.narrow ? width - 24 - arrows : width - c.st - 12), length, c.cell);
+  const cellH = cells.height ?? c.cell;
   const reach = new Map(lanes.map(line => [line, new Set()]));
   const counted = new Set();
   for (const r of rows) {
@@ -182,7 +182,9 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
       else if (runsText(tensor)) counted.add(r.line); // the text on its runs is under its track
     }
   }
-  if (c.plain) return { cells, cellH, arrows: 0, ...namedTracks({ rows, lanes, reach, counted, cells, length }, c) };
+  if (c.plain) {
+    return { cells, cellH, arrows: 0, ...namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) };
+  }
   const lineTop = [];
   const indexH = cells.indexed ? INDEX_H : 0;
   const laneOf = new Map(lanes.map(line => [line, []]));
@@ -210,7 +212,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
  * Return the sizes of a group whose names are beside their tracks: the track of the first row over the cells, the
  * others under them. A track on several lines of cells has its names beside the first of them.
  */
-function namedTracks({ rows, lanes, reach, counted, cells, length }, c) {
+function namedTracks({ rows, lanes, reach, counted, cells, cellH, length }, c) {
   const namesOf = line => Math.max(1, ...rows.filter(row => row.line === line).map(row => row.order.length));
   const indexH = cells.indexed ? INDEX_H : 0;
   const lineTop = [];
@@ -228,7 +230,7 @@ function namedTracks({ rows, lanes, reach, counted, cells, length }, c) {
     if (over !== undefined) place(over, l);
     else y += PAD;
     lineTop.push(y + indexH);
-    y += indexH + c.cell + 2;
+    y += indexH + cellH + 2;
     for (const line of under) place(line, l);
   }
   // tensors whose cells are elsewhere

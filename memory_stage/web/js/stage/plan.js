@@ -107,6 +107,7 @@ function recordStep(plan, frame, variant, step) {
       texts: new Set(),
       captions: new Set(),
       length: 0,
+      raster: undefined,
       row: 0,
       writes: false,
     }));
@@ -118,6 +119,7 @@ function recordStep(plan, frame, variant, step) {
     const g = groupOf(storage.id);
     extendLife(g, variant, storage.born, storage.freed);
     g.length = Math.max(g.length, storage.length);
+    g.raster ??= storage.raster;
     for (const [i, text] of Object.entries(storage.values)) {
       if (+i < storage.length) {
         g.known.add(+i);

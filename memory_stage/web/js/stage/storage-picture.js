@@ -6,6 +6,7 @@ import { countText } from '../shared/text.js';
 import { shareCells } from '../trace/cells.js';
 import { cellFonts } from './cell-slots.js';
 import { storageCaption } from './labels.js';
+import { drawWhole } from './whole-storage.js';
 
 /** Draw the tray: ground and caption of a storage. */
 export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
@@ -32,6 +33,10 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
 }
 
 export function drawCells(plan, frame, storage, rows, { x0, y, cells }, m, prefix, defs) {
+  if (cells.kind) {
+    const labels = cells.indexed ? indexLabels(cells, x0, y + m.lineTop[0] - 4) : '';
+    return drawWhole(plan, frame, storage, rows, { x0, y, cells }, m, prefix, defs) + labels;
+  }
   const step = frame.step;
   const freed = storage.freed !== undefined;
   const { cellH } = m;

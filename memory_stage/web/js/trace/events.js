@@ -44,6 +44,7 @@ export const applyEvent = {
     replaceEntity(memory.storages, e.storage, step, {
       values: { ...st.values, ...e.cells },
       version: e.version,
+      raster: e.raster,
       wrote,
     });
   },

@@ -1,0 +1,277 @@
+/**
+ * A storage of many cells, drawn whole and in place: a batch of pictures as pictures, a matrix as a map of its values,
+ * anything else as a band on which the cells of each tensor and write are where they are in memory.
+ */
+
+import { getOrMake } from '../shared/cache.js';
+import { paint } from '../shared/colors.js';
+import { widthOf } from '../shared/measure.js';
+import { colorOf, stripesDef } from '../shared/patterns.js';
+import { px, stroke, svgRect, svgText } from '../shared/shapes.js';
+import { countText } from '../shared/text.js';
+import { cellRuns, shareCells } from '../trace/cells.js';
+
+const SHADES = 12; // grey levels that are drawn
+const GAP = 6; // px between two pictures
+const REST = 64; // px for the count of the pictures that are not drawn
+const PICTURE = 64; // px of a side of a picture, about
+const MAP = [28, 104]; // px of the height of a map, at least and at most
+const LARGEST = 9; // px of a sample of a map
+const BAND = 40; // px of the height of a band, at most
+const LEAST = 3; // px of a part of a band that would be too narrow to see
+const MOST_CUTS = 40; // of a band
+const FLAT = 30; // px of a part of a band that names the value of all its cells
+
+/** @typedef {{from: number, to: number, x: number, w: number, line: number}} Slot */
+/** @typedef {[lo: number, hi: number]} Run */
+
+/**
+ * Return the slots of a storage of `n` cells in `avail` px, as `cellsOf` does, with the `kind` of the drawing and its
+ * `height`.
+ */
+export function wholeSlots(group, avail, n, height) {
+  const [count, rows] = group.raster?.of ?? [1, 1];
+  if (count > 1) return pictureSlots(group.raster, avail, n);
+  if (rows > 1) return mapSlot(group.raster, avail, n);
+  return { ...bandSlots(group, avail, n), height: Math.min(height, BAND) };
+}
+
+function pictureSlots({ size: [most, rows, columns], of: [count] }, avail, n) {
+  const scale = Math.max(2, Math.floor(PICTURE / Math.max(rows, columns)));
+  const w = Math.min(columns * scale, avail);
+  const fits = Math.max(1, Math.floor((avail - (count > most ? REST : 0) + GAP) / (w + GAP)));
+  const shown = Math.min(most, fits);
+  const each = n / count;
+  /** @type {Slot[]} */
+  const slots = Array.from({ length: shown }, (_, i) => ({
+    from: i * each,
+    to: (i + 1) * each - 1,
+    x: i * (w + GAP),
+    w,
+    line: 0,
+  }));
+  let width = shown * (w + GAP) - GAP;
+  if (count > shown) {
+    slots.push({ from: shown * each, to: n - 1, x: width + GAP, w: Math.min(REST, avail), line: 0 });
+    width += GAP + REST;
+  }
+  return { kind: 'pictures', slots, lines: 1, width, height: (w / columns) * rows, indexed: false };
+}
+
+function mapSlot({ size: [, rows, columns] }, avail, n) {
+  const high = Math.min(LARGEST, Math.max(MAP[0] / rows, Math.min(MAP[1] / rows, avail / columns)));
+  const width = Math.min(avail, columns * Math.max(high, 3));
+  const slots = [{ from: 0, to: n - 1, x: 0, w: width, line: 0 }];
+  return { kind: 'map', slots, lines: 1, width, height: Math.max(MAP[0], rows * high), indexed: false };
+}
+
+/** Cut a band before and after the ends of each run that a write or a tensor covers. */
+function bandSlots({ written, ends, rowEnds }, avail, n) {
+  const cuts = new Set([0, n]);
+  for (const i of [0, n - 1, ...written, ...ends, ...rowEnds]) {
+    if (i >= 0 && i < n && cuts.size < MOST_CUTS) cuts.add(i).add(i + 1);
+  }
+  const at = [...cuts].sort((a, b) => a - b);
+  const widths = at.slice(1).map((end, k) => Math.max(LEAST, ((end - at[k]) / n) * avail));
+  // what the narrow parts need beyond their share, the wide ones give
+  const over = widths.reduce((sum, w) => sum + w, 0) - avail;
+  const wide = widths.filter(w => w > 4 * LEAST).reduce((sum, w) => sum + w, 0);
+  let x = 0;
+  const slots = widths.map((w, k) => {
+    const own = wide > over && w > 4 * LEAST ? w - (over * w) / wide : w;
+    x += own;
+    return { from: at[k], to: at[k + 1] - 1, x: x - own, w: own, line: 0 };
+  });
+  return { kind: 'band', slots, lines: 1, width: Math.min(avail, x), indexed: true };
+}
+
+const levels = new WeakMap();
+
+/** Return the bytes of a raster. */
+const levelsOf = raster =>
+  getOrMake(levels, raster, () => {
+    const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+    const found = [];
+    let bits = 0;
+    let held = 0;
+    for (const digit of raster.levels.replace(/=/g, '')) {
+      bits = ((bits << 6) | digits.indexOf(digit)) & 0xffff;
+      held += 6;
+      if (held < 8) continue;
+      held -= 8;
+      found.push((bits >> held) & 255);
+    }
+    return found;
+  });
+
+/** Return samples as one path for each shade, `place` maps a column and a row to px. */
+function shades(samples, rows, columns, place) {
+  const paths = Array.from({ length: SHADES }, () => '');
+  const shadeOf = level => Math.min(SHADES - 1, Math.floor((Math.max(0, level - 1) / 255) * SHADES));
+  for (let row = 0; row < rows; row++) {
+    for (let from = 0; from < columns;) {
+      const shade = shadeOf(samples[row * columns + from]);
+      let to = from + 1;
+      while (to < columns && shadeOf(samples[row * columns + to]) === shade) to++;
+      const [x1, y1] = place(from, row);
+      const [x2, y2] = place(to, row + 1);
+      paths[shade] += `M${px(x1)} ${px(y1)}H${px(x2)}V${px(y2)}H${px(x1)}z`;
+      from = to;
+    }
+  }
+  return paths
+    .map((d, i) =>
+      d && i ? `<path d="${d}" style="fill:${paint('ink')};opacity:${px((i / SHADES) * 0.9 + 0.05)}"/>` : '',
+    )
+    .join('');
+}
+
+const MOST_RUNS = 600; // of a tensor, from which its outline in a map is found
+
+/** Return the cells of a map that runs of the storage cover, as [row, column, rows, columns]. */
+function boxOf(runs, columns) {
+  const rowOf = i => Math.floor(i / columns);
+  const top = rowOf(Math.min(...runs.map(([lo]) => lo)));
+  const rows = rowOf(Math.max(...runs.map(([, hi]) => hi))) - top + 1;
+  if (runs.some(([lo, hi]) => rowOf(lo) !== rowOf(hi))) return [top, 0, rows, columns];
+  const left = Math.min(...runs.map(([lo]) => lo % columns));
+  return [top, left, rows, Math.max(...runs.map(([, hi]) => hi % columns)) - left + 1];
+}
+
+/** Draw the cells of a storage whose slots `wholeSlots` returned. */
+export function drawWhole(plan, frame, storage, rows, { x0, y, cells }, m, prefix, defs) {
+  const { kind, slots, height, width } = cells;
+  const top = y + m.lineTop[0];
+  const isFreed = storage.freed !== undefined;
+  const seen = rows.map(r => r.t).filter(t => t && !t.saved && t.freed === undefined && t.storage === storage.id);
+  const edge = stroke('line', 1, isFreed ? '3 3' : '');
+  const fillOf = ({ from, to }) => {
+    if (isFreed) return 'none';
+    const run = { shape: [to - from + 1], strides: [1], offset: from };
+    const hues = seen.filter(tensor => shareCells(tensor, run)).map(tensor => plan.hues.get(tensor.id));
+    if (hues.length === 1) return paint(`t${colorOf(hues[0])}`);
+    if (!hues.length || kind !== 'band') return paint(storage.label ? 'tn' : 'paper'); // stripes would hide the values
+    const id = `s${hues.join('-')}`;
+    defs.set(id, stripesDef(prefix, hues));
+    return `url(#${prefix}${id})`;
+  };
+  const grounds = slots.map(slot =>
+    svgRect(x0 + slot.x, top, slot.w, height, `fill:${fillOf(slot)};${kind === 'band' ? '' : edge}`),
+  );
+  const outline = kind === 'band' ? svgRect(x0, top, width, height, `fill:none;${edge}`) : '';
+  const whole = grounds.join('') + outline;
+  if (isFreed) return whole;
+  const wrote = storage.wrote?.at === frame.step ? storage.wrote : undefined;
+  if (kind === 'map') return whole + drawMap(plan, storage, seen, wrote, cells, x0, top);
+  const values = kind === 'band' ? drawBand(storage, cells, x0, top) : drawPictures(plan, storage, cells, x0, top);
+  if (!wrote) return whole + values;
+  const numbers = kind === 'band' ? changedNumbers(storage, wrote, cells, x0, top) : '';
+  return whole + values + writtenFrames(wrote, slots, x0, top, height) + numbers;
+}
+
+/** Draw a matrix: its values, the outline of each view, and a heavy one around the written cells. */
+function drawMap(plan, storage, seen, wrote, { width, height }, x0, top) {
+  const [, rows, columns] = plan.groups.get(storage.id).raster.of;
+  const outline = (runs, style) => {
+    const [row, column, high, wide] = boxOf(runs, columns);
+    const x = x0 + (column / columns) * width;
+    const y = top + (row / rows) * height;
+    return svgRect(x, y, (wide / columns) * width, (high / rows) * height, `fill:none;${style}`);
+  };
+  let out = '';
+  if (storage.raster) {
+    const [, high, wide] = storage.raster.size;
+    const place = (column, row) => [x0 + (column / wide) * width, top + (row / high) * height];
+    out += shades(levelsOf(storage.raster), high, wide, place);
+  }
+  for (const tensor of seen) {
+    const { runs, total } = cellRuns(tensor, MOST_RUNS, false);
+    const isPart = total && total <= MOST_RUNS && tensor.shape.reduce((n, d) => n * d, 1) < storage.length;
+    if (isPart) out += outline(runs, stroke(`a${colorOf(plan.hues.get(tensor.id))}`, 2.5));
+  }
+  const written = wrote ? [...wrote.ranges, ...wrote.loose] : [];
+  return written.length ? out + outline(written, stroke('ink', 3, wrote.loose.length ? '5 3' : '')) : out;
+}
+
+/** Draw the first pictures of a batch, and the count of the others. */
+function drawPictures(plan, storage, { slots, height }, x0, top) {
+  const { of, size } = plan.groups.get(storage.id).raster;
+  const [, rows, columns] = size;
+  const samples = storage.raster ? levelsOf(storage.raster) : [];
+  const drawn = slots.map((slot, i) => {
+    const place = (column, row) => [x0 + slot.x + (column / columns) * slot.w, top + (row / rows) * height];
+    const rest = of[0] - i;
+    if (i < slots.length - 1 || rest === 1) {
+      return shades(samples.slice(i * rows * columns, (i + 1) * rows * columns), rows, columns, place);
+    }
+    const middle = x0 + slot.x + slot.w / 2;
+    return (
+      svgText(middle, top + height / 2 - 2, countText(rest), { size: 14, anchor: 'middle', bold: true, max: slot.w }) +
+      svgText(middle, top + height / 2 + 15, 'more', { size: 12, anchor: 'middle', color: 'muted', max: slot.w })
+    );
+  });
+  return drawn.join('');
+}
+
+/** Draw the values along a band; a part whose cells are all the lowest or the highest value names it. */
+function drawBand({ raster, length }, { slots, width, height }, x0, top) {
+  if (!raster) return '';
+  const samples = levelsOf(raster);
+  const columns = raster.size[2];
+  const cellAt = column => (column / columns) * length;
+  const xOf = i => {
+    const slot = slots.find(({ to }) => i < to + 1) ?? slots.at(-1);
+    return x0 + slot.x + ((i - slot.from) / (slot.to - slot.from + 1)) * slot.w;
+  };
+  const place = (column, row) => [column === columns ? x0 + width : xOf(cellAt(column)), top + row * height];
+  let out = shades(samples, 1, columns, place);
+  for (const { from, to, x, w } of slots) {
+    const own = samples.filter((_, i) => cellAt(i) >= from && cellAt(i + 1) <= to + 1);
+    const isFlat = own.length && own.every(level => level === own[0]);
+    const isLow = raster.low === raster.high || own[0] === 1;
+    const text = isLow ? raster.low : own[0] === 255 ? raster.high : '';
+    if (!isFlat || !text || w < FLAT) continue;
+    const plate = Math.min(w, widthOf(text, { size: 13, mono: true }) + 8);
+    const middle = x0 + x + w / 2;
+    out +=
+      svgRect(middle - plate / 2, top + height / 2 - 9, plate, 18, `fill:${paint('paper')}`, 2) +
+      svgText(middle, top + height / 2 + 4.5, text, { mono: true, anchor: 'middle', max: w });
+  }
+  return out;
+}
+
+/** Return the first old and new number of each written run of a band, beside the run if there is room. */
+function changedNumbers({ values }, { ranges, old }, { slots, width, height }, x0, top) {
+  const plates = ranges.map(([lo, hi]) => {
+    const after = slots.find(({ from }) => from > hi);
+    const text = old[lo] && values[lo] && `${old[lo]} → ${values[lo]}`;
+    const wide = widthOf(text, { size: 13, mono: true, bold: true }) + 8;
+    const x = (after?.x ?? width) + 6;
+    if (!text || !after || x + wide > after.x + after.w / 2 - FLAT) return '';
+    return (
+      svgRect(x0 + x, top + height / 2 - 9, wide, 18, `fill:${paint('paper')}`, 2) +
+      svgText(x0 + x + 4, top + height / 2 + 4.5, text, { mono: true, bold: true })
+    );
+  });
+  return plates.join('');
+}
+
+/** Return heavy frames around the written parts; dashed where only some cells of a part were written. */
+function writtenFrames(wrote, slots, x0, top, height) {
+  const covers = ([lo, hi], { from, to }) => lo <= from && hi >= to;
+  const meets = ([lo, hi], { from, to }) => lo <= to && hi >= from;
+  const howOf = slot => {
+    if (wrote.ranges.some(run => covers(run, slot))) return 'whole';
+    return [...wrote.ranges, ...wrote.loose].some(run => meets(run, slot)) ? 'part' : '';
+  };
+  const found = [];
+  for (const slot of slots) {
+    const how = howOf(slot);
+    const last = found.at(-1);
+    if (how && last?.how === how && slot.x - last.x2 <= GAP) last.x2 = slot.x + slot.w;
+    else if (how) found.push({ how, x1: slot.x, x2: slot.x + slot.w });
+  }
+  const frameOf = ({ how, x1, x2 }) =>
+    svgRect(x0 + x1, top, x2 - x1, height, `fill:none;${stroke('ink', 3, how === 'part' ? '5 3' : '')}`);
+  return found.map(frameOf).join('');
+}
