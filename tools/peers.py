@@ -1,6 +1,6 @@
 """Run the tests with real PyTorch and two versions of real Paddle, each in a separate environment.
 
-    python tools/peers.py [torch] [paddle] [paddle26]      all by default; environments that exist are used again
+    python tools/peers.py [torch] [torch210] [paddle] ...      all by default; environments that exist are used again
 
 If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
 not fail. The environments are in ``.venv-peers``.
@@ -36,6 +36,7 @@ class Peer:
         places: indexes to install from, in addition to the usual ones.
         instead: packages that replace or supplement those that this project is tested with.
         of: the peer whose tests it runs; its own by default.
+        only: words in the names of the files of tests that it runs; all by default.
     """
 
     name: str
@@ -43,16 +44,26 @@ class Peer:
     places: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
     of: str = ""
+    only: tuple[str, ...] = ()
 
     @property
     def tests(self) -> list[str]:
         """Return its files of tests."""
-        return sorted(glob.glob(str(ROOT / "tests" / "memory_stage" / "peers" / f"test_{self.of or self.name}_*.py")))
+        folder = ROOT / "tests" / "memory_stage" / "peers"
+        files = sorted(glob.glob(str(folder / f"test_{self.of or self.name}_*.py")))
+        return [file for file in files if not self.only or any(word in file for word in self.only)]
 
+
+#: A separate index has the packages without CUDA, which are ten times smaller.
+CPU = ("https://download.pytorch.org/whl/cpu",)
+EXPLAINED = ("whole_run", "kinds", "ways_in")
 
 PEERS = {
-    # A separate index has the packages without CUDA, which are ten times smaller.
-    "torch": Peer("torch", "torch==2.13.0+cpu", ("https://download.pytorch.org/whl/cpu",)),
+    "torch": Peer("torch", "torch==2.13.0+cpu", CPU),
+    # The oldest version that the tool supports, and those between: the explanations of whole runs.
+    "torch210": Peer("torch210", "torch==2.10.0+cpu", CPU, of="torch", only=EXPLAINED),
+    "torch211": Peer("torch211", "torch==2.11.0+cpu", CPU, of="torch", only=EXPLAINED),
+    "torch212": Peer("torch212", "torch==2.12.0+cpu", CPU, of="torch", only=EXPLAINED),
     "paddle": Peer("paddle", "paddlepaddle==3.3.1"),
     # It has no package for Python 3.13, and needs numpy 1.
     "paddle26": Peer("paddle26", "paddlepaddle==2.6.2", instead=("numpy==1.26.4", "setuptools"), of="paddle"),

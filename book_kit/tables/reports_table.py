@@ -63,8 +63,8 @@ class PublicReports:
         asked = sum(answer["anomaly mode"] is not None for answer in answers)
         versions = " and ".join(f"{NAMES[each['library']]} {each['version']}" for each in self.records.values())
         return (
-            f"{versions}: of {len(answers)} programs the line is named in {named}, and {edits} get a fix as a diff that "
-            f"was applied and run. Anomaly mode names the line to blame in {anomaly} of {asked}. Points: "
+            f"{versions}: of {len(answers)} programs the line is named in {named}, and {edits} get a fix as a diff "
+            f"that was applied and run. Anomaly mode names the line to blame in {anomaly} of {asked}. Points: "
             f"{sum(map(points, answers)):g} of {2 * len(answers)}."
         )
 

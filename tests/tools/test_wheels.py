@@ -26,6 +26,10 @@ else:
 LIBRARIES = sysconfig.get_paths()["purelib"]
 
 
+#: Bytes of the wheel of the tool that people install beside their own programs.
+MOST_BYTES = 600_000
+
+
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return for each package a folder with the contents of its wheel."""
@@ -73,6 +77,11 @@ def test_a_wheel_has_every_file_but_settings_and_sources_of_bundles(package: str
     left_out = re.compile(r".*/(pyproject\.toml|README\.md)|.*/web/(js|css)/.*\.(js|css|d\.ts)")
     missing = {name for name in files - built if not left_out.fullmatch(name)}
     assert missing == set() and built - files == set()
+
+
+def test_the_wheel_of_the_tool_stays_small(unpacked: dict[str, Path]):
+    (wheel,) = unpacked["memory_stage"].parent.glob("*.whl")
+    assert wheel.stat().st_size < MOST_BYTES
 
 
 def test_minitensor_runs_alone(unpacked: dict[str, Path], tmp_path: Path):

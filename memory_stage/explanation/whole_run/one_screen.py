@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from memory_stage.explanation.whole_run.faults import Fault, HarmlessWrites
 from memory_stage.watch.lines import ProgramLine
 
 WIDTH = 100
+
+#: Characters that would move the cursor, or change the direction of text, in a terminal.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 NOTHING = "no fault of an in-place operation was found."
 
 
@@ -34,7 +38,7 @@ def as_text(
     parts += [textwrap.fill(f"Note: {sentence}", WIDTH) for sentence in unseen]
     if harmless:
         parts += ["", f"{name} {count_of(harmless)}:", *_places(harmless)]
-    return "\n".join(parts).lstrip("\n")
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], "\n".join(parts).lstrip("\n"))
 
 
 def heading(process: str) -> str:

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.peers.whole_runs import explained, written  # noqa: E402
+from tools import explain_picture  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -215,3 +216,7 @@ def test_a_correct_program_has_no_faults(name, tmp_path):
 def test_an_error_of_other_code_is_not_explained(tmp_path):
     explanation, _, error = explained(written(tmp_path, "grad = None\ngrad.step()\n"))
     assert isinstance(error, AttributeError) and explanation.faults == []
+
+
+def test_the_picture_of_the_readme_is_what_the_command_prints():
+    assert explain_picture.PICTURE.read_text(encoding="utf-8") == explain_picture.drawn(explain_picture.printed())
