@@ -5,7 +5,7 @@ For every page that Jupyter Book writes:
 * the book's own theme lays it out (``theme/``), with the list of chapters beside it (``navigation``);
 * it requests nothing from other hosts, and runs only scripts from its folder (``assets``, ``mathematics``);
 * it loads the stage, the questions and MathJax only if they appear on it (``assets``);
-* a paragraph names a step of its section's stage (``step_marks``);
+* a paragraph names a step of its section's stage (``step_marks``), which is beside it (``beside``);
 * output of a cell is shown as it was printed (``streams``), and assistive technology can follow the markup
   (``markup``);
 * the executed notebook can be downloaded (``downloads``), and if the repository is known, the page links to it
@@ -27,6 +27,7 @@ from sphinx.application import Sphinx
 
 from . import (
     assets,
+    beside,
     description,
     downloads,
     exercises,
@@ -61,6 +62,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-updated", exercises.read_cells)
     app.connect("doctree-resolved", recorded.link_facts)
     app.connect("doctree-resolved", step_marks.find_stages)
+    app.connect("doctree-resolved", beside.arrange)
     app.connect("doctree-resolved", terms.link_terms)
     app.connect("html-collect-pages", navigation.not_found_page)
     # Other extensions fill the page context at priority 500, so handlers that choose from it run later.

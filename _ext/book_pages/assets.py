@@ -27,6 +27,7 @@ PACKAGE_ASSETS = {
 # A page gets these files if its text contains the mark.
 MARKS = {
     "<memory-stage": ("stage.js", "names.js"),
+    'class="beside': ("beside.js",),
     "<memory-figure": ("figures.js",),
     "<predict-first": ("quiz.js",),
     "<exercise-box": ("exercise.js", "asking.css"),

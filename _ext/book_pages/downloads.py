@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 from sphinx.application import Sphinx
 
+from . import stills
 from .included import with_lines
-from .step_marks import with_words
 
 
 def executed(app: Sphinx) -> Path:
@@ -28,5 +28,6 @@ def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
             ran = nbformat.read(notebook, as_version=4)
             for cell in ran.cells:
                 if cell.cell_type == "markdown":
-                    cell.source = with_words(with_lines(cell.source, Path(app.srcdir, pagename).parent))
+                    cell.source = with_lines(cell.source, Path(app.srcdir, pagename).parent)
+            stills.add_to_notebook(ran)
             nbformat.write(ran, target)

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 from bs4 import BeautifulSoup
 from docutils import nodes
@@ -32,14 +31,15 @@ LOG = logging.getLogger(__name__)
 #: The text of a mark.
 MARK = re.compile(r"(?:(?P<line>[1-9]\d*)(?:#(?P<nth>[1-9]\d*|last))?|(?P<end>end))(?: in (?P<label>\S.*))?")
 #: A mark in the source of a page, outside of code.
-IN_SOURCE = re.compile(r"\{step\}`([^`\n]+)`")
+IN_SOURCE = re.compile(r"\{step\}`(?P<names>[^`\n]+)`")
 FORMS = "3, 3#2, 3#last, end, or one of these with a program of a comparison: 3 in LABEL"
 ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth", "5": "fifth", "last": "last"}
 STAGE = "<memory-stage"
 
+Trace: TypeAlias = dict[str, Any]
 
-@dataclass(frozen=True)
-class Moment:
+
+class Moment(NamedTuple):
     """The step that a mark names: the numbers of a variant and of its step, both counted from 0."""
 
     variant: int
@@ -70,12 +70,7 @@ def said(names: str) -> str:
     return ", ".join([*words, *filter(None, [mark["label"]])])
 
 
-def with_words(markdown: str) -> str:
-    """Return the Markdown of a notebook with words in place of the marks."""
-    return IN_SOURCE.sub(lambda mark: f"**{said(mark[1])}**", markdown)
-
-
-def moment_of(names: str, trace: dict[str, Any]) -> Moment:
+def moment_of(names: str, trace: Trace) -> Moment:
     """Return the moment of a stage's recording that a mark names.
 
     Raises:
@@ -110,10 +105,13 @@ def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
     if app.builder.format != "html":
         return
     for mark, stage in marks(doctree):
+        if not isinstance(mark.parent, nodes.paragraph) or mark.parent.index(mark):
+            LOG.warning("{step}`%s`: a mark begins a paragraph or an item of a list", mark["names"], location=mark)
+            continue
         if stage is None:
             LOG.warning("{step}`%s`: this section has no stage", mark["names"], location=mark)
             continue
-        trace = trace_of(stage)
+        trace = trace_of(stage.astext())
         try:
             moment = moment_of(mark["names"], trace)
         except ValueError as error:
@@ -123,25 +121,34 @@ def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 
 def marks(doctree: nodes.document) -> Iterator[tuple[step_mark, nodes.raw | None]]:
-    """Yield each mark of a page with its stage: the last one before it in its section, or else the first one after."""
-    before: dict[nodes.Node | None, nodes.raw] = {}
-    waiting: dict[nodes.Node | None, list[step_mark]] = {}
-    for node in doctree.findall(lambda node: isinstance(node, step_mark) or _is_stage(node)):
-        section = _section(node)
-        if isinstance(node, nodes.raw):
-            yield from ((mark, node) for mark in waiting.pop(section, ()))
-            before[section] = node
+    """Yield each mark of a page with its stage, or None."""
+    found = doctree.findall(lambda node: isinstance(node, step_mark) or _is_stage(node))
+    return pairs((node, _section(node), isinstance(node, nodes.raw)) for node in found)
+
+
+def pairs(found: Iterable[tuple[Any, Any, bool]]) -> Iterator[tuple[Any, Any]]:
+    """Yield each mark with the last stage before it in its section, or else the first one after it, or else None.
+
+    Args:
+        found: marks and stages in the order of the page; each with its section, and whether it is a stage.
+    """
+    before: dict[Any, Any] = {}
+    waiting: dict[Any, list[Any]] = {}
+    for each, section, is_stage in found:
+        if is_stage:
+            yield from ((mark, each) for mark in waiting.pop(section, ()))
+            before[section] = each
         elif section in before:
-            yield node, before[section]
+            yield each, before[section]
         else:
-            waiting.setdefault(section, []).append(node)
+            waiting.setdefault(section, []).append(each)
     yield from ((mark, None) for left in waiting.values() for mark in left)
 
 
-def trace_of(stage: nodes.raw) -> dict[str, Any]:
+def trace_of(html: str) -> Trace:
     """Return the recording in the HTML of a stage."""
-    shown = BeautifulSoup(stage.astext(), "html.parser").select_one("memory-stage > script")
-    recorded: dict[str, Any] = json.loads(shown.string)
+    shown = BeautifulSoup(html, "html.parser").select_one("memory-stage > script")
+    recorded: Trace = json.loads(shown.string)
     return recorded
 
 

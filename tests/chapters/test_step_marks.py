@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import sys
 
+import nbformat
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from memory_stage import api
+from memory_stage.api import Stage
+from memory_stage.web import picture
 from tests.support.chapters.chapter import ROOT
 
 sys.path.insert(0, str(ROOT / "_ext"))
-from book_pages.step_marks import IN_SOURCE, marks, moment_of, said, step_mark, with_words
+from book_pages.step_marks import marks, moment_of, said, step_mark
+from book_pages.stills import WIDTH, add_to_notebook
 
 LOOP = """
 import minitensor as mt
@@ -70,13 +77,44 @@ def test_the_error_about_a_wrong_mark_names_the_allowed_forms(loop, names, reaso
         moment_of(names, loop)
 
 
-def test_a_notebook_shows_words_for_the_marks():
-    text = "* {step}`2 in in place` It writes.\n* {step}`7#last` The end."
-    assert with_words(text) == "* **line 2, in place** It writes.\n* **line 7, last step** The end."
-    assert [said(names) for names in ("3", "3#2", "3#12", "end", "?")] == [
-        "line 3", "line 3, second step", "line 3, step 12", "last step", "?",
+def test_a_mark_is_read_as_words():
+    assert [said(names) for names in ("3", "3#2", "3#12", "3#last in in place", "end", "?")] == [
+        "line 3", "line 3, second step", "line 3, step 12", "line 3, last step, in place", "last step", "?",
     ]  # fmt: skip
-    assert not IN_SOURCE.search(with_words(text))
+
+
+def test_a_notebook_has_words_and_the_still_picture_of_each_mark(pair):
+    text = """```
+{step}`4` is code.
+```
+
+{step}`3 in in place` It *writes*
+into `x`.
+
+* {step}`2` It begins.
+* Nothing else.
+
+## Four
+
+{step}`1` No stage is here."""
+    output = nbformat.v4.new_output("display_data", {"text/html": Stage.of(pair)._repr_mimebundle_()["text/html"]})
+    cells = [new_markdown_cell("## Three"), new_code_cell("stage", outputs=[output]), new_markdown_cell(text)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    add_to_notebook(notebook)
+    nbformat.validate(notebook)
+    shown = cells[2]
+    assert shown.source.startswith("```\n{step}`4` is code.\n```\n\n**line 3, in place** It *writes*\ninto `x`.\n\n![")
+    assert "\n\n* **line 2** It begins.\n\n  ![" in shown.source
+    assert shown.source.endswith("**line 1** No stage is here.")
+    named = re.findall(r"\]\(attachment:(\S+)\)", shown.source)
+    assert sorted(named) == sorted(shown.attachments)
+    for name, variant, step in zip(named, (1, pair_opens(pair)), (1, 0), strict=True):
+        svg = base64.b64decode(shown.attachments[name]["image/svg+xml"]).decode()
+        assert svg == picture.svg(pair, variant, step, WIDTH).replace("background:none", "background:var(--paper)", 1)
+
+
+def pair_opens(trace):
+    return [variant["id"] for variant in trace["variants"]].index(trace["opens"])
 
 
 def test_the_stage_of_a_mark_is_the_last_one_before_it_in_its_section_or_else_the_next():

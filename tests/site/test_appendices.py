@@ -161,7 +161,9 @@ def test_a_term_is_taught_where_the_glossary_says(book, term):
 def test_every_word_that_a_chapter_defines_is_in_the_glossary(book):
     known = {form.lower() for term in GLOSSARY for form in [term["name"], *term["forms"]]}
     for name in in_order():
-        for bold in chapter(book, name).select("article section > p strong, article section > ul > li strong"):
+        for bold in chapter(book, name).select(
+            "article :is(section, .beside-text) > p strong, article :is(section, .beside-text) > ul > li strong"
+        ):
             text = bold.get_text().strip().lower()
             if len(text.split()) <= 2 and not text.endswith("."):
                 assert text in known | NO_TERMS, (name, text)

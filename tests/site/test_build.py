@@ -5,39 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.support.chapters.chapter import HEADER
+from tests.support.site.small_book import built, cell, write
 from tools import build, live
-
-ROOT = build.ROOT
-CHAPTER = HEADER + "\n# A chapter\n\n{}\n"
-
-
-def cell(code: str) -> str:
-    return f"```{{code-cell}} ipython3\n{code}\n```"
 
 
 @pytest.fixture
 def small_book(tmp_path):
-    """Return a book of one page with the configuration and the extension of the real one."""
-
-    def make(text: str) -> Path:
-        settings = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-        settings["sphinx"]["local_extensions"] = {"book_pages": str(ROOT / "_ext")}
-        (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
-        (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
-        entry = "@misc{known, title = {Known}, year = {2024}}"
-        (tmp_path / "references.bib").write_text(entry, encoding="utf-8")
-        (tmp_path / "index.md").write_text(CHAPTER.format(text), encoding="utf-8")
-        return tmp_path
-
-    return make
-
-
-def built(book: Path) -> tuple[int, str]:
-    status = build.build(book, quiet=True)
-    return status, (book / "_build" / "build.log").read_text(encoding="utf-8")
+    """Return a function that writes a book of one page."""
+    return lambda text: write(tmp_path, text)
 
 
 def test_a_valid_book_builds_and_a_request_to_another_host_is_caught(

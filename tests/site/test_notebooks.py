@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from tests.support.chapters.chapter import HEADER
 from tests.support.waiting import until
 from tools.build import ROOT
+
+sys.path.insert(0, str(ROOT / "tools" / "jupyter"))
+from chapter_files import ChapterFiles
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/lab\S*\?token=\w+")
 STARTING = 300  # seconds; generous, because the machine may be busy
@@ -53,9 +59,33 @@ def wait_for_address(log: Path) -> str:
     return ADDRESS.search(log.read_text()).group()
 
 
-def test_a_double_click_opens_a_chapter_as_a_notebook(lab, browser):
+def test_a_double_click_opens_a_chapter_as_a_notebook_with_words_for_the_marks_of_steps(lab, browser):
     page = browser.new_page()
     page.goto(lab)
     page.get_by_text("chapter.md", exact=True).dblclick(timeout=STARTING * 1000)
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=STARTING * 1000)
+    address = f"{lab.partition('/lab')[0]}/api/contents/chapter.md?type=notebook&token={lab.rpartition('=')[2]}"
+    cells = page.request.get(address).json()["content"]["cells"]
+    texts = [cell["source"] for cell in cells if cell["cell_type"] == "markdown"]
+    assert any("**line 1**<!--{step}`1`-->" in text for text in texts)
+    assert not any("{step}" in re.sub("<!--.*?-->", "", text) for text in texts)
     page.close()
+
+
+def in_thread(task):
+    """Return the result of a coroutine. A browser that is open in this thread has the thread's event loop."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, task).result()
+
+
+def test_a_notebook_is_saved_with_the_marks_of_steps(tmp_path):
+    text = "Before.\n\n{step}`3#2 in x += 1` It writes.\n\n* **bold** {step}`end` The end.\n\n```{code-cell}\n1\n```\n"
+    (tmp_path / "chapter.md").write_text(HEADER + "\n" + text, encoding="utf-8")
+    files = ChapterFiles(root_dir=str(tmp_path))
+    opened = in_thread(files.get("chapter.md", type="notebook"))
+    shown = "\n".join(cell["source"] for cell in opened["content"]["cells"])
+    assert "**line 3, second step, x += 1**<!--{step}`3#2 in x += 1`--> It writes." in shown
+    assert "* **bold** **last step**<!--{step}`end`--> The end." in shown
+    in_thread(files.save({"type": "notebook", "format": "json", "content": opened["content"]}, "chapter.md"))
+    saved = (tmp_path / "chapter.md").read_text(encoding="utf-8")
+    assert saved.rpartition("---\n")[2] == "\n" + text

@@ -9,7 +9,7 @@ import { dataOf, whenParsed } from './lib/dom.js';
 /** @typedef {HTMLElement & {data?: any, light?: (name: string) => void, unlight?: () => void}} Stage */
 
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
-const NAMES_IN_PROSE = '.bd-article section > :is(p, ul, ol) code';
+const NAMES_IN_PROSE = '.bd-article :is(section, .beside-text) > :is(p, ul, ol) code';
 
 /** @type {WeakMap<Stage, Set<string>>} */
 const namesByStage = new WeakMap();

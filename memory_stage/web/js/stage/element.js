@@ -5,9 +5,9 @@
  * for a page without JavaScript; the stage replaces them. The attributes variant="id" and step="1" (counted from 1) set
  * the step at which it opens; otherwise the trace does, or a link to "#id/variant/step". depth="memory" (or "tensors",
  * "history") sets how much the picture shows. With loading="lazy" it waits until the page calls wake(), showStep(step,
- * label), showLine(line, label) or light(name); after that, the page may also call go(step) with steps counted from 0,
- * choose(variant), showDetails(isOpen) and unlight(). Everything is in a shadow root, so the style sheets of the page
- * and of the stage do not interfere.
+ * label), showLine(line, label), follow(variant, step, isNew) or light(name); after that, the page may also call
+ * go(step) with steps counted from 0, choose(variant), showDetails(isOpen) and unlight(). Everything is in a shadow
+ * root, so the style sheets of the page and of the stage do not interfere.
  */
 
 import STYLE from '../../css/stage.css';
@@ -20,6 +20,7 @@ import { DetailsPanel } from './details-panel.js';
 import { amountsHtml, codeHtml, errorHtml, linesText, remarksHtml, sentenceHtml, stageHtml } from './element-html.js';
 import { animateFrom, positionsIn } from './motion.js';
 import { NavigationBar } from './navigation-bar.js';
+import { announce, follow } from './page-steps.js';
 import { PICTURE_CSS, drawPicture } from './picture.js';
 import { planOf } from './plan.js';
 import { Player } from './player.js';
@@ -260,7 +261,13 @@ class MemoryStage extends ElementBase {
     const to = Math.max(0, Math.min(this.frames.length - 1, step));
     if (to === this.at.step && !this.at.rest) return;
     Object.assign(this.at, { step: to, rest: false });
+    announce(this, true);
     this.show();
+  }
+
+  /** Show a step that the page's reader has reached in the text. */
+  follow(variant, step, isNew) {
+    follow(this, variant, step, isNew);
   }
 
   /**
@@ -323,6 +330,7 @@ class MemoryStage extends ElementBase {
     Object.assign(this.at, { variant, step, unfold: false, rest: false });
     this.showProgram();
     this.navigation.report('');
+    announce(this, true);
     this.show();
   }
 

@@ -1,0 +1,204 @@
+/**
+ * Pages with a stage beside its text: shows the step that a paragraph names when the reader reaches the paragraph, by
+ * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses in the stage stays until
+ * the reader goes on to another paragraph. In one column the stage is not followed: each paragraph has its picture.
+ */
+
+import { dataOf, make, whenParsed } from './lib/dom.js';
+import { drawBetween, hideStills, showStills } from './lib/step-stills.js';
+
+/**
+ * @typedef {HTMLElement & {
+ *   data?: unknown,
+ *   at?: {variant: number, step: number, rest: boolean},
+ *   follow?: (variant: number, step: number, isNew: boolean) => void,
+ * }} Stage
+ */
+
+const READ_AT = 0.4; // a paragraph has been reached when it begins above this part of the window
+const GONE_ON = 120; // px to scroll after the reader's own step, before a paragraph shows its step again
+const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // may be what a click is meant for
+const TWO_COLUMNS = matchMedia('(min-width: 1200px)'); // as in page.css
+const REST = 150; // ms without scrolling, until a step is announced
+
+/** @type {(selector: string) => HTMLElement[]} */
+const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
+
+/** A paragraph or an item of a list, with the mark of its step. */
+class Paragraph {
+  isAnnounced = false;
+
+  /** @param {HTMLElement} mark */
+  constructor(mark) {
+    this.text = /** @type {HTMLElement} */ (mark.closest('p'));
+    this.block = this.text.parentElement?.matches('li') ? this.text.parentElement : this.text;
+    this.variant = Number(mark.dataset.variant);
+    this.step = Number(mark.dataset.step);
+    this.button = make('button', { type: 'button', className: mark.className }, mark.textContent ?? '');
+    mark.replaceWith(this.button);
+    this.block.classList.add('names-step');
+  }
+
+  /** @param {boolean} isCurrent */
+  mark(isCurrent) {
+    this.block.classList.toggle('current', isCurrent);
+    if (isCurrent) this.button.setAttribute('aria-current', 'step');
+    else this.button.removeAttribute('aria-current');
+  }
+}
+
+/** A stage, and the paragraphs that name its steps. */
+class Reading {
+  /** @type {Paragraph[]} */
+  paragraphs = [];
+
+  /** @type {Paragraph | undefined} the paragraph that the reader has reached */
+  current;
+
+  /** @type {number | undefined} where the page was when the reader stepped; NaN while it scrolls there */
+  steppedAt;
+
+  /** @param {Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    /** @type {unknown} the recording that the paragraphs are about */
+    this.program = undefined;
+    const note = () => {
+      this.steppedAt = scrollY;
+    };
+    new ResizeObserver(() => this.fitColumn()).observe(stage);
+    for (const kind of ['click', 'keydown', 'input']) stage.addEventListener(kind, note);
+  }
+
+  /** @param {HTMLElement} mark */
+  add(mark) {
+    const paragraph = new Paragraph(mark);
+    this.paragraphs.push(paragraph);
+    paragraph.block.addEventListener('click', event => this.onClick(paragraph, event));
+    paragraph.button.addEventListener('focus', () => {
+      if (!paragraph.button.matches(':focus-visible')) return; // a click comes next
+      this.show(paragraph);
+      this.announce();
+    });
+  }
+
+  /** Make the column of text so long that the stage stays in view until its last paragraph is at the line. */
+  fitColumn() {
+    const column = /** @type {HTMLElement | null} */ (this.stage.closest('.beside')?.querySelector('.beside-text'));
+    const last = this.paragraphs.at(-1)?.block;
+    if (!column || !last || !TWO_COLUMNS.matches) return;
+    const rest = (column.lastElementChild ?? last).getBoundingClientRect().bottom - last.getBoundingClientRect().top;
+    const tail = this.stage.offsetHeight - READ_AT * innerHeight - rest;
+    column.style.setProperty('--tail', `${Math.max(0, Math.round(tail))}px`);
+  }
+
+  onClick(paragraph, { target }) {
+    const isMark = target === paragraph.button;
+    const isOther = target.closest(OTHERS) && paragraph.block.contains(target.closest(OTHERS));
+    if (!isMark && (isOther || !getSelection()?.isCollapsed)) return;
+    if (!isMark && !TWO_COLUMNS.matches) return; // its picture is below it
+    this.show(paragraph);
+    paragraph.isAnnounced = false; // the reader has asked for it
+    this.announce();
+    if (!TWO_COLUMNS.matches) this.stage.scrollIntoView();
+  }
+
+  /** True if the stage has the program of the page, which a reader may edit. */
+  get isUnchanged() {
+    this.program ??= this.stage.data;
+    return this.program === this.stage.data;
+  }
+
+  /** True if the stage shows a step that the reader has chosen, and not that of the current paragraph. */
+  get isOwn() {
+    const { at } = this.stage;
+    if (!at || at.rest) return false;
+    return at.variant !== this.current?.variant || at.step !== this.current.step;
+  }
+
+  /** Show the step of the paragraph at the line that is read, unless the reader's own step is to stay. */
+  onScroll() {
+    const reached = this.reached();
+    if (!reached || reached === this.current) return;
+    if (this.isOwn) {
+      this.steppedAt ??= NaN;
+      if (!(Math.abs(scrollY - this.steppedAt) > GONE_ON)) return;
+    }
+    this.show(reached);
+  }
+
+  /** The page has stopped scrolling. */
+  onRest() {
+    this.onScroll();
+    if (Number.isNaN(this.steppedAt)) this.steppedAt = scrollY;
+    this.announce();
+  }
+
+  /** Return the last paragraph that begins above the line; undefined if the stage is out of view. */
+  reached() {
+    const { top, bottom } = this.stage.getBoundingClientRect();
+    if (!TWO_COLUMNS.matches || bottom <= 0 || top >= innerHeight) return undefined;
+    return this.paragraphs.findLast(({ block }) => block.getBoundingClientRect().top <= READ_AT * innerHeight);
+  }
+
+  show(paragraph) {
+    if (!this.isUnchanged) return;
+    this.current?.mark(false);
+    this.current = paragraph;
+    this.steppedAt = undefined;
+    paragraph.mark(true);
+    this.stage.closest('.beside')?.classList.add('follows');
+    this.stage.follow?.(paragraph.variant, paragraph.step, false);
+  }
+
+  /** Let a screen reader read the sentence of the current paragraph's step, once for each paragraph. */
+  announce() {
+    const { current } = this;
+    if (!current || current.isAnnounced || this.isOwn || !this.isUnchanged) return;
+    current.isAnnounced = true;
+    this.stage.follow?.(current.variant, current.step, true);
+  }
+}
+
+/** Return the readings of the page, and make its marks buttons. */
+function readings() {
+  const stages = /** @type {Stage[]} */ (all('memory-stage'));
+  const titles = new Map(stages.map(stage => [stage, (stage.data ?? dataOf(stage))?.title]));
+  /** @type {Map<Stage, Reading>} */
+  const found = new Map();
+  for (const mark of all('span.step-mark[data-step]')) {
+    const section = mark.closest('section');
+    const stage = stages.find(each => section?.contains(each) && titles.get(each) === mark.dataset.stage);
+    if (!stage) continue;
+    const reading = found.get(stage) ?? new Reading(stage);
+    found.set(stage, reading);
+    reading.add(mark);
+  }
+  return [...found.values()];
+}
+
+function start() {
+  const followed = readings();
+  const paragraphs = followed.flatMap(({ stage, paragraphs: ours }) =>
+    ours.map(({ text, variant, step }) => ({ text, variant, step, trace: () => stage.data ?? dataOf(stage) })),
+  );
+  if (globalThis.memoryStage) drawBetween(paragraphs);
+  let frame = 0;
+  let rest = 0;
+  const onScroll = () => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      for (const reading of followed) reading.onScroll();
+    });
+    clearTimeout(rest);
+    rest = window.setTimeout(() => {
+      for (const reading of followed) reading.onRest();
+    }, REST);
+  };
+  addEventListener('scroll', onScroll, { passive: true });
+  addEventListener('beforeprint', showStills);
+  addEventListener('afterprint', hideStills);
+  if (!globalThis.memoryStage) showStills();
+}
+
+whenParsed(start);

@@ -1,0 +1,59 @@
+/**
+ * The still pictures of the steps that paragraphs name. A page has them as text for readers without scripts; they are
+ * also shown on paper, and if the stage's script is missing. In one column, a stage is out of view while its paragraphs
+ * are read, so the script draws a picture as wide as the column after each paragraph that the reader comes near.
+ */
+
+import { make } from './dom.js';
+
+/** @typedef {{text: Element, trace: () => any, variant: number, step: number}} Named */
+
+const NEAR = '600px';
+
+/** @type {(selector: string) => Element[]} */
+const all = selector => [...document.querySelectorAll(selector)];
+
+/** Show the pictures that the page has as text. */
+export function showStills() {
+  for (const source of all('noscript.step-still')) source.insertAdjacentHTML('afterend', source.textContent ?? '');
+}
+
+export function hideStills() {
+  for (const still of all('noscript + figure.step-still')) still.remove();
+}
+
+/**
+ * Draw the picture of each paragraph when it is near, and again when its column has another width.
+ * @param {Named[]} named
+ */
+export function drawBetween(named) {
+  /** @type {Map<Element, Named>} */
+  const places = new Map();
+  const near = new Set();
+  const draw = figure => {
+    const width = Math.floor(figure.clientWidth);
+    if (!near.has(figure) || !width || figure.dataset.width === String(width)) return;
+    figure.dataset.width = String(width);
+    const { trace, variant, step } = /** @type {Named} */ (places.get(figure));
+    figure.innerHTML = globalThis.memoryStage.picture(trace(), { variant, step, width });
+  };
+  const positions = new IntersectionObserver(
+    entries => {
+      for (const { target, isIntersecting } of entries) {
+        near[isIntersecting ? 'add' : 'delete'](target);
+        draw(target);
+      }
+    },
+    { rootMargin: NEAR },
+  );
+  const widths = new ResizeObserver(entries => {
+    for (const { target } of entries) draw(target);
+  });
+  for (const each of named) {
+    const figure = make('figure', { className: 'step-still drawn' });
+    each.text.after(figure);
+    places.set(figure, each);
+    positions.observe(figure);
+    widths.observe(figure);
+  }
+}

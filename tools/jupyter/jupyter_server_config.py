@@ -1,0 +1,10 @@
+"""Configure JupyterLab, as `make notebooks` and Binder start it: a notebook shows words for the marks of steps."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from chapter_files import ChapterFiles
+
+c = get_config()  # noqa: F821 - Jupyter defines it
+c.ServerApp.contents_manager_class = ChapterFiles
