@@ -49,7 +49,7 @@ def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM) -> Tensor:
     """
     if not isinstance(op, str) or op not in _OPERATIONS:
         raise ValueError(f"all_reduce: op is one of {', '.join(_OPERATIONS)}, not {op!r}")
-    link = _checked("all_reduce", [tensor])
+    link = _check_ranks("all_reduce", [tensor])
     if op == ReduceOp.AVG and tensor._array.dtype not in FLOATS:
         raise TypeError(f"all_reduce: an average of {tensor.dtype.name} is not of that dtype; sum them instead")
     _reduce(link, tensor, op, "all_reduce")
@@ -64,7 +64,7 @@ def broadcast(tensor: Tensor, src: int) -> Tensor:
     link = link_for("broadcast")
     if isinstance(src, bool) or not isinstance(src, int) or not 0 <= src < link.size:
         raise ValueError(f"broadcast: src is a rank, from 0 to {link.size - 1}, not {src!r}")
-    _checked("broadcast", [tensor])
+    _check_ranks("broadcast", [tensor])
     _store("broadcast", tensor, lambda array: link.broadcast(array, src, "broadcast"))
     return tensor
 
@@ -77,7 +77,7 @@ def average_gradients(parameters: Iterable[Tensor]) -> None:
     """
     tensors = checks.elements("average_gradients", "parameters", parameters, "tensors", Tensor)
     gradients = [each.grad for each in tensors if each.grad is not None]
-    link = _checked("average_gradients", gradients)
+    link = _check_ranks("average_gradients", gradients)
     for gradient in gradients:
         _reduce(link, gradient, ReduceOp.AVG, "average_gradients")
 
@@ -131,7 +131,7 @@ def sum_over_ranks(x: Tensor) -> Tensor:
 # ---------- checks before a write ----------
 
 
-def _checked(op: str, tensors: list[Tensor]) -> Link:
+def _check_ranks(op: str, tensors: list[Tensor]) -> Link:
     """Return the link to the other ranks, after checking that all of them can do ``op`` on ``tensors``."""
     link = link_for(op)
     for x in tensors:
@@ -150,11 +150,13 @@ def _checked(op: str, tensors: list[Tensor]) -> Link:
     digest = int.from_bytes(hashlib.blake2b(repr((op, given)).encode(), digest_size=7).digest(), "little")
     if not link.all_equal(digest, op):
         everyone = link.gather((op, given), op)
-        raise ValueError(f"{op}: the arguments of the ranks differ; nothing was written.\n{_listed(everyone)}")
+        raise ValueError(
+            f"{op}: the arguments of the ranks differ; nothing was written.\n{_list_differences(everyone)}"
+        )
     return link
 
 
-def _listed(everyone: list[Any]) -> str:
+def _list_differences(everyone: list[Any]) -> str:
     """Return one line for each different argument, with its ranks."""
     lines: dict[str, list[int]] = {}
     for rank, (op, given) in enumerate(everyone):

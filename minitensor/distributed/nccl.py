@@ -48,17 +48,17 @@ class Nccl:
 
     def all_reduce(self, array: Array, op: str, what: str) -> None:
         """Overwrite ``array``, contiguous and of one shape on all ranks, with the sum (or ``op``) over the ranks."""
-        pointer, count, dtype = self._described(array, what)
+        pointer, count, dtype = self._describe(array, what)
         self._mpi.barrier(what)  # NCCL itself has no timeout
         self._nccl.allReduce(pointer, pointer, count, dtype, OPERATIONS[op], self._stream().ptr)
 
     def broadcast(self, array: Array, source: int, what: str) -> None:
         """Overwrite ``array`` with that of rank ``source``."""
-        pointer, count, dtype = self._described(array, what)
+        pointer, count, dtype = self._describe(array, what)
         self._mpi.barrier(what)
         self._nccl.broadcast(pointer, pointer, count, dtype, source, self._stream().ptr)
 
-    def _described(self, array: Array, what: str) -> tuple[int, int, int]:
+    def _describe(self, array: Array, what: str) -> tuple[int, int, int]:
         if gpu_of(array) is None or not hasattr(array, "data"):
             raise TypeError(f'{what}: backend "nccl" takes tensors on a CUDA device; this one is not on one')
         if array.dtype not in DTYPES:

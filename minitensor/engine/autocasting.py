@@ -86,12 +86,12 @@ class Casts:
     def given(self, op: str, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the operands of the operation ``op``, cast if a list names it; float64 and integers are kept."""
         if op in self.lists.low:
-            return tuple(self._lowered(x) if _is_cast(x, self.low) else x for x in given)
+            return tuple(self._low_precision(x) if _is_cast(x, self.low) else x for x in given)
         if op in self.lists.wide:
             return tuple(self._cast(x, _WIDE) if _is_cast(x, _WIDE) else x for x in given)
         return given
 
-    def _lowered(self, x: Any) -> Any:
+    def _low_precision(self, x: Any) -> Any:
         copies = modes.cast_copies
         if not self._has_cache or copies is None or x.stop_gradient or not x.is_leaf or not modes.grad:
             return self._cast(x, self.low)

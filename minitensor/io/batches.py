@@ -46,7 +46,7 @@ class RandomSampler(samplers.Shuffled):
         ValueError: if ``num_samples`` is below 1.
     """
 
-    def _checked_generator(self, generator: Any) -> Any:
+    def _check_generator(self, generator: Any) -> Any:
         if generator is not None:
             checks.instance("RandomSampler", "generator", generator, np.random.Generator, "a numpy.random.Generator")
         return generator
@@ -101,7 +101,7 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) 
     return datasets.split(dataset, counts, order.tolist())
 
 
-def _joined(samples: list[Any]) -> Any:
+def _join(samples: list[Any]) -> Any:
     first = samples[0]
     if isinstance(first, Tensor):
         return stack(samples)
@@ -152,7 +152,7 @@ class DataLoader(Loader):
         if collate_fn is not None:
             checks.function("DataLoader", "collate_fn", collate_fn)
         self._own_collate = collate_fn is not None
-        self.collate = collate_fn or (lambda samples: collated(samples, _joined, "DataLoader"))
+        self.collate = collate_fn or (lambda samples: collated(samples, _join, "DataLoader"))
         self._check(num_workers)
         self.shuffle = shuffle
         if batch_sampler is not None:

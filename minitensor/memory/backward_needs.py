@@ -95,7 +95,7 @@ def _why(row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: 
     sentences = []
     unasked = [y for y in row.rules_in_place if y not in asked and row.target in row.needs(y)]
     if own:
-        whose = "" if own == (row.target,) else f", and the gradient of {_listed(own)} needs it"
+        whose = "" if own == (row.target,) else f", and the gradient of {_list(own)} needs it"
         sentences.append(f"The input is overwritten{whose}.")
     elif marks and any(row.target in row.needs(x) for x in asked):
         sentences.append("The input is overwritten, and only what is true or false of each element is needed.")
@@ -107,7 +107,7 @@ def _why(row: Row, asked: list[str], own: tuple[str, ...], marks: bool, others: 
     return " ".join(sentences) or ("" if others else "The rule names no tensor.")
 
 
-def _listed(names: Collection[str]) -> str:
+def _list(names: Collection[str]) -> str:
     names = list(names)
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 

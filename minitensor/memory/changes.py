@@ -122,14 +122,14 @@ class NewNodes:
         if x is None or (isinstance(event, (TensorWritten, MetadataChanged)) and event.tensor is x):
             return []
         node = x._node
-        return [(node, where)] if node is not None and _recorded(node) else []
+        return [(node, where)] if node is not None and _is_operation(node) else []
 
     def on_event(self, event: Event, where: Any) -> list[tuple[Node, Any]]:
         """Return the node that was recorded before this event, with ``where``."""
         if not isinstance(event, (TensorCreated, TensorWritten)):
             return []
         x, created = event.tensor, type(event) is TensorCreated
-        if _recorded(x._node):
+        if _is_operation(x._node):
             node = x._node if created else node_of_write(x) if modes.grad else None
             return [] if node is None else [(node, where)]
         if created and modes.grad:
@@ -137,5 +137,5 @@ class NewNodes:
         return []
 
 
-def _recorded(node: Node | None) -> bool:
+def _is_operation(node: Node | None) -> bool:
     return node is not None and type(node) is not Leaf

@@ -260,7 +260,7 @@ def _function_of(function: Any) -> FunctionType:
     if isinstance(inner, MethodType):
         inner = inner.__func__
     if not isinstance(inner, FunctionType):
-        raise TypeError(f"profile: a function written in Python is needed, not {_described(function)}.")
+        raise TypeError(f"profile: a function written in Python is needed, not {_describe(function)}.")
     for is_other, what in _NOT_FUNCTIONS:
         if is_other(inner):
             raise TypeError(
@@ -270,7 +270,7 @@ def _function_of(function: Any) -> FunctionType:
     return inner
 
 
-def _described(what: Any) -> str:
+def _describe(what: Any) -> str:
     if isinstance(what, type):
         return f"the class {what.__name__} (profile its methods)"
     return f"{getattr(what, '__name__', repr(what))} of type {type(what).__name__}"

@@ -134,7 +134,7 @@ def in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, A
     names = [*parameters, *[""] * len(arguments)]
     values = [*zip(names, arguments, strict=False), *keywords.items()]
     if code is not None:
-        values += _used(function, code)
+        values += _used_variables(function, code)
     for name, value in values:
         yield from tensors_in(name, value)
 
@@ -143,7 +143,7 @@ def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping
     """Return the framework of a tensor, layer or package that a call can reach: ``PyTorch``, ``Paddle``, or empty."""
     code = getattr(function, "__code__", None)
     values = [getattr(function, "__self__", None), *arguments, *keywords.values()]
-    values += [value for _, value in _used(function, code)] if code is not None else []
+    values += [value for _, value in _used_variables(function, code)] if code is not None else []
     values += [each for value in values if isinstance(value, (list, tuple)) for each in value[:MOST_ENTRIES]]
     for value in values:
         kinds = (
@@ -157,7 +157,7 @@ def others_in_reach(function: Any, arguments: tuple[Any, ...], keywords: Mapping
     return ""
 
 
-def _used(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
+def _used_variables(function: Any, code: types.CodeType) -> list[tuple[str, Any]]:
     """Return the global and enclosing variables that a function uses."""
     found = []
     for name, cell in zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False):

@@ -58,7 +58,7 @@ class ClipGradByNorm(Clip):
         """Return the limited gradients."""
         gradients = _arrays("ClipGradByNorm", gradients)
         return [
-            _scaled(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also for nan
+            _scale(each, 1.0 if (norm := _norm([each])) <= self.clip_norm else self.clip_norm / norm)  # also for nan
             for each in gradients
         ]
 
@@ -80,7 +80,7 @@ class ClipGradByGlobalNorm(Clip):
         """Return the gradients, scaled together."""
         gradients = _arrays("ClipGradByGlobalNorm", gradients)
         norm = _norm(gradients)
-        return [_scaled(each, self.clip_norm / norm if norm > self.clip_norm else 1.0) for each in gradients]
+        return [_scale(each, self.clip_norm / norm if norm > self.clip_norm else 1.0) for each in gradients]
 
 
 def _norm_of(given: Any, name: str) -> float:
@@ -101,5 +101,5 @@ def _norm(gradients: list[Array]) -> float:
     return math.sqrt(sum(float(np.multiply(each, each).sum().item()) for each in gradients))
 
 
-def _scaled(gradient: Array, factor: float) -> Array:
+def _scale(gradient: Array, factor: float) -> Array:
     return gradient if factor == 1.0 else np.multiply(gradient, gradient.dtype.type(factor))

@@ -33,9 +33,9 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
         TypeError: if the dtypes differ.
     """
     if output is None:
-        return x.clone() if isinstance(x, Tensor) else _taken(x, None)
+        return x.clone() if isinstance(x, Tensor) else _convert(x, None)
     need_tensor("assign: output", output)
-    given = x if isinstance(x, Tensor) else _taken(x, output._array.dtype)
+    given = x if isinstance(x, Tensor) else _convert(x, output._array.dtype)
     if given.shape != output.shape:
         raise ValueError(f"assign: x has shape {given.shape} and output {output.shape}; they must be equal")
     if given.dtype != output.dtype:
@@ -44,7 +44,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     return output
 
 
-def _taken(data: Any, dtype: np.dtype | None) -> Tensor:
+def _convert(data: Any, dtype: np.dtype | None) -> Tensor:
     """Convert data to a tensor."""
     return made_here("to_tensor", array_of(data, dtype, "assign"))
 

@@ -30,15 +30,15 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
         ValueError: if there is no element.
         TypeError: if ``x`` is not a tensor.
     """
-    return _spread("var", x, axis, unbiased, keepdim)
+    return _spread_out("var", x, axis, unbiased, keepdim)
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """Return the square root of :func:`var`, of the same shape; IndexError, ValueError and TypeError are the same."""
-    return TABLE["sqrt"](_spread("std", x, axis, unbiased, keepdim))
+    return TABLE["sqrt"](_spread_out("std", x, axis, unbiased, keepdim))
 
 
-def _spread(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
+def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
     need_tensor(op, x)
     if x._array.size == 0:
         raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
@@ -200,7 +200,7 @@ def flip(x: Tensor, axis: Any) -> Tensor:
     out = TABLE["clone"](x)
     for each in axis if isinstance(axis, (list, tuple)) else [axis]:
         where = as_axis("flip", each, x.ndim)
-        out = _picked(out, where, np.arange(x.shape[where])[::-1])
+        out = _pick(out, where, np.arange(x.shape[where])[::-1])
     return out
 
 
@@ -227,11 +227,11 @@ def roll(x: Tensor, shifts: Any, axis: Any = None) -> Tensor:
     for step, each in zip(steps, axes, strict=True):
         where = as_axis("roll", each, x.ndim)
         length = x.shape[where]
-        out = _picked(out, where, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
+        out = _pick(out, where, np.roll(np.arange(length), whole("roll", step) % (length or 1)))
     return out
 
 
-def _picked(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
+def _pick(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
     """Return ``x`` with the positions along ``axis`` in another order."""
     index = np.ascontiguousarray(order, np.int64)
     return TABLE["index_select"](x, Tensor._made(like(index, x._array)), axis)

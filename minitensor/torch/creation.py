@@ -92,7 +92,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     except ValueError as error:
         if "ragged" not in str(error):
             raise RuntimeError(str(error).replace("to_tensor", "tensor()")) from None
-        raise _ragged(data) from None
+        raise _ragged_error(data) from None
     except TypeError as error:
         raise TypeError(
             f"new(): invalid data type '{type(data).__name__}'\n{error}".replace("to_tensor", "tensor")
@@ -126,14 +126,14 @@ def _dtype_of_first(data: Any) -> np.dtype | None:
     return data.dtype if isinstance(data, np.generic) and data.dtype in BY_NUMPY else None
 
 
-def _ragged(data: Any, dim: int = 0) -> ValueError:
+def _ragged_error(data: Any, dim: int = 0) -> ValueError:
     """Return the error for lists that differ in length."""
     lengths = [len(item) if isinstance(item, (list, tuple)) else 0 for item in data]
     for n in lengths:
         if n != lengths[0]:
             return ValueError(f"expected sequence of length {lengths[0]} at dim {dim + 1} (got {n})")
     flat = [inner for item in data for inner in item]
-    return _ragged(flat, dim + 1)
+    return _ragged_error(flat, dim + 1)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:

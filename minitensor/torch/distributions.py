@@ -47,7 +47,7 @@ def _together(*parameters: Any) -> list[Tensor]:
     return [each.expand(shape) if each._array.shape != shape else each for each in given]
 
 
-def _kept(log_ratio: Tensor, nothing: Tensor) -> Tensor:
+def _nonzero_terms(log_ratio: Tensor, nothing: Tensor) -> Tensor:
     """Return the terms of a divergence; 0 where ``nothing``, a probability, is 0."""
     return TABLE["where"](TABLE["eq"](nothing, 0), 0.0, log_ratio)
 
@@ -118,7 +118,7 @@ class Distribution:
         """The standard deviation of each distribution."""
         return TABLE["sqrt"](self.variance)
 
-    def _extended(self, sample_shape: Any) -> list[int]:
+    def _extend(self, sample_shape: Any) -> list[int]:
         return [*sizes_of("sample", (sample_shape,)), *self._batch_shape, *self._event_shape]
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -192,12 +192,12 @@ class Normal(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
-            shape = self._extended(sample_shape)
+            shape = self._extend(sample_shape)
             return normal(self.loc.detach().expand(shape), self.scale.detach().expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes through which the parameters get gradients."""
-        shape = self._extended(sample_shape)
+        shape = self._extend(sample_shape)
         noise = normal(zeros(shape, dtype=self.loc.dtype), 1.0)
         return self.loc + noise * self.scale
 
@@ -242,7 +242,7 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes through which the parameters get gradients."""
-        share = rand(self._extended(sample_shape), dtype=self.low.dtype)
+        share = rand(self._extend(sample_shape), dtype=self.low.dtype)
         return self.low + share * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -304,7 +304,7 @@ class Bernoulli(Distribution):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return random outcomes without a gradient, of the given shape followed by that of the parameters."""
         with no_grad():
-            return bernoulli(self.probs.detach().expand(self._extended(sample_shape)))
+            return bernoulli(self.probs.detach().expand(self._extend(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
@@ -367,7 +367,7 @@ class Categorical(Distribution):
             lead = sizes_of("sample", (sample_shape,))
             rows = self.probs.detach().reshape(-1, self._num_events)
             drawn = multinomial(rows, math.prod(lead), True)
-            return drawn.t().reshape(*self._extended(sample_shape))
+            return drawn.t().reshape(*self._extend(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability (density) at ``value``, broadcast against the parameters."""
@@ -435,12 +435,12 @@ def _kl_normal(p: Normal, q: Normal) -> Tensor:
 def _kl_bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
     zero = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
-    return _kept(ones, p.probs) + _kept(zero, 1 - p.probs)
+    return _nonzero_terms(ones, p.probs) + _nonzero_terms(zero, 1 - p.probs)
 
 
 @register_kl(Categorical, Categorical)
 def _kl_categorical(p: Categorical, q: Categorical) -> Tensor:
-    return _kept(p.probs * (p.logits - q.logits), p.probs).sum(-1)
+    return _nonzero_terms(p.probs * (p.logits - q.logits), p.probs).sum(-1)
 
 
 @register_kl(Uniform, Uniform)

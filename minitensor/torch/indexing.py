@@ -144,10 +144,10 @@ def getitem(x: Tensor, index: Any) -> Tensor:
         out = as_kind(engine.getitem(x, entries))
     except IndexError as error:
         raise IndexError(str(error).partition(";")[0].replace("for axis", "for dimension")) from None
-    return _arranged(out, x._array, entries) if strided.exist else out
+    return _arrange(out, x._array, entries) if strided.exist else out
 
 
-def _arranged(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
+def _arrange(out: Tensor, source: np.ndarray, entries: tuple[Any, ...]) -> Tensor:
     """Return ``out``, which ``entries`` picked from ``source``, in PyTorch's layout."""
     index: list[np.ndarray] = []
     axes: list[int] = []

@@ -118,7 +118,7 @@ def kind_of(dtype: np.dtype) -> int:
     return 2 if dtype in FLOATS else 1 if dtype in INTEGERS else 0
 
 
-def _joined(dtypes: list[np.dtype]) -> np.dtype | None:
+def _join(dtypes: list[np.dtype]) -> np.dtype | None:
     joined = None
     for dtype in dtypes:
         joined = dtype if joined is None else promoted(joined, dtype)
@@ -134,7 +134,7 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
     for x in tensors:
         groups[0 if x._array.ndim else 2 if x._storage is CONSTANT else 1].append(x._array.dtype)
     result = None
-    for dtype in map(_joined, groups):
+    for dtype in map(_join, groups):
         if dtype is not None and (result is None or kind_of(dtype) > kind_of(result)):
             result = dtype if result is None else promoted(result, dtype)
     return result  # type: ignore[return-value]  # there is at least one tensor
@@ -297,13 +297,13 @@ def into_out(op: str, redirect: Redirect, out: Any, *given: Any, **named: Any) -
         )
     before = default_generator.state()
     try:
-        return _written(op, redirect(op, *given, **named), out, several)
+        return _write(op, redirect(op, *given, **named), out, several)
     except BaseException:
         default_generator.set_state(before)  # an `out` that cannot hold random numbers is found after the draw
         raise
 
 
-def _written(op: str, result: Any, out: Any, several: Any) -> Any:
+def _write(op: str, result: Any, out: Any, several: Any) -> Any:
     """Write results into the tensors of ``out`` and return it."""
     if isinstance(result, tuple) != isinstance(out, (tuple, list)):
         raise TypeError(

@@ -116,9 +116,9 @@ class _Numbers:
             self.exponents = bool(largest / smallest > 1000.0 or largest > 1.0e8 or smallest < 1.0e-4)
         if options.sci_mode is not None:
             self.exponents = options.sci_mode
-        self.width = max(1, *(len(self._written(value)) for value in finite.tolist()))
+        self.width = max(1, *(len(self._write(value)) for value in finite.tolist()))
 
-    def _written(self, value: Any) -> str:
+    def _write(self, value: Any) -> str:
         if not self.floating:
             return str(value)
         if self.exponents:
@@ -129,7 +129,7 @@ class _Numbers:
 
     def text(self, value: Any) -> str:
         """Return one number, padded with blanks on the left."""
-        return self._written(value).rjust(self.width)
+        return self._write(value).rjust(self.width)
 
 
 def _ends(array: np.ndarray) -> np.ndarray:
@@ -158,7 +158,7 @@ def _row(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) -> st
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _nested(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) -> str:
+def _nest(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) -> str:
     if array.ndim == 0:
         return numbers.text(array.item())
     if array.ndim == 1:
@@ -167,7 +167,7 @@ def _nested(array: np.ndarray, indent: int, summary: bool, numbers: _Numbers) ->
     parts: list[Any] = list(range(len(array)))
     if summary and len(array) > 2 * edge:
         parts = [*parts[:edge], None, *parts[len(array) - edge :]]
-    texts = ["..." if i is None else _nested(array[i], indent + 1, summary, numbers) for i in parts]
+    texts = ["..." if i is None else _nest(array[i], indent + 1, summary, numbers) for i in parts]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(texts) + "]"
 
 
@@ -196,7 +196,7 @@ def text_of(array: np.ndarray, device: str, history: str, shape: tuple[int, ...]
             suffixes.append(f"dtype=torch.{name}")
         summary = array.size > options.threshold
         shown = (_ends(array) if options.edgeitems else array[:0].ravel()) if summary else array
-        text = _nested(array, indent, summary, _Numbers(shown))
+        text = _nest(array, indent, summary, _Numbers(shown))
     if history:
         suffixes.append(history)
     return _with(prefix + text, suffixes, indent)

@@ -59,10 +59,10 @@ def order_of(operands: Sequence[Array], shape: tuple[int, ...]) -> list[int]:
 
     This is an insertion sort, as in PyTorch, because comparisons may be undecided and then are not transitive.
     """
-    return _sorted([_broadcast_strides(array, shape) for array in operands], shape)
+    return _sort([_broadcast_strides(array, shape) for array in operands], shape)
 
 
-def _sorted(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
+def _sort(strides: list[tuple[int, ...]], shape: tuple[int, ...]) -> list[int]:
     order = list(range(len(shape)))[::-1]
     for i in range(1, len(order)):
         at = i
@@ -133,7 +133,7 @@ def picked(result: Array, source: Array, axes: Sequence[int], index: Sequence[Ar
     for each in index:
         own = _broadcast_strides(each, result.shape[before : before + new])
         operands.append((0,) * before + own + (0,) * (result.ndim - before - new))
-    return in_order(result, _sorted(operands, result.shape))
+    return in_order(result, _sort(operands, result.shape))
 
 
 def _is_channels_last(array: Array) -> bool:

@@ -33,7 +33,7 @@ def save(obj: Any, f: Any) -> None:
         folder = os.path.dirname(os.fsdecode(f))
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
-    save_to("torch.save", obj, f, _spelled, keeps_sharing=True)
+    save_to("torch.save", obj, f, _spell, keeps_sharing=True)
 
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) -> Any:
@@ -63,7 +63,7 @@ def load(f: Any, map_location: Any = None, *, weights_only: bool | None = None) 
         raise RuntimeError(f"torch.load: {error}") from None
 
 
-def _spelled(value: Any) -> tuple[str, Any] | None:
+def _spell(value: Any) -> tuple[str, Any] | None:
     if isinstance(value, Size):
         return "Size", list(value)
     if isinstance(value, DType):

@@ -22,7 +22,7 @@ from minitensor.torch.tensor import Tensor, as_kind, without_history
 _gather, _index_select = TABLE["gather"], TABLE["index_select"]
 
 
-def _picked(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
+def _pick(x: Tensor, dim: int, order: np.ndarray, name: str) -> Tensor:
     """Return the slices of ``x`` along ``dim`` in the given order."""
     index = without_history(x, like(order.astype(np.int64), x._array), name)
     return with_grad_fn(_index_select(x, dim, index), f"{name.capitalize()}Backward0")
@@ -47,7 +47,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
         dim = as_dim(dim, input._array.ndim)
         if not input._array.ndim:
             continue  # one element has no order
-        out = _picked(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
+        out = _pick(out, dim, np.arange(input._array.shape[dim])[::-1], "flip")
     return result_strides.arranged(out, result_strides.like_first, input) if out is not input else TABLE["clone"](input)
 
 
@@ -66,7 +66,7 @@ def roll(input: Tensor, shifts: int, dims: int | None = None) -> Tensor:
         return roll(input.reshape(-1), shifts, 0).reshape(input._array.shape)
     dim = as_dim(dims, input._array.ndim)
     length = input._array.shape[dim]
-    return _picked(input, dim, np.roll(np.arange(length), shifts % (length or 1)), "roll")
+    return _pick(input, dim, np.roll(np.arange(length), shifts % (length or 1)), "roll")
 
 
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:

@@ -45,7 +45,7 @@ def _part(name: str, torch_name: str = "") -> View:
     return View(name, lambda array, show: show(array), parts.part_backward, torch_name)
 
 
-def _expanded_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _expand_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     return (g,)  # the engine sums it to the input's shape
 
 
@@ -77,7 +77,7 @@ SPLIT, SPLIT_SIZES, UNBIND = _part("split"), _part("split", "SplitWithSizesBackw
 NEW_DIMENSION = _part("unsqueeze")
 
 
-EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expanded_backward)
+EXPAND = View("expand", lambda u, shape: repeated(u, shape), _expand_backward)
 
 
 def new_view(x: Tensor, array: np.ndarray, op: View, *saved: Any) -> Tensor:
@@ -221,7 +221,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return view(input, (*shape[:dim], *rest, *shape[dim + 1 :]))
 
 
-def _squeezed_shape(x: Tensor, dim: Any) -> tuple[int, ...]:
+def _shape_without_ones(x: Tensor, dim: Any) -> tuple[int, ...]:
     shape = x._array.shape
     if dim is None:
         return tuple(n for n in shape if n != 1)
@@ -238,12 +238,12 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
-    shape = _squeezed_shape(input, dim)
+    shape = _shape_without_ones(input, dim)
     op = SQUEEZE if dim is None else SQUEEZE_DIMS if isinstance(dim, (list, tuple)) else SQUEEZE_DIM
     return new_view(input, input._array.reshape(shape), op, shape)
 
 
-def _unsqueezed_shape(x: Tensor, dim: Any) -> tuple[int, ...]:
+def _shape_with_one(x: Tensor, dim: Any) -> tuple[int, ...]:
     shape = list(x._array.shape)
     shape.insert(as_dim(dim, len(shape) + 1), 1)
     return tuple(shape)
@@ -255,14 +255,14 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     Raises:
         IndexError: if the result has no such dimension.
     """
-    shape = _unsqueezed_shape(input, dim)
+    shape = _shape_with_one(input, dim)
     return new_view(input, input._array.reshape(shape), UNSQUEEZE, shape)
 
 
 # ---------- the same elements in another order ----------
 
 
-def _exchanged_order(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
+def _exchange_order(x: Tensor, dim0: Any, dim1: Any) -> tuple[int, ...]:
     order = list(range(x._array.ndim))
     first, second = as_dim(dim0, len(order)), as_dim(dim1, len(order))
     if order:
@@ -276,7 +276,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     Raises:
         IndexError: if ``input`` has no such dimension.
     """
-    order = _exchanged_order(input, dim0, dim1)
+    order = _exchange_order(input, dim0, dim1)
     return new_view(input, input._array.transpose(order), TRANSPOSE, order)
 
 
@@ -303,7 +303,7 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     return new_view(input, input._array.transpose(order), PERMUTE, order)
 
 
-def _transposed_order(op: str, x: Tensor) -> tuple[int, ...]:
+def _transpose_order(op: str, x: Tensor) -> tuple[int, ...]:
     if x._array.ndim > 2:
         raise RuntimeError(f"{op}() expects a tensor with <= 2 dimensions, but self is {x._array.ndim}D")
     return tuple(range(x._array.ndim))[::-1]
@@ -315,7 +315,7 @@ def t(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: if the tensor has more than two dimensions.
     """
-    order = _transposed_order("t", input)
+    order = _transpose_order("t", input)
     return new_view(input, input._array.transpose(order), T, order)
 
 
@@ -378,7 +378,7 @@ def transpose_(input: Tensor, dim0: int, dim1: int) -> Tensor:
         IndexError: if ``input`` has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    order = _exchanged_order(input, dim0, dim1)
+    order = _exchange_order(input, dim0, dim1)
     return _reshape(input, TRANSPOSE_, input._array.transpose(order), order)
 
 
@@ -389,7 +389,7 @@ def t_(input: Tensor) -> Tensor:
         RuntimeError: if the tensor has more than two dimensions.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    order = _transposed_order("t_", input)
+    order = _transpose_order("t_", input)
     return _reshape(input, T_, input._array.transpose(order), order)
 
 
@@ -400,7 +400,7 @@ def squeeze_(input: Tensor, dim: Any = None) -> Tensor:
         IndexError: if ``input`` has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    shape = _squeezed_shape(input, dim)
+    shape = _shape_without_ones(input, dim)
     return _reshape(input, SQUEEZE_, input._array.reshape(shape), shape)
 
 
@@ -411,5 +411,5 @@ def unsqueeze_(input: Tensor, dim: int) -> Tensor:
         IndexError: if the result has no such dimension.
         RuntimeError: if the tensor is a leaf that requires grad, in grad mode.
     """
-    shape = _unsqueezed_shape(input, dim)
+    shape = _shape_with_one(input, dim)
     return _reshape(input, UNSQUEEZE_, input._array.reshape(shape), shape)

@@ -54,7 +54,7 @@ def hflip(img: Any, inplace: bool = False) -> Any:
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    return _turned(
+    return _rotate(
         _picture("hflip", img), checks.flag("hflip", "inplace", inplace), img.shape[-1:], lambda order: (..., order)
     )
 
@@ -69,7 +69,7 @@ def vflip(img: Any, inplace: bool = False) -> Any:
         ValueError: if ``img`` has another shape, or does not hold floats.
         TypeError: if ``img`` is not a tensor.
     """
-    return _turned(
+    return _rotate(
         _picture("vflip", img),
         checks.flag("vflip", "inplace", inplace),
         img.shape[-2:-1],
@@ -77,7 +77,7 @@ def vflip(img: Any, inplace: bool = False) -> Any:
     )
 
 
-def _turned(img: Any, inplace: bool, length: Any, index: Any) -> Any:
+def _rotate(img: Any, inplace: bool, length: Any, index: Any) -> Any:
     turned = img[index(np.arange(length[0])[::-1].copy())]
     return img.copy_(turned) if inplace else turned
 
@@ -134,7 +134,7 @@ def adjust_contrast(img: Any, contrast_factor: float, inplace: bool = False) -> 
     """
     _factor("adjust_contrast", "contrast_factor", contrast_factor)
     out = _target("adjust_contrast", img, inplace, 3)
-    return _blended(out, FUNCTIONS["mean"](_grey(out), [-3, -2, -1], True), contrast_factor)
+    return _blend(out, FUNCTIONS["mean"](_grey(out), [-3, -2, -1], True), contrast_factor)
 
 
 def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False) -> Any:
@@ -149,7 +149,7 @@ def adjust_saturation(img: Any, saturation_factor: float, inplace: bool = False)
     """
     _factor("adjust_saturation", "saturation_factor", saturation_factor)
     out = _target("adjust_saturation", img, inplace, 3)
-    return _blended(out, _grey(out), saturation_factor)
+    return _blend(out, _grey(out), saturation_factor)
 
 
 def color_jitter(
@@ -181,7 +181,7 @@ def _grey(img: Any) -> Any:
     return red * LUMA[0] + green * LUMA[1] + blue * LUMA[2]
 
 
-def _blended(out: Any, other: Any, factor: float) -> Any:
+def _blend(out: Any, other: Any, factor: float) -> Any:
     """Write ``factor * out + (1 - factor) * other``, limited to the range 0 to 1, into ``out``."""
     FUNCTIONS["add_"](FUNCTIONS["scale_"](out, float(factor)), other * (1 - float(factor)))
     return FUNCTIONS["clip_"](out, 0.0, 1.0)

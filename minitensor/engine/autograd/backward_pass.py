@@ -98,10 +98,10 @@ def propagate(
     The pass continues beyond a wanted node, unless the node is one of ``ends``, as in ``pending``.
     """
     with np.errstate(all="ignore"):  # inf and nan are values here
-        return _propagated(roots, pending, retain_graph, propagation, wanted, ends)
+        return _propagate(roots, pending, retain_graph, propagation, wanted, ends)
 
 
-def _propagated(
+def _propagate(
     roots: Mapping[Node, Any],
     pending: dict[Node, Pending],
     retain_graph: bool,

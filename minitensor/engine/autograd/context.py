@@ -89,7 +89,7 @@ class LayerCall:
         if k is None:
             raise ValueError(
                 f"{self.name}: mark_dirty takes tensors that forward was given; "
-                f"{_shown(x)} is none of its {len(self.inputs)} inputs"
+                f"{_show(x)} is none of its {len(self.inputs)} inputs"
             )
         if self.is_dirty(x):
             return
@@ -164,7 +164,7 @@ class LayerCall:
             )
         for x in self.constants:
             if not any(x is out for out in outputs):
-                raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_shown(x)} is none")
+                raise ValueError(f"{self.name}: mark_non_differentiable takes outputs of forward; {_show(x)} is none")
 
     def source(self, i: int, outputs: list[Tensor]) -> tuple[str, int]:
         """Return the origin of saved tensor ``i``, for gradients of gradients."""
@@ -185,7 +185,7 @@ def _reference(x: Tensor) -> tuple[np.ndarray, Any, int]:
     return x._array, x._storage, x._storage.version
 
 
-def _shown(x: Any) -> str:
+def _show(x: Any) -> str:
     return f"a tensor of shape {x.shape}" if isinstance(x, Tensor) else f"{type(x).__name__}"
 
 
@@ -294,9 +294,9 @@ class PyLayerContext:
         node = self._node
         if node is None:
             raise RuntimeError(f"{self._layer.__name__}: ctx.saved_tensor() is called in backward")
-        return tuple(self._lent(node, i, source) for i, source in enumerate(self._sources))
+        return tuple(self._lend(node, i, source) for i, source in enumerate(self._sources))
 
-    def _lent(self, node: Node, i: int, source: tuple[str, int]) -> Tensor | None:
+    def _lend(self, node: Node, i: int, source: tuple[str, int]) -> Tensor | None:
         saved = node.saved[i]
         if saved is None:
             return None

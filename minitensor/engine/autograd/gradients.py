@@ -92,17 +92,17 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
     made: list[tuple[Any, Tensor]] = []
     adding: list[tuple[Leaf, np.ndarray]] = []
     plans: dict[Storage, Plan | None] = {}
-    called = _to_be_called(arrived)
+    called = _leaf_callbacks(arrived)
     with _committing:
         for box, g in propagation.retained.items():
             adds = box.adds and box.gradient is not None
-            made.append((box, _sum(box.gradient, g, propagation) if adds else _taken_over(g, propagation)))
+            made.append((box, _sum(box.gradient, g, propagation) if adds else _to_tensor(g, propagation)))
         while arrived:
             node, g = arrived.popitem()
             if type(node) is not Leaf:
                 raise leaf_reshaped_by_hook()
             if node.saved is None or _is_empty(node.saved):
-                made.append((node, _taken_over(g, propagation, node)))
+                made.append((node, _to_tensor(g, propagation, node)))
                 continue
             array, storage = node.saved._array, node.saved._storage
             refuse_unaddable(node.saved, g)
@@ -123,7 +123,7 @@ def commit(arrived: dict[Node, np.ndarray], propagation: OnArrays) -> None:
         after()
 
 
-def _to_be_called(arrived: dict[Node, np.ndarray]) -> list[Any]:
+def _leaf_callbacks(arrived: dict[Node, np.ndarray]) -> list[Any]:
     """Return the callbacks to run after the gradients of these leaves have been stored."""
     hooks = [hook for node in arrived if node.hooks is not None for hook in node.hooks if type(hook) is AfterHook]
     return [hook.after for hook in hooks if hook.after is not None]
@@ -135,7 +135,7 @@ def _is_empty(gradient: Tensor) -> bool:
     return extra is not None and extra.emptied == gradient._storage.version
 
 
-def _taken_over(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
+def _to_tensor(g: np.ndarray, propagation: OnArrays, leaf: Leaf | None = None) -> Tensor:
     """Return a tensor of the gradient ``g`` in its layout, on its memory if ``g`` is exclusive."""
     order = gradient_orders.get(leaf) if gradient_orders else None
     outward = g if order is None else g.transpose(order)

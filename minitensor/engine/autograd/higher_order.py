@@ -39,7 +39,7 @@ def revived(node: Node, what: str, saved: Saved, source: Node | None) -> Tensor:
 # ---------- linear maps ----------
 
 
-def _mapped(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _map_tensors(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     _, back = node.saved
     return (back(g),)
 
@@ -50,24 +50,24 @@ def linear(name: str, g: Tensor, there: Map, back: Map) -> Tensor:
     out = Tensor._made(array.astype(g._array.dtype))
     node = g._current()
     if modes.grad and node is not None:
-        out._node = new_node(Operation(name, _mapped), (node,), (there, back), out._array.shape)
+        out._node = new_node(Operation(name, _map_tensors), (node,), (there, back), out._array.shape)
     return out
 
 
 def gradients(node: Node, g: Tensor) -> list[Tensor | None]:
     """Return the gradient of each input of ``node`` as a recorded tensor, for the gradient ``g`` of its value."""
     op = node.op
-    if op.backward is _mapped:
+    if op.backward is _map_tensors:
         there, back = node.saved
         return [linear(op.name, g, back, there)]
     if op.jvp is None:
         return list(op.on_tensors(node, g))
     # These gradients need the saved tensors as long as they live, also after a backward pass has freed the node's own.
-    pinned = _pinned(node)
-    return [None if parent is None else _pulled(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
+    pinned = _pin(node)
+    return [None if parent is None else _input_gradient(pinned, i, parent, g) for i, parent in enumerate(node.inputs)]
 
 
-def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
+def _input_gradient(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     """Return the gradient of input ``i`` of a linear operation."""
 
     def pull(array: np.ndarray) -> np.ndarray:
@@ -79,7 +79,7 @@ def _pulled(node: Node, i: int, parent: Node, g: Tensor) -> Tensor:
     return linear(f"{node.op.name}_backward", g, pull, push)
 
 
-def _pinned(node: Node) -> Node:
+def _pin(node: Node) -> Node:
     """Return a copy of ``node`` that keeps the saved tensors."""
     pinned = Node()
     pinned.op, pinned.inputs, pinned.saved, pinned.shape = node.op, node.inputs, node.saved, node.shape

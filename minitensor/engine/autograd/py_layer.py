@@ -92,7 +92,7 @@ class PyLayer:
     _context: type[PyLayerContext] = PyLayerContext
 
     @staticmethod
-    def _handed(x: Tensor) -> Tensor:
+    def _as_framework_tensor(x: Tensor) -> Tensor:
         """Convert a tensor to the framework's type."""
         return x
 
@@ -131,7 +131,7 @@ class PyLayer:
         try:
             with no_grad():
                 result = cls._run_forward(ctx, args, kwargs)
-            return _finished(ctx, call, result)
+            return _set_history(ctx, call, result)
         finally:
             ctx._call, modes.layer = None, around
 
@@ -148,7 +148,7 @@ def _tensors(given: Iterable[Any]) -> Iterable[Tensor]:
 # ---------- after forward ----------
 
 
-def _finished(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
+def _set_history(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
     """Check the writes of forward, then set the history of its outputs."""
     entries = list(result) if isinstance(result, (list, tuple)) else [result]
     given = [each for each in entries if isinstance(each, Tensor)]
@@ -162,7 +162,7 @@ def _finished(ctx: PyLayerContext, call: LayerCall, result: Any) -> Any:
                     f"{call.name}: ctx.{attribute} is a tensor that forward was given or returns. Keep it by "
                     f"ctx.save_for_backward, so that a later write is noticed and no reference cycle arises."
                 )
-    outputs = [ctx._layer._handed(_output(call, k, given)) for k in range(len(given))]
+    outputs = [ctx._layer._as_framework_tensor(_output(call, k, given)) for k in range(len(given))]
     if call.recording:
         _record(ctx, call, given, outputs)
     for old, new in zip(given, outputs, strict=True):
@@ -254,7 +254,7 @@ def _run(ctx: PyLayerContext, node: Node, grads: list[Tensor | None], recorded: 
     before = ctx._node, ctx._recorded
     ctx._node, ctx._recorded = node, recorded
     try:
-        handed = ctx._layer._handed
+        handed = ctx._layer._as_framework_tensor
         answer = ctx._layer.backward(ctx, *(None if each is None else handed(each) for each in grads))
     finally:
         ctx._node, ctx._recorded = before

@@ -362,7 +362,7 @@ def _write_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.nd
     return (rest if node.inputs[0] is not None else None), part
 
 
-def _write_owned(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+def _write_exclusive(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     (region,) = node.saved
     part = region.take(g)
     if part is None:
@@ -370,7 +370,7 @@ def _write_owned(node: Node, g: np.ndarray) -> tuple[np.ndarray | None, np.ndarr
     return (g if node.inputs[0] is not None else None), part
 
 
-def _reshaped_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
+def _reshape_backward(node: Node, g: np.ndarray) -> tuple[np.ndarray]:
     (back,) = node.saved
     return (back(g),)
 
@@ -390,7 +390,7 @@ def _write_jvp(node: Node, i: int, u: np.ndarray) -> np.ndarray:
     return region.spread(repeated(u, shape), node.shape)
 
 
-def _reshaped_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
+def _reshape_jvp(node: Node, _: int, u: np.ndarray) -> np.ndarray:
     (back,) = node.saved
     old = np.zeros((u.size,), u.dtype, like=u)
     old[like(back(np.arange(u.size).reshape(node.shape)).ravel(), u)] = u.ravel()
@@ -405,9 +405,9 @@ def repeated(u: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 #: A view's part of the group's current value.
 READ = Operation("read", _read_backward, jvp=_read_jvp)
 #: The group's value after a write through a view that covers part of it.
-WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_owned)
+WRITE = Operation("write", _write_backward, jvp=_write_jvp, owned=_write_exclusive)
 #: A leaf before its shape was changed under ``no_grad``; inputs: the leaf with the new shape.
-RESHAPED = Operation("reshaped", _reshaped_backward, jvp=_reshaped_jvp)
+RESHAPED = Operation("reshaped", _reshape_backward, jvp=_reshape_jvp)
 
 
 def reshape_leaf(x: Any, array: np.ndarray, back: Callable[[np.ndarray], np.ndarray]) -> None:

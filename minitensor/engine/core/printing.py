@@ -61,7 +61,7 @@ def set_printoptions(
         ("linewidth", linewidth, 0),
     ):
         if value is not None:
-            chosen[name] = _checked_int(name, value, smallest)
+            chosen[name] = _check_int(name, value, smallest)
     if sci_mode is not None:
         if not isinstance(sci_mode, bool):
             raise TypeError(f"sci_mode is True or False, got {sci_mode!r}")
@@ -81,7 +81,7 @@ def format_tensor(array: np.ndarray, *, dtype_name: str, place: object, stop_gra
     return f"{head}\n{' ' * indent}{_format_values(array, indent)})"
 
 
-def _checked_int(name: str, value: Any, smallest: int) -> int:
+def _check_int(name: str, value: Any, smallest: int) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{name} is an integer, got {value!r}")
     try:

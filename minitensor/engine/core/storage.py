@@ -62,7 +62,7 @@ class DeviceStorage(Storage):
             _watch.listener(StorageReleased(self))
 
 
-def _counted(buffer: ndarray) -> Storage:
+def _count(buffer: ndarray) -> Storage:
     """Return a storage for an array in host memory and count its bytes."""
     storage = Storage()
     storage.buffer = buffer
@@ -83,7 +83,7 @@ def placed(result: Any) -> tuple[Any, Storage]:
     """
     result = as_array(result)
     if type(result) is ndarray:
-        return result, _counted(result)
+        return result, _count(result)
     storage = DeviceStorage()
     storage.buffer = result
     storage.nbytes = result.nbytes
@@ -94,7 +94,7 @@ def placed(result: Any) -> tuple[Any, Storage]:
 
 def new_storage(buffer: ndarray) -> Storage:
     """Create a storage for ``buffer``, which must own its memory, and count its bytes."""
-    storage = _counted(buffer) if type(buffer) is ndarray else placed(buffer)[1]
+    storage = _count(buffer) if type(buffer) is ndarray else placed(buffer)[1]
     if watch.listener is not None:
         watch.listener(StorageCreated(storage))
     return storage

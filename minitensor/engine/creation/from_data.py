@@ -32,7 +32,7 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
         array = np.array(data, order="C")
     except ValueError:
         raise ValueError(
-            f"{op}: the lists are ragged ({_ragged(data)}); along each dimension all must be equally long"
+            f"{op}: the lists are ragged ({_ragged_error(data)}); along each dimension all must be equally long"
         ) from None
     except OverflowError as error:
         raise ValueError(f"{op}: {error}") from None
@@ -41,13 +41,13 @@ def array_of(data: Any, dtype: np.dtype | None, op: str = "to_tensor") -> np.nda
     if plain and _has_big_integer(array, data):
         raise ValueError(f"{op}: an integer in the data does not fit into int64")
     if dtype is None:
-        dtype = _suited(op, data, array, plain)
+        dtype = _default_dtype(op, data, array, plain)
     elif array.dtype not in BY_NUMPY and array.dtype.kind not in "biuf":
         raise TypeError(f"{op}: data of type {type(data).__name__} and dtype {array.dtype} cannot become {dtype.name}")
     return stored_array(op, array, dtype)
 
 
-def _suited(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
+def _default_dtype(op: str, data: Any, array: np.ndarray, plain: bool) -> np.dtype:
     """Return the default dtype of a tensor of ``array``; ``plain``: the data are Python's own numbers."""
     if plain and array.dtype == np.float64:
         return float32.numpy
@@ -98,7 +98,7 @@ def _length(item: Any) -> int:
     return 0 if getattr(item, "shape", None) == () or not hasattr(item, "__len__") else len(item)
 
 
-def _ragged(data: Any) -> str:
+def _ragged_error(data: Any) -> str:
     lengths = sorted({_length(item) for item in data})
     if len(lengths) > 1:
         return "lengths " + " and ".join(str(n) if n else "none" for n in lengths) + " in one dimension"

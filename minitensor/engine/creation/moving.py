@@ -21,16 +21,16 @@ def placed_on(gpu: Any, array: Any) -> Any:
     return host if gpu is None else gpu.put(host)
 
 
-def _moved_backward(node: Node, g: Any) -> tuple[Any]:
+def _move_backward(node: Node, g: Any) -> tuple[Any]:
     source, _ = node.saved
     return (placed_on(source, g),)
 
 
-def _moved_jvp(node: Node, _: int, u: Any) -> Any:
+def _move_jvp(node: Node, _: int, u: Any) -> Any:
     return placed_on(node.saved[1], u)
 
 
-CPU, CUDA = (Operation(name, _moved_backward, jvp=_moved_jvp) for name in ("cpu", "cuda"))
+CPU, CUDA = (Operation(name, _move_backward, jvp=_move_jvp) for name in ("cpu", "cuda"))
 
 
 def moved(x: Tensor, gpu: Any) -> Tensor:

@@ -100,7 +100,7 @@ class Loader:
             dataset, rows_of = dataset.dataset, [dataset.indices[index] for index in rows_of]
         of_rows = type(dataset) is self._rows
         if of_rows and not self._own_collate:
-            return [_gathered(each, rows_of) for each in dataset.tensors]
+            return [_gather(each, rows_of) for each in dataset.tensors]
         return self._together([self._sample(index) for index in indices])
 
     #: The framework's class whose samples are rows: a batch is taken from its tensors in one step.
@@ -108,11 +108,11 @@ class Loader:
 
     def _together(self, samples: list[Any]) -> Any:
         made = self.collate(samples)
-        return _copied(made) if self.share is False and self._own_collate else made
+        return _copy(made) if self.share is False and self._own_collate else made
 
     def _alone(self, sample: Any) -> Any:
         made = self.collate(sample) if self._own_collate else self._as_tensors(sample)
-        return _copied(made) if self.share is False else made
+        return _copy(made) if self.share is False else made
 
     def _as_tensors(self, value: Any) -> Any:
         return self._tensor(value) if isinstance(value, np.ndarray) else rebuilt(value, self._as_tensors)
@@ -122,17 +122,17 @@ class Loader:
         raise NotImplementedError
 
 
-def _gathered(x: Any, indices: list[Any]) -> Any:
+def _gather(x: Any, indices: list[Any]) -> Any:
     return x[np.asarray(indices, np.int64)]
 
 
-def _copied(value: Any) -> Any:
+def _copy(value: Any) -> Any:
     """Return ``value`` with all tensors and arrays copied."""
     if isinstance(value, Tensor):
         return value.clone()
     if isinstance(value, np.ndarray):
         return value.copy()
-    return rebuilt(value, _copied)
+    return rebuilt(value, _copy)
 
 
 def rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -51,7 +51,7 @@ class Shuffled(Sampler):
         op = type(self).__name__
         super().__init__(checks.sized(op, "data_source", data_source, "a data set with a length"))
         self.replacement = checks.flag(op, "replacement", replacement)
-        self.generator, self._count = self._checked_generator(generator), num_samples
+        self.generator, self._count = self._check_generator(generator), num_samples
         if not isinstance(self.num_samples, int) or self.num_samples < 1:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
@@ -74,7 +74,7 @@ class Shuffled(Sampler):
             yield from drawn("order", length, length)
         yield from drawn("order", length, length)[: count % length]  # drawn even if the rest is empty, as in PyTorch
 
-    def _checked_generator(self, generator: Any) -> Any:
+    def _check_generator(self, generator: Any) -> Any:
         """Return the generator that was given, or None; raise TypeError for one of another framework."""
         return generator
 

@@ -107,7 +107,7 @@ class SegmentView(NamedTuple):
 # ---------- the allocator ----------
 
 
-def _serialized(method: Callable[..., Answer]) -> Callable[..., Answer]:
+def _serialize(method: Callable[..., Answer]) -> Callable[..., Answer]:
     """Serialize threads, because the state of the allocator is spread over several containers."""
 
     @functools.wraps(method)
@@ -159,7 +159,7 @@ class CachingAllocator:
         self._free_from: dict[int, _Free] = {}
         self._free_until: dict[int, _Free] = {}  # by the address after the last byte
 
-    @_serialized
+    @_serialize
     def allocate(self, nbytes: int) -> Block:
         """Return a block for ``nbytes`` bytes. A request of 0 bytes uses no memory: its block has address and size 0.
 
@@ -205,7 +205,7 @@ class CachingAllocator:
             self.max_requested = requested
         return block
 
-    @_serialized
+    @_serialize
     def free(self, block: Block) -> None:
         """Return ``block`` to the cache, not to the device: see :meth:`empty_cache`.
 
@@ -226,7 +226,7 @@ class CachingAllocator:
         self.requested -= block.requested
         self._put(self._merged(size, address, segment))
 
-    @_serialized
+    @_serialize
     def empty_cache(self) -> int:
         """Return the segments without any block in use to the device. Returns their size in bytes."""
         released = 0

@@ -172,17 +172,17 @@ def device_named(op: str, device: Any, capacity: Any = None, profile: str | None
                     f"or a profile."
                 )
             return real
-    return _simulated(name, capacity, profile)
+    return _simulate(name, capacity, profile)
 
 
 def cuda_device() -> Any:
     """Return the CUDA device, or None; the search runs once."""
     if current.cuda is None and current.no_cuda is None:
-        current.cuda, current.no_cuda = _found()
+        current.cuda, current.no_cuda = _find_cuda()
     return current.cuda
 
 
-def _found() -> tuple[Any, str | None]:
+def _find_cuda() -> tuple[Any, str | None]:
     """Return the CUDA device and None; or None and the reason why there is none."""
     try:
         from minitensor.engine.device.cuda_arrays import CudaGpu, NoDeviceError
@@ -201,7 +201,7 @@ def _first_line(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _simulated(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
+def _simulate(asked: str, capacity: Any, profile: str | None) -> SimulatedGpu:
     if current.simulated is None or capacity is not None or profile is not None:
         from minitensor.engine.device.simulated import SimulatedGpu  # most programs need none
 

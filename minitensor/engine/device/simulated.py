@@ -142,16 +142,16 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             elif isinstance(each, _NUMBERS):
                 hosts.append(each)
             else:
-                raise self._refused(each)
+                raise self._refusal(each)
         given = kwargs.get("out")
         if given is not None:
             scratch = [_copy_if_shared(each, given[0]) for each in inputs]  # allocated as long as CuPy holds it
-            ufunc(*hosts, **self._unwrapped(kwargs, []))
+            ufunc(*hosts, **self._unwrap(kwargs, []))
             del scratch
             return given[0]
-        result = ufunc(*hosts, **self._unwrapped(kwargs, [])) if kwargs else ufunc(*hosts)
+        result = ufunc(*hosts, **self._unwrap(kwargs, [])) if kwargs else ufunc(*hosts)
         # The result of a ufunc is new memory, so no search for its owner is needed.
-        return DeviceArray(gpu, result) if type(result) is np.ndarray else self._wrapped(result, [])
+        return DeviceArray(gpu, result) if type(result) is np.ndarray else self._wrap(result, [])
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
         owners: list[DeviceArray] = []
@@ -159,58 +159,58 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if function is np.copyto and "where" not in kwargs and type(args[1]) is DeviceArray:
             refuse_overlap(args[0].host, args[1].host)
         self.gpu.transfers.waits += function in COUNTING
-        result = function(*self._unwrapped(args, owners), **self._unwrapped(kwargs, owners))
+        result = function(*self._unwrap(args, owners), **self._unwrap(kwargs, owners))
         if function is np.count_nonzero:
             result = np.asarray(result)
         given = kwargs.get("out")
-        return self._wrapped(result, owners) if given is None else given
+        return self._wrap(result, owners) if given is None else given
 
-    def _unwrapped(self, given: Any, owners: list[DeviceArray]) -> Any:
+    def _unwrap(self, given: Any, owners: list[DeviceArray]) -> Any:
         """Replace device arrays by host arrays for numpy; append the owners of their memory to ``owners``."""
         kind = type(given)
         if kind is DeviceArray and given.gpu is self.gpu:
             owners.append(given if given.base is None else given.base)
             return given.host
         if kind is tuple:
-            return tuple([self._unwrapped(each, owners) for each in given])
+            return tuple([self._unwrap(each, owners) for each in given])
         if kind is list:
-            return [self._unwrapped(each, owners) for each in given]
+            return [self._unwrap(each, owners) for each in given]
         if kind is dict:
-            return {name: self._unwrapped(each, owners) for name, each in given.items()}
+            return {name: self._unwrap(each, owners) for name, each in given.items()}
         if isinstance(given, (DeviceArray, np.ndarray)):
-            raise self._refused(given)
+            raise self._refusal(given)
         return given
 
-    def _refused(self, given: Any) -> TypeError:
+    def _refusal(self, given: Any) -> TypeError:
         if type(given) is DeviceArray:
             what = f"arrays of {given.gpu.name}" + (", of another simulated GPU," * (given.gpu.name == self.gpu.name))
             return TypeError(f"{what} do not mix with arrays of {self.gpu.name}")
         what = f"a host array of shape {list(given.shape)}" if isinstance(given, np.ndarray) else repr(given)
         return TypeError(f"{what} does not mix with arrays of {self.gpu.name}")
 
-    def _wrapped(self, result: Any, owners: list[DeviceArray]) -> Any:
+    def _wrap(self, result: Any, owners: list[DeviceArray]) -> Any:
         """Wrap numpy's result as device arrays: counted new memory, or views of existing device memory."""
         if isinstance(result, np.ndarray):
             root = _root(result)
             for owner in owners:
                 if owner.host is root:
-                    return owner if result is root else DeviceArray(self.gpu, _unlocked(result), owner)
+                    return owner if result is root else DeviceArray(self.gpu, _unlock(result), owner)
             made = self.gpu.adopt(result)
             owners.append(made if made.base is None else made.base)
             return made
         if isinstance(result, np.generic):
             return DeviceArray(self.gpu, np.asarray(result))
         if isinstance(result, (tuple, list)):
-            return type(result)([self._wrapped(each, owners) for each in result])
+            return type(result)([self._wrap(each, owners) for each in result])
         return result
 
     def __getitem__(self, index: Any) -> DeviceArray:
-        at = self._unwrapped(index, [])
+        at = self._unwrap(index, [])
         self.gpu.transfers.waits += masks_in(at)
-        return self._wrapped(self.host[at], [_owner(self)])
+        return self._wrap(self.host[at], [_owner(self)])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        at, numbers = self._unwrapped(index, []), self._unwrapped(value, [])
+        at, numbers = self._unwrap(index, []), self._unwrap(value, [])
         self.gpu.transfers.waits += masks_in(at)
         if type(value) is DeviceArray:
             refuse_overlap(self.host[at], numbers)
@@ -245,8 +245,8 @@ def _method(name: str, keywords: str) -> Callable[..., Any]:
             raise TypeError(f"{name} of a device array takes {keywords or 'no keywords'}, not {', '.join(kwargs)}")
         owners = [self if self.base is None else self.base]
         with np.errstate(all="ignore"):  # a GPU does not report inf and nan
-            found = getattr(self.host, name)(*self._unwrapped(args, owners), **self._unwrapped(kwargs, owners))
-        return self._wrapped(found, owners)
+            found = getattr(self.host, name)(*self._unwrap(args, owners), **self._unwrap(kwargs, owners))
+        return self._wrap(found, owners)
 
     method.__name__ = name
     return method
@@ -272,12 +272,12 @@ for _names, _keywords in {
         setattr(DeviceArray, _name, _method(_name, _keywords))
 
 
-def _scattered(ufunc: np.ufunc, kinds: str, array: DeviceArray, index: Any, values: Any) -> None:
+def _scatter(ufunc: np.ufunc, kinds: str, array: DeviceArray, index: Any, values: Any) -> None:
     if array.dtype.kind not in kinds:
         raise TypeError(f"{ufunc.__name__}.at is not supported for a device array of dtype {array.dtype}")
-    numbers = array._unwrapped(values, [])
+    numbers = array._unwrap(values, [])
     refuse_overlap(array.host, np.asarray(numbers))
-    ufunc.at(array.host, array._unwrapped(index, []), numbers)
+    ufunc.at(array.host, array._unwrap(index, []), numbers)
 
 
 def _root(host: Any) -> Any:
@@ -287,7 +287,7 @@ def _root(host: Any) -> Any:
     return host
 
 
-def _unlocked(host: np.ndarray) -> np.ndarray:
+def _unlock(host: np.ndarray) -> np.ndarray:
     """Make ``host`` writable: numpy makes some views read-only, such as a diagonal; a device does not."""
     host.flags.writeable = True
     return host
@@ -323,7 +323,7 @@ class SimulatedGpu:
         if not isinstance(root, np.ndarray):
             host = root = host.copy()  # numpy does not own this memory
         owner = DeviceArray(self, root)
-        return owner if root is host else DeviceArray(self, _unlocked(host), owner)
+        return owner if root is host else DeviceArray(self, _unlock(host), owner)
 
     def strided(self, memory: DeviceArray, offset: int, shape: Any, strides: Any) -> DeviceArray:
         """Return a view of one-dimensional, contiguous ``memory``: ``offset`` in elements, ``strides`` in bytes."""
@@ -340,11 +340,11 @@ class SimulatedGpu:
 
     def add_at(self, array: DeviceArray, index: Any, values: Any) -> None:
         """Add ``values`` to ``array[index]``; a repeated index adds all its values."""
-        _scattered(np.add, "if", array, index, values)
+        _scatter(np.add, "if", array, index, values)
 
     def raise_at(self, array: DeviceArray, index: Any, values: Any) -> None:
         """Raise ``array[index]`` to at least ``values``. Integers only: CuPy's rounds float64 and ignores nan."""
-        _scattered(np.maximum, "i", array, index, values)
+        _scatter(np.maximum, "i", array, index, values)
 
     def special(self, name: str) -> Callable[..., Any] | None:
         """Return the function ``name`` of scipy.special for arrays on this GPU; None if CuPy has none."""
@@ -354,8 +354,8 @@ class SimulatedGpu:
 
         def on_device(*arrays: Any, out: DeviceArray | None = None) -> DeviceArray:
             device = next(each for each in arrays if type(each) is DeviceArray)
-            result = function(*device._unwrapped(arrays, []), **device._unwrapped({"out": out}, []))
-            return device._wrapped(result, []) if out is None else out
+            result = function(*device._unwrap(arrays, []), **device._unwrap({"out": out}, []))
+            return device._wrap(result, []) if out is None else out
 
         return None if name == "iv" else on_device
 

@@ -209,10 +209,10 @@ def _frames(event: MemoryEvent | None) -> list[dict[str, Any]]:
     if event is None or not (event.name or event.op or event.file):
         return []
     what = " = ".join(str(word) for word in (event.name, event.op) if word)
-    return [{"filename": _shown(event.file or "<unknown>"), "line": int(event.line), "name": _shown(what or "?")}]
+    return [{"filename": _show(event.file or "<unknown>"), "line": int(event.line), "name": _show(what or "?")}]
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     """Break up words in ``text`` that the viewer would hide: a tensor may be called ``x_start``."""
     for word in _HIDDEN:
         text = text.replace(word, f"{word[0]}\u200b{word[1:]}")  # a zero-width space

@@ -139,14 +139,14 @@ def put_along_axis(
     return out
 
 
-def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, include_self: bool) -> Array:
+def _accumulate(ufunc: Any, start: Any, out: Array, flat: Array, values: Array, include_self: bool) -> Array:
     if not flat.size:
         return out
     where, at = cells(out, flat)
     with np.errstate(all="ignore"):
         if ufunc is not np.add and type(out) is not np.ndarray:
             # Allocate all memory before the first write, because a device may be full.
-            last, combined = _combined(ufunc, flat, values)
+            last, combined = _combine(ufunc, flat, values)
             here = tuple(each[last] for each in at) if isinstance(at, tuple) else at[last]
             where[here] = ufunc(where[here], combined) if include_self else combined
             return out
@@ -159,7 +159,7 @@ def _accumulated(ufunc: Any, start: Any, out: Array, flat: Array, values: Array,
     return out
 
 
-def _combined(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
+def _combine(ufunc: Any, flat: Array, values: Array) -> tuple[Array, Array]:
     """Return the index of one entry for every position in ``flat``, and the combination of all its values by ``ufunc``.
 
     For devices: CuPy has no multiply.at, and its maximum.at and minimum.at round float64 and ignore nan. Sorted by
@@ -191,7 +191,7 @@ def put_along_axis_add(
 ) -> Array:
     """``a``, with ``values`` added at the elements that ``index`` lists."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
-    return _accumulated(np.add, 0, out, flat, values, include_self)
+    return _accumulate(np.add, 0, out, flat, values, include_self)
 
 
 def put_along_axis_multiply(
@@ -199,10 +199,10 @@ def put_along_axis_multiply(
 ) -> Array:
     """``a``, with the elements that ``index`` lists multiplied by ``values``."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
-    return _accumulated(np.multiply, 1, out, flat, values, include_self)
+    return _accumulate(np.multiply, 1, out, flat, values, include_self)
 
 
-def _bound(dtype: np.dtype, lowest: bool) -> Any:
+def _limit_of(dtype: np.dtype, lowest: bool) -> Any:
     """Return the lower or the upper bound of the elements of ``dtype``."""
     if dtype in FLOATS:
         return -np.inf if lowest else np.inf
@@ -216,7 +216,7 @@ def put_along_axis_amax(
 ) -> Array:
     """``a``, with the largest of ``values`` (and of itself) at the elements that ``index`` lists."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
-    return _accumulated(np.maximum, _bound(out.dtype, True), out, flat, values, include_self)
+    return _accumulate(np.maximum, _limit_of(out.dtype, True), out, flat, values, include_self)
 
 
 def put_along_axis_amin(
@@ -224,7 +224,7 @@ def put_along_axis_amin(
 ) -> Array:
     """``a``, with the smallest of ``values`` (and of itself) at the elements that ``index`` lists."""
     out, flat, values = _start(a, index, values, axis, broadcast, out)
-    return _accumulated(np.minimum, _bound(out.dtype, False), out, flat, values, include_self)
+    return _accumulate(np.minimum, _limit_of(out.dtype, False), out, flat, values, include_self)
 
 
 def counts(flat: Array, include_self: bool) -> Array:
@@ -245,7 +245,7 @@ def put_along_axis_mean(
     out, flat, values = _start(a, index, values, axis, broadcast, out)
     # A device may run out of memory between the two writes, so the first one writes a copy.
     mean = out if type(out) is np.ndarray else out.copy()
-    _accumulated(np.add, 0, mean, flat, values, include_self)
+    _accumulate(np.add, 0, mean, flat, values, include_self)
     if flat.size:
         where, at = cells(mean, flat)
         with np.errstate(all="ignore"):

@@ -142,7 +142,7 @@ def in_chunks(
     forward = rounded(forward, arrays)
     if out is not None:
         with uninterrupted():
-            _written(forward, arrays, arguments, out)
+            _write(forward, arrays, arguments, out)
         return out
     parts = _parts(forward, arrays, None)
     if parts is None:
@@ -150,7 +150,7 @@ def in_chunks(
     return _made(forward, parts, arguments, copied=forward in _NEED_THEIR_OPERAND)
 
 
-def _written(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...], out: Array) -> None:
+def _write(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments: tuple[Any, ...], out: Array) -> None:
     parts = _parts(forward, arrays, out)
     if parts is None:
         forward(*arrays, *arguments, out=out)
@@ -159,7 +159,7 @@ def _written(forward: Callable[..., Array], arrays: tuple[Array, ...], arguments
     with np.errstate(all="ignore"):
         operands, part = parts.at(0)
         forward(*operands, *arguments, out=part)
-    _shared_out(forward, parts, arguments, copied=False)
+    _compute_rest(forward, parts, arguments, copied=False)
 
 
 def copied(array: Array) -> Array:
@@ -181,11 +181,11 @@ def _made(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...
     np.copyto(parts.at(0)[1], first)
     # If interrupted, threads could keep writing after the buffer is reused for another tensor.
     with uninterrupted():
-        _shared_out(forward, parts, arguments, copied)
+        _compute_rest(forward, parts, arguments, copied)
     return out
 
 
-def _shared_out(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
+def _compute_rest(forward: Callable[..., Array], parts: Parts, arguments: tuple[Any, ...], copied: bool) -> None:
     """Compute all parts but the first. ``copied``: ``forward`` makes new arrays, copied while in the cache."""
 
     def compute(start: int) -> None:

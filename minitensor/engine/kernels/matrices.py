@@ -67,15 +67,15 @@ def baddbmm_arguments(beta: Any, alpha: Any) -> tuple[Any, ...]:
 
 def addmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
     """``beta * c + alpha * (a @ b)`` for matrices; if beta is 0, ``c`` is ignored, even nan."""
-    return _product_added(c, a, b, beta, alpha, 2, out)
+    return _add_product(c, a, b, beta, alpha, 2, out)
 
 
 def baddbmm(c: Array, a: Array, b: Array, beta: Any, alpha: Any, out: Array | None = None) -> Array:
     """``beta * c + alpha * (a @ b)`` for stacks of matrices."""
-    return _product_added(c, a, b, beta, alpha, 3, out)
+    return _add_product(c, a, b, beta, alpha, 3, out)
 
 
-def _product_added(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int, out: Array | None) -> Array:
+def _add_product(c: Array, a: Array, b: Array, beta: Any, alpha: Any, ndim: int, out: Array | None) -> Array:
     if a.ndim != ndim or b.ndim != ndim or (ndim == 3 and a.shape[0] != b.shape[0]):
         kind = "matrices" if ndim == 2 else "equally many matrices in three dimensions"
         raise ValueError(f"x and y are {kind}; their shapes are {list(a.shape)} and {list(b.shape)}")

@@ -35,14 +35,14 @@ def _writable(out: Array, only_floats: bool = True) -> None:
         raise ValueError("assignment destination is read-only")
 
 
-def _drawn(draw: Callable[..., Array], out: Array) -> Array:
+def _draw(draw: Callable[..., Array], out: Array) -> Array:
     """Fill ``out`` by a method of a generator that takes a size, a dtype and an array to fill."""
     if out.dtype in HALVES:
-        return _filled(out, draw(out.shape, dtype=np.float32))
+        return _fill(out, draw(out.shape, dtype=np.float32))
     if type(out) is np.ndarray and out.flags.c_contiguous:
         draw(dtype=out.dtype, out=out)
         return out
-    return _filled(out, draw(out.shape, dtype=out.dtype))
+    return _fill(out, draw(out.shape, dtype=out.dtype))
 
 
 def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -56,13 +56,13 @@ def between_0_and_1(generator: np.random.Generator, shape: tuple[int, ...], dtyp
     return np.asarray(np.floor(generator.random(shape, np.float32) * steps) / steps, dtype)
 
 
-def _filled(out: Array, numbers: Array) -> Array:
+def _fill(out: Array, numbers: Array) -> Array:
     """Fill ``out`` with numbers from the host: all are drawn there, so that every device gets the same numbers."""
     np.copyto(out, like(np.asarray(numbers), out), casting="unsafe")
     return out
 
 
-def _stretched(out: Array, scale: float, shift: float) -> Array:
+def _stretch(out: Array, scale: float, shift: float) -> Array:
     with np.errstate(all="ignore"):
         np.multiply(out, out.dtype.type(scale), out=out)
         return np.add(out, out.dtype.type(shift), out=out)
@@ -102,10 +102,10 @@ def uniform(a: Array, min: float, max: float, seed: int, out: Array) -> Array:
     _writable(out)
     generator = _generator(seed)
     if out.dtype in HALVES:
-        _filled(out, between_0_and_1(generator, out.shape, out.dtype))
+        _fill(out, between_0_and_1(generator, out.shape, out.dtype))
     else:
-        _drawn(generator.random, out)
-    return _stretched(out, max - min, min)
+        _draw(generator.random, out)
+    return _stretch(out, max - min, min)
 
 
 def normal_arguments(mean: Any, std: Any) -> tuple[Any, ...]:
@@ -132,13 +132,13 @@ def mean_and_deviation(op: str, mean: Any, std: Any) -> tuple[float, float]:
 
 def standard_normal(out: Array) -> Array:
     """Fill ``out`` with numbers from the normal distribution of mean 0 and variance 1."""
-    return _drawn(_generator().standard_normal, out)
+    return _draw(_generator().standard_normal, out)
 
 
 def normal(a: Array, mean: float, std: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the normal distribution."""
     _writable(out)
-    return _stretched(standard_normal(out), std, mean)
+    return _stretch(standard_normal(out), std, mean)
 
 
 def log_normal(a: Array, mean: float, std: float, out: Array) -> Array:
@@ -156,10 +156,10 @@ def cauchy_arguments(loc: Any, scale: Any) -> tuple[Any, ...]:
 def cauchy(a: Array, loc: float, scale: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the Cauchy distribution: the tangents of uniform angles."""
     _writable(out)
-    _stretched(_drawn(_generator().random, out), math.pi, -math.pi / 2)
+    _stretch(_draw(_generator().random, out), math.pi, -math.pi / 2)
     with np.errstate(all="ignore"):
         np.tan(out, out=out)
-    return _stretched(out, scale, loc)
+    return _stretch(out, scale, loc)
 
 
 def exponential_arguments(lam: Any) -> tuple[Any, ...]:
@@ -170,7 +170,7 @@ def exponential_arguments(lam: Any) -> tuple[Any, ...]:
 def exponential(a: Array, lam: float, out: Array) -> Array:
     """Fill ``out`` with numbers from the exponential distribution of rate ``lam``."""
     _writable(out)
-    return np.divide(_drawn(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
+    return np.divide(_draw(_generator().standard_exponential, out), out.dtype.type(lam), out=out)
 
 
 # ---------- whole numbers ----------
@@ -207,9 +207,9 @@ def bernoulli(a: Array, p: Any, out: Array) -> Array:
     _writable(out, only_floats=False)
     _probability_fits("p", p, out)
     if type(out) is np.ndarray and out.dtype in FLOATS:
-        return np.less(_drawn(_generator().random, out), p, out=out)
+        return np.less(_draw(_generator().random, out), p, out=out)
     drawn = _generator().random(out.shape, out.dtype if out.dtype in FLOATS else np.float32)
-    return _filled(out, np.less(drawn, p))
+    return _fill(out, np.less(drawn, p))
 
 
 def geometric_arguments(probs: Any) -> tuple[Any, ...]:
@@ -226,7 +226,7 @@ def geometric(a: Array, probs: Any, out: Array) -> Array:
     trials = _generator().geometric(probs, out.shape)
     if out.dtype not in FLOATS:
         trials = np.minimum(trials, np.iinfo(out.dtype).max)
-    return _filled(out, trials)
+    return _fill(out, trials)
 
 
 def random_arguments(from_: Any, to: Any, generator: Any) -> tuple[Any, ...]:
@@ -253,7 +253,7 @@ def random(a: Array, from_: int, to: int | None, generator: None, out: Array) ->
         raise ValueError(f"from_ must be below to; they are {from_} and {to}")
     if from_ < least or to > end:
         raise ValueError(f"dtype {out.dtype.name} does not hold every whole number from {from_} to {to - 1}")
-    return _filled(out, _generator().integers(from_, to, out.shape))
+    return _fill(out, _generator().integers(from_, to, out.shape))
 
 
 def truncated_normal(chances: np.ndarray, mean: float, std: float, low: float, high: float) -> np.ndarray:

@@ -44,7 +44,7 @@ def reduce_arguments(axis: Any, keepdim: Any) -> tuple[Any, ...]:
     return axis, keepdim if keepdim is False else flag("", "keepdim", keepdim)
 
 
-def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
+def _reduce(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, **where_to: Array | None) -> Array:
     """Reduce by the method on devices, and by the ufunc on numpy's arrays, whose method would warn about inf."""
     if type(a) is np.ndarray:
         reduce: Callable[..., np.ndarray] = ufunc.reduce  # its types have no positional arguments
@@ -55,8 +55,8 @@ def _reduced(ufunc: np.ufunc, method: str, a: Array, axis: Any, keepdims: bool, 
 def total(a: Array, axis: Any, keepdims: bool, out: Array | None = None) -> Array:
     """Return the sum over axes; 16-bit floats are added in float32."""
     if a.itemsize == 2 and a.dtype in HALVES:
-        return in_float32(lambda wide, **given: _reduced(np.add, "sum", wide, axis, keepdims, **given), a, out=out)
-    return _reduced(np.add, "sum", a, axis, keepdims, out=out)
+        return in_float32(lambda wide, **given: _reduce(np.add, "sum", wide, axis, keepdims, **given), a, out=out)
+    return _reduce(np.add, "sum", a, axis, keepdims, out=out)
 
 
 def summed_to(g: Array, shape: tuple[int, ...]) -> Array:
@@ -92,15 +92,15 @@ def rounded_gradients(
 
 def largest(a: Array, axis: Any, keepdims: bool) -> Array:
     """Return the largest element over axes."""
-    return _reduced(np.maximum, "max", a, axis, keepdims)
+    return _reduce(np.maximum, "max", a, axis, keepdims)
 
 
 def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
     """The sum; bools and integers are summed as int64."""
-    return total(_widened(a), axes(a.shape, axis), keepdim)
+    return total(_widen(a), axes(a.shape, axis), keepdim)
 
 
-def _widened(a: Array) -> Array:
+def _widen(a: Array) -> Array:
     """Convert bools and integers to int64: numpy would use ``intp``, which has 32 bits in a browser."""
     return a if a.dtype in FLOATS else a.astype(np.int64)
 
@@ -123,7 +123,7 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
 
 def prod(a: Array, axis: Any, keepdim: bool) -> Array:
     """The product; bools and integers are multiplied as int64."""
-    return _reduced(np.multiply, "prod", _widened(a), axes(a.shape, axis), keepdim)
+    return _reduce(np.multiply, "prod", _widen(a), axes(a.shape, axis), keepdim)
 
 
 def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:
@@ -140,4 +140,4 @@ def max_(a: Array, axis: Any, keepdim: bool) -> Array:
 
 def min_(a: Array, axis: Any, keepdim: bool) -> Array:
     """The smallest element."""
-    return _reduced(np.minimum, "min", a, _no_void("smallest", a, axis), keepdim)
+    return _reduce(np.minimum, "min", a, _no_void("smallest", a, axis), keepdim)

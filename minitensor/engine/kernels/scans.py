@@ -53,7 +53,7 @@ def with_a_dimension(scan: Callable[..., Array]) -> Callable[..., Array]:
     return wrapped
 
 
-def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int, Array]:
+def _prepare(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int, Array]:
     """Return the array to scan, the axis, and the array for the result."""
     if a.dtype == np.bool_:
         if out is not None:
@@ -74,7 +74,7 @@ def _prepared(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int
 @with_a_dimension
 def cumsum(a: Array, axis: int | None, out: Array | None = None) -> Array:
     """The sum of each element and those before it; over all elements in order if ``axis`` is None."""
-    a, axis, out = _prepared(a, axis, out)
+    a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumsum(a, axis=axis, dtype=a.dtype, out=out)
 
@@ -82,7 +82,7 @@ def cumsum(a: Array, axis: int | None, out: Array | None = None) -> Array:
 @with_a_dimension
 def cumsum_reversed(a: Array, axis: int | None, out: Array | None = None) -> Array:
     """The sum of each element and those after it."""
-    a, axis, out = _prepared(a, axis, out)
+    a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         np.cumsum(np.flip(a, axis), axis=axis, dtype=a.dtype, out=np.flip(out, axis))
     return out
@@ -91,6 +91,6 @@ def cumsum_reversed(a: Array, axis: int | None, out: Array | None = None) -> Arr
 @with_a_dimension
 def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
     """The product of each element and those before it; over all elements in order if ``axis`` is None."""
-    a, axis, out = _prepared(a, axis, out)
+    a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumprod(a, axis=axis, dtype=a.dtype, out=out)

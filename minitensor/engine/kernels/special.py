@@ -96,7 +96,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
     if far_below.any():
         # For these, scipy adds one term for every integer between a and 0: 5 s for one element at -1e8.
         mirrored = polygamma(np.where(far_below, 1 - a, a), n)
-        return np.positive(np.where(far_below, _reflected(a, n, mirrored), mirrored), out=out)
+        return np.positive(np.where(far_below, _reflect(a, n, mirrored), mirrored), out=out)
     if n == 1:
         return _zeta(2.0, a, out)
     # One factor may overflow and the other underflow, although their product does not.
@@ -106,7 +106,7 @@ def polygamma(a: Array, n: int, out: Array | None = None) -> Array:
         return np.positive((np.copysign(size, values) * (-1) ** (n + 1)).astype(a.dtype), out=out)
 
 
-def _reflected(a: Array, n: int, mirrored: Array) -> Array:
+def _reflect(a: Array, n: int, mirrored: Array) -> Array:
     """polygamma of ``a`` from that of ``1 - a``: they differ by the n-th derivative of ``pi / tan(pi a)`` (DLMF 5.15).
 
     With ``c = 1 / tan(pi a)``, the derivative of c is ``-pi (1 + c * c)``, so each derivative is a polynomial in c.

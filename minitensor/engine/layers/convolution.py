@@ -77,7 +77,7 @@ def _blocks(windows: Windows, like: Array) -> Iterator[tuple[int, int]]:
         yield first, min(first + step, windows.x_shape[0])
 
 
-def _padded(x: Array, windows: Windows) -> Array:
+def _pad(x: Array, windows: Windows) -> Array:
     """Return ``x`` with zeros around each image, or ``x`` itself without padding."""
     (top, left), (height, width) = windows.padding, x.shape[2:]
     if top == left == 0:
@@ -105,7 +105,7 @@ def _tiles(padded: Array, windows: Windows) -> Array:
 def _columns(x: Array, windows: Windows) -> Array:
     """Return a copy of all windows, of shape [images, groups, elements of a window, windows]."""
     height, width = windows.out
-    tiles = _tiles(_padded(x, windows), windows).copy()
+    tiles = _tiles(_pad(x, windows), windows).copy()
     return tiles.reshape(len(x), windows.groups, windows.column, height * width)
 
 

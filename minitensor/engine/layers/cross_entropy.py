@@ -65,7 +65,7 @@ def _right_classes(label: Array, shape: tuple[int, ...], settings: Settings) -> 
     return (label.reshape(-1, inner) * inner + starts.reshape(-1, 1) + np.arange(inner, like=label)).reshape(-1)
 
 
-def _reduced(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
+def _reduce(a: Array, label: Array, settings: Settings) -> tuple[Any, Array, Array]:
     """Return the loss, or one per row; and for each row the largest score and the sum of the exponentials."""
     losses, most, powers = _losses(a, label, settings)
     if settings.reduction != "none":
@@ -209,7 +209,7 @@ def cross_entropy(
         raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {checks.shown(reduction)}")
     read = (_soft_labels if soft_label else _classes)(scores, label, ignored, axis)  # type: ignore[arg-type]  # tensors by now
     settings = Settings(*read, soft_label, axis, reduction)
-    out, most, powers = computed(_reduced, a, _beside(given, a, axis), settings)
+    out, most, powers = computed(_reduce, a, _beside(given, a, axis), settings)
     if reduction == "none" and given.ndim != a.ndim:
         out = out.reshape(given.shape)
     counted = () if scores.stop_gradient else (new_storage(most), new_storage(powers))  # type: ignore[union-attr]  # a tensor by now

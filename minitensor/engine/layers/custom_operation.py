@@ -58,7 +58,9 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
         if node.saved is FREED:
             raise freed(node)
         sources = dict(zip(saved_names, node.inputs, strict=False))
-        tensors = [None if saved is None else revived(node, what, saved, sources[what]) for what, saved in _named(node)]
+        tensors = [
+            None if saved is None else revived(node, what, saved, sources[what]) for what, saved in _saved_by_name(node)
+        ]
         return on_tensors(node, g, *tensors)
 
     made = Operation(name, backward, saved_names)
@@ -66,7 +68,7 @@ def operation(name: str, saved_names: tuple[str, ...], on_arrays: Gradients, on_
     return made
 
 
-def _named(node: Node) -> Any:
+def _saved_by_name(node: Node) -> Any:
     return zip(node.op.saved_names, node.saved, strict=False)
 
 

@@ -130,7 +130,7 @@ def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
         f"class {name}(Base):",
         textwrap.indent(f'"""{declared.docstring(vocabulary)}\n"""', "    "),
         *(["", f"    def __init__(self, {parameters}) -> None:", "        super().__init__()"] if parameters else []),
-        *(f"        {_kept(name, each, kind, vocabulary)}" for each, kind in settings.items()),
+        *(f"        {_setting_statement(name, each, kind, vocabulary)}" for each, kind in settings.items()),
         "",
         f"    def forward(self, {', '.join(f'{each}: Tensor' for each in inputs)}) -> Tensor:",
         f"        return {function}({', '.join(given)})",
@@ -141,7 +141,7 @@ def source(declared: DeclaredLayer, vocabulary: Vocabulary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _kept(layer: str, name: str, kind: str, vocabulary: Vocabulary) -> str:
+def _setting_statement(layer: str, name: str, kind: str, vocabulary: Vocabulary) -> str:
     """Return the statement of a constructor that checks and stores a setting."""
     if "Tensor" in kind:
         return vocabulary.keeps_tensor.format(name)
@@ -174,7 +174,7 @@ def classes(vocabulary: Vocabulary, module: str, base: type, tensor: type, funct
     """
     # With a package, nodes record the line of the program that calls the layer, and not one inside `forward`.
     names = {"__name__": module, "__package__": module.rpartition(".")[0]}
-    return dict(_compiled(vocabulary, {**names, "Base": base, "F": functions, "Tensor": tensor, "checks": checks}))
+    return dict(_compile(vocabulary, {**names, "Base": base, "F": functions, "Tensor": tensor, "checks": checks}))
 
 
 def names_of(vocabulary: Vocabulary) -> list[str]:
@@ -182,7 +182,7 @@ def names_of(vocabulary: Vocabulary) -> list[str]:
     return [name for each in DECLARED if (name := each.spelled(vocabulary).partition("(")[0])]
 
 
-def _compiled(vocabulary: Vocabulary, namespace: dict[str, Any]) -> Iterator[tuple[str, type]]:
+def _compile(vocabulary: Vocabulary, namespace: dict[str, Any]) -> Iterator[tuple[str, type]]:
     namespace["shown"] = shown
     for declared in DECLARED:
         name = declared.spelled(vocabulary).partition("(")[0]

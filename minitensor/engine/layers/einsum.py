@@ -45,20 +45,20 @@ def einsum(op: str, equation: str, operands: tuple[Tensor, ...]) -> Tensor:
     for x in operands:
         if not isinstance(x, Tensor):
             raise TypeError(f"{op}: operands are tensors, not {type(x).__name__}")
-    inputs, output = _parsed(op, equation, operands)
+    inputs, output = _parse(op, equation, operands)
     lengths = _lengths(op, equation, inputs, operands)
     terms = [_distinct(Term(x, labels)) for x, labels in zip(operands, inputs, strict=True)]
-    terms = [_stretched(term, lengths, output) for term in terms]
+    terms = [_stretch(term, lengths, output) for term in terms]
     result = terms[0]
     for i, other in enumerate(terms[1:], 1):
         later = set(output).union(*(term.labels for term in terms[i + 1 :]))
         result = _product(result, other, later, lengths)
-    result = _summed(result, set(output))
+    result = _sum_unneeded(result, set(output))
     order = [result.labels.index(label) for label in output]
     return result.tensor if order == list(range(len(order))) else transpose(result.tensor, order)
 
 
-def _parsed(op: str, equation: str, operands: tuple[Tensor, ...]) -> tuple[list[tuple[Label, ...]], tuple[Label, ...]]:
+def _parse(op: str, equation: str, operands: tuple[Tensor, ...]) -> tuple[list[tuple[Label, ...]], tuple[Label, ...]]:
     """Return the labels of each operand and of the result."""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -128,14 +128,14 @@ def _distinct(term: Term) -> Term:
     return Term(x, labels)
 
 
-def _stretched(term: Term, lengths: dict[Label, int], output: tuple[Label, ...]) -> Term:
+def _stretch(term: Term, lengths: dict[Label, int], output: tuple[Label, ...]) -> Term:
     """Repeat dimensions of length 1 whose label is longer elsewhere."""
     x, labels = term
     shape = [lengths[label] for label in labels]
     return term if shape == list(x._array.shape) else Term(expand(x, shape), labels)
 
 
-def _summed(term: Term, needed: set[Label]) -> Term:
+def _sum_unneeded(term: Term, needed: set[Label]) -> Term:
     """Sum the dimensions whose label is not needed."""
     axes = [i for i, label in enumerate(term.labels) if label not in needed]
     if not axes:
@@ -145,7 +145,7 @@ def _summed(term: Term, needed: set[Label]) -> Term:
 
 def _product(left: Term, right: Term, later: set[Label], lengths: dict[Label, int]) -> Term:
     """Return the product of two terms, summed over the labels that nothing needs later."""
-    left, right = _summed(left, later | set(right.labels)), _summed(right, later | set(left.labels))
+    left, right = _sum_unneeded(left, later | set(right.labels)), _sum_unneeded(right, later | set(left.labels))
     both = [label for label in left.labels if label in right.labels]
     batch, inner = [each for each in both if each in later], [each for each in both if each not in later]
     rows = [label for label in left.labels if label not in both]

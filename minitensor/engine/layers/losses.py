@@ -18,7 +18,7 @@ from minitensor.engine.operations import FUNCTIONS
 from minitensor.engine.operations.arguments import need_tensor
 
 
-def _reduced(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
+def _reduce(op: str, distance: str, input: Tensor, label: Tensor, reduction: Any) -> Tensor:
     """Return ``distance`` of the difference, reduced."""
     _check_reduction(op, reduction)
     input, label = floats_of(op, input=input, label=label)  # type: ignore[assignment]  # one result per argument
@@ -34,7 +34,7 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
     Raises:
         ValueError: if the shapes differ, because an accidentally broadcast loss is hard to notice.
     """
-    return _reduced("mse_loss", "square", input, label, reduction)
+    return _reduce("mse_loss", "square", input, label, reduction)
 
 
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
@@ -43,7 +43,7 @@ def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | N
     Raises:
         ValueError: if the shapes differ.
     """
-    return _reduced("l1_loss", "abs", input, label, reduction)
+    return _reduce("l1_loss", "abs", input, label, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -81,7 +81,7 @@ def binary_cross_entropy_with_logits(
 def _bce_on_arrays(node: Node, g: Any, x: Any, label: Any) -> Any:
     spread = np.maximum(x * (1 - x), 1e-12)  # the bound of PyTorch and Paddle
     return wanted_gradients(
-        node, (lambda: g * (x - label) / spread, lambda: g * (_log_bounded(1 - x) - _log_bounded(x)))
+        node, (lambda: g * (x - label) / spread, lambda: g * (_bounded_log(1 - x) - _bounded_log(x)))
     )
 
 
@@ -94,7 +94,7 @@ def _bce_on_tensors(node: Node, g: Any, x: Any, label: Any) -> Any:
     )
 
 
-def _log_bounded(x: Any) -> Any:
+def _bounded_log(x: Any) -> Any:
     with np.errstate(all="ignore"):
         return np.maximum(np.log(x), -100)
 
@@ -126,7 +126,7 @@ def binary_cross_entropy(
             f"{float(x.max()):g}. For scores, take binary_cross_entropy_with_logits."
         )
     x, y = wide(x), wide(y)
-    out = -(y * _log_bounded(x) + (1 - y) * _log_bounded(1 - x))
+    out = -(y * _bounded_log(x) + (1 - y) * _bounded_log(1 - x))
     losses: Any = recorded(out, BINARY_CROSS_ENTROPY, (input, label), ((0, 1), (0, 1)))
     return _mean_or(op, losses if weight is None else losses * weight, reduction)
 

@@ -184,7 +184,7 @@ def layer_norm(
             raise ValueError(f"layer_norm: {what} has the shape {shape} of normalized_shape, not {each.shape}")
     if not shape or list(x.shape)[-len(shape) :] != shape:
         raise ValueError(f"layer_norm: x ends in the dimensions {shape}; its shape is {x.shape}")
-    return _moved(_normal(x, list(range(x.ndim - len(shape), x.ndim)), epsilon), weight, bias, shape)
+    return _scale_and_shift(_normal(x, list(range(x.ndim - len(shape), x.ndim)), epsilon), weight, bias, shape)
 
 
 def group_norm(
@@ -214,7 +214,7 @@ def group_norm(
     if 0 in x.shape[1:]:
         raise ValueError(f"group_norm: channels without elements have no mean; x has shape {x.shape}")
     grouped: Any = x.reshape([x.shape[0], num_groups, math.prod(x.shape[1:]) // num_groups])
-    return _moved(_normal(grouped, [2], epsilon).reshape(x.shape), weight, bias, _beside(x.ndim))
+    return _scale_and_shift(_normal(grouped, [2], epsilon).reshape(x.shape), weight, bias, _beside(x.ndim))
 
 
 def instance_norm(
@@ -243,7 +243,7 @@ def instance_norm(
     if x.ndim < 3:
         raise ValueError(f"instance_norm: x is [images, channels, ...]; its shape is {x.shape}")
     _check_channels("instance_norm", x, weight, bias)
-    return _moved(_normal(x, list(range(2, x.ndim)), eps), weight, bias, _beside(x.ndim))
+    return _scale_and_shift(_normal(x, list(range(2, x.ndim)), eps), weight, bias, _beside(x.ndim))
 
 
 def _check_channels(op: str, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> None:
@@ -253,7 +253,7 @@ def _check_channels(op: str, x: Tensor, weight: Tensor | None, bias: Tensor | No
             raise ValueError(f"{op}: {what} has shape {each.shape}; x of shape {x.shape} has {x.shape[1]} channels")
 
 
-def _moved(normal: Any, weight: Any, bias: Any, shape: list[int]) -> Any:
+def _scale_and_shift(normal: Any, weight: Any, bias: Any, shape: list[int]) -> Any:
     """Return ``normal`` times ``weight``, plus ``bias``, if they are given."""
     if weight is not None:
         normal = normal * weight.reshape(shape)

@@ -29,7 +29,7 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
         raise ValueError(f"{op}: x is [images, channels, height, width]; its shape is {x.shape}")
     if 2 * top > kernel[0] or 2 * left > kernel[1]:
         raise ValueError(f"{op}: a padding of {[top, left]} is more than half of the kernel {list(kernel)}")
-    x = _padded(x, top, left, fill)
+    x = _pad(x, top, left, fill)
     images, channels, height, width = x._array.shape
     rows, columns = (height - kernel[0]) // down + 1, (width - kernel[1]) // right + 1
     if min(rows, columns) < 1:
@@ -44,7 +44,7 @@ def _windows(op: str, x: Tensor, kernel: tuple[int, int], stride: Any, padding: 
     )
 
 
-def _padded(x: Tensor, top: int, left: int, fill: float) -> Tensor:
+def _pad(x: Tensor, top: int, left: int, fill: float) -> Tensor:
     """Return ``x`` with a border of ``fill``, or ``x`` itself without padding."""
     if top == left == 0:
         return x

@@ -209,7 +209,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         namespace["laid_out"] = self._layout(form)
         self.namespaces[form.name if called == form.own else called] = namespace
         self._sources[form.name if called == form.own else called] = text = form.text(called, self._in_order(form))
-        return self._compiled(called, text, namespace)
+        return self._compile(called, text, namespace)
 
     def redirect(self, name: str, *operands: Any, **arguments: Any) -> Any:
         """Return the result of the operation ``name``, to which another operation redirects its call.
@@ -222,7 +222,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         if placed is None:
             self[name]  # creates its namespace
             namespace = dict(self.namespaces[form.name])
-            placed = self._placed[form] = self._compiled(
+            placed = self._placed[form] = self._compile(
                 form.own, form.text(form.own, self._in_order(form), True), namespace
             )
         return placed(calling_frame(), *operands, **arguments)
@@ -251,7 +251,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
             name = backward_name(row, in_place, on_tensors)
             namespace = {**(self.on_tensors() if on_tensors else self.on_arrays()), **self.calls}
             self._sources[name] = text = backward_source(row, in_place, on_tensors)
-            self._backward[key] = self._compiled(name, text, namespace)
+            self._backward[key] = self._compile(name, text, namespace)
         return self._backward[key]
 
     def _layout(self, form: Form) -> Rule:
@@ -277,7 +277,7 @@ class Compiler(Mapping[str, Callable[..., Any]]):
         operation.later = lambda: self.backward(row, differs, on_tensors=True)
         return operation
 
-    def _compiled(self, name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
+    def _compile(self, name: str, source: str, namespace: dict[str, Any]) -> Callable[..., Any]:
         file = f"<{self.module} {name}>"
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         exec(compile(source, file, "exec"), namespace)  # the text of a template, with names from the table

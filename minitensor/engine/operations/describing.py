@@ -73,7 +73,7 @@ def parameters_of(signature: str) -> list[str]:
 
 
 def _operands(row: Row, in_place: bool, target: str, takes: str, count: int, weak: str) -> str:
-    dtypes = _promoted(in_place, target, weak) if len(row.promote) > 1 else ""
+    dtypes = _promote(in_place, target, weak) if len(row.promote) > 1 else ""
     if takes:
         return f"{'a tensor' if count == 1 else 'tensors'}. Shapes: {takes}.{dtypes}"
     if count == 1:
@@ -82,7 +82,7 @@ def _operands(row: Row, in_place: bool, target: str, takes: str, count: int, wea
     return f"tensors, arrays or numbers, at least one a tensor. Shapes are broadcast {shapes}.{dtypes}"
 
 
-def _promoted(in_place: bool, target: str, weak: str) -> str:
+def _promote(in_place: bool, target: str, weak: str) -> str:
     if in_place:
         return f" They are converted to the dtype of {target}, which never changes."
     return (

@@ -32,7 +32,7 @@ from minitensor.engine.modes import modes, paused
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
-def _uncounted() -> Storage:
+def _without_count() -> Storage:
     storage = Storage.__new__(Storage)
     # It is never written, so its savers need not be registered.
     storage.buffer, storage.nbytes, storage.version = np.empty(0), 0, 0
@@ -42,7 +42,7 @@ def _uncounted() -> Storage:
 
 
 #: The storage of all constants: never written, not counted.
-CONSTANT = _uncounted()
+CONSTANT = _without_count()
 
 _constants: dict[tuple[Any, ...], Tensor] = {}
 #: The same for numbers as operands beside GPU arrays.

@@ -408,7 +408,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
         when = "" if one else f" if {text.node(x)} is not None else None"
         gradients.append(f"({rule}){when}")
         computed = row.by_element and rule not in ("g", "zeros_like(g)")
-        of_large.append(f"{_chunked(row, rule)}{when}" if computed else f"({rule}){when}")
+        of_large.append(f"{_in_chunks(row, rule)}{when}" if computed else f"({rule}){when}")
     returned = f"({', '.join(gradients)},)"
     if not on_tensors:
         unpack.append(f"if half is not None: return rounded_gradients({returned}, node.inputs, half, g)")
@@ -425,7 +425,7 @@ def backward_source(row: Row, in_place: bool, on_tensors: bool) -> str:
     )
 
 
-def _chunked(row: Row, rule: str) -> str:
+def _in_chunks(row: Row, rule: str) -> str:
     """Return ``rule``, computed in chunks."""
     names = names_in(rule)
     arrays = [name for name in ("g", *row.operands, "out", *row.marks) if name in names]

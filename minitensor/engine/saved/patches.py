@@ -178,7 +178,7 @@ def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], li
         begin, marks = group.needed(written)
         group.taken = int(np.count_nonzero(marks))
         if group.taken:
-            parts = _divided(parts, begin, marks, group)
+            parts = _divide(parts, begin, marks, group)
     pieces = [
         (cells, part)
         for begin, marks, part in parts
@@ -187,7 +187,7 @@ def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], li
     return [group for group in groups if group.taken], pieces
 
 
-def _divided(
+def _divide(
     parts: list[tuple[int, np.ndarray, list[SaveGroup]]], begin: int, marks: np.ndarray, group: SaveGroup
 ) -> list[tuple[int, np.ndarray, list[SaveGroup]]]:
     """Divide cells, which are separated by the groups that need them, once more: ``group`` needs those in ``marks``."""

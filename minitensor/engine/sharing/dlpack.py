@@ -92,7 +92,7 @@ def dlpack(
     named: dict[str, Any] = {"max_version": max_version} if is_versioned else {}
     if array.dtype not in HALVES or array.dtype == np.float16:
         return array.__dlpack__(**named)
-    return _relabelled(array.view(np.uint16).__dlpack__(**named), BFLOAT)
+    return _relabel(array.view(np.uint16).__dlpack__(**named), BFLOAT)
 
 
 # ---------- bfloat16, which numpy has no capsules for ----------
@@ -114,7 +114,7 @@ def _code_of(capsule: Any) -> Any:
     return ctypes.c_uint8.from_address(python.PyCapsule_GetPointer(capsule, name) + _CODE_AT[name])
 
 
-def _relabelled(capsule: Any, code: int) -> Any:
+def _relabel(capsule: Any, code: int) -> Any:
     """Return ``capsule`` with another kind of numbers, of as many bits."""
     _code_of(capsule).value = code
     return capsule

@@ -253,7 +253,7 @@ def _around(array: np.ndarray) -> np.ndarray:
     if array.size == 0:
         return array.view()
     begin, end = byte_bounds(array)
-    first, last = _owned(array)
+    first, last = _owned_range(array)
     if first <= begin and end <= last and not _overlapping(first, last):
         begin -= (begin - first) // size * size
         end += (last - end) // size * size
@@ -261,7 +261,7 @@ def _around(array: np.ndarray) -> np.ndarray:
     return window.array()
 
 
-def _owned(array: np.ndarray) -> tuple[int, int]:
+def _owned_range(array: np.ndarray) -> tuple[int, int]:
     """Return the address range of the memory that the owner of ``array`` has."""
     owner, base = array, array.base
     while base is not None:

@@ -94,21 +94,21 @@ _REDUCED = "arr, with {} at the elements that indices lists along axis: put_alon
 _ELEMENT = "axis, include_self, broadcast"
 
 
-def _reduced(name: str, forward: Callable[..., Any], doc: str, *, arr: str, values: str, **settings: object) -> None:
+def _reduction(name: str, forward: Callable[..., Any], doc: str, *, arr: str, values: str, **settings: object) -> None:
     op(f"put_along_axis_{name}", forward, "arr indices values", _REDUCED.format(doc, name), namespaces="", takes=_PUT,
        arguments=("axis", "include_self=True", "broadcast=True"), prepare=along_axis.reduce_arguments,
        prologue=_first(f"put_along_axis_{name}", index="indices"), promote=("arr", "values"), elementwise=False,
        writes="elements_at(arr, indices, axis, broadcast)", arr=arr, values=values, **settings)  # fmt: skip
 
 
-_reduced("add", along_axis.put_along_axis_add, "values added",
+_reduction("add", along_axis.put_along_axis_add, "values added",
          arr="g if include_self else emptied_along(g, indices, axis, broadcast)",
          values="taken_along(g, indices, axis, broadcast, shape)")  # fmt: skip
-_reduced("mean", along_axis.put_along_axis_mean, "the mean of values and of itself",
+_reduction("mean", along_axis.put_along_axis_mean, "the mean of values and of itself",
          arr=f"(g if include_self else emptied_along(g, indices, axis, broadcast)) * shares_along(g, indices, "
              f"{_ELEMENT})",
          values=f"taken_along(g * shares_along(g, indices, {_ELEMENT}), indices, axis, broadcast, shape)")  # fmt: skip
-_reduced("multiply", along_axis.put_along_axis_multiply, "the product of values and itself",
+_reduction("multiply", along_axis.put_along_axis_multiply, "the product of values and itself",
          arr="g * multiplied_ones(g, indices, values, axis, broadcast) if include_self "
              "else emptied_along(g, indices, axis, broadcast)",
          values=f"multiplied_along(g, arr, indices, values, {_ELEMENT}, shape)")  # fmt: skip
@@ -116,7 +116,7 @@ for _name, _forward, _doc in (
     ("amax", along_axis.put_along_axis_amax, "the largest of values and itself"),
     ("amin", along_axis.put_along_axis_amin, "the smallest of values and itself"),
 ):
-    _reduced(_name, _forward, _doc,
+    _reduction(_name, _forward, _doc,
              marks={"kept": f"arr == put_along_axis_{_name}(arr, indices, values, {_ELEMENT})"},
              arr=f"extreme_self(g, kept, out, indices, values, {_ELEMENT})",
              values=f"extreme_along(g, kept, out, indices, values, {_ELEMENT}, shape)")  # fmt: skip

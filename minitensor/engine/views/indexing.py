@@ -120,7 +120,7 @@ def _whole(entry: Any) -> int:
     return max(-sys.maxsize, min(int(number), sys.maxsize))
 
 
-def _picked(x: Tensor, pick: Any) -> np.ndarray:
+def _pick(x: Tensor, pick: Any) -> np.ndarray:
     try:
         picked: np.ndarray = pick(x._array)
         return picked
@@ -135,16 +135,16 @@ def getitem(x: Tensor, index: Any) -> Tensor:
     plain, advanced = _plain(index, x._array)
     if not advanced:
         pick = Pick(plain)
-        return view_of(x, _picked(x, pick), INDEX, (pick,))
-    taken = _picked(x, lambda array: array[plain])
+        return view_of(x, _pick(x, pick), INDEX, (pick,))
+    taken = _pick(x, lambda array: array[plain])
     out = Tensor._made(as_array(taken).copy(), "getitem", (x,))
     node = x._current()
     if node is not None and (not paused.threads or modes.grad):
-        out._node = new_node(GATHER, (node,), _held(plain), out._array.shape)
+        out._node = new_node(GATHER, (node,), _saved_index(plain), out._array.shape)
     return out
 
 
-def _held(plain: tuple[Any, ...]) -> tuple[Any, ...]:
+def _saved_index(plain: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the state that a node saves for an index: the index, and storages that account for its arrays."""
     return plain, [new_storage(entry) for entry in plain if hasattr(entry, "dtype")]
 
@@ -253,7 +253,7 @@ def store_at(x: Tensor, index: Any, value: Any, op: str) -> None:
         write(x._storage, target, op, None, overwrite, target, numbers)
     if xn is not None or yn is not None:
         if advanced:
-            set_node(x, new_node(SET_AT, (xn, yn), _held(plain), x._array.shape))
+            set_node(x, new_node(SET_AT, (xn, yn), _saved_index(plain), x._array.shape))
         else:
             set_part(x, target, yn, pick)
     if watch.listener is not None:
@@ -265,7 +265,7 @@ def _chosen(op: str, x: Tensor, index: Any) -> tuple[Any, bool, np.ndarray, Any]
     try:
         plain, advanced = _plain(index, x._array)
         pick = Pick(plain) if not advanced else (lambda array: array[plain])
-        return plain, advanced, _picked(x, pick), pick
+        return plain, advanced, _pick(x, pick), pick
     except (IndexError, TypeError, ValueError) as error:
         raise unsuitable(op, x, error) from None
 

@@ -24,7 +24,7 @@ from minitensor.engine.operations.operands import cast, promote
 from minitensor.engine.views.parts import part_backward, part_jvp
 
 
-def _recorded(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
+def _record(out: Tensor, op: Operation, inputs: Sequence[Tensor], saved: tuple[Any, ...]) -> Tensor:
     if not paused.threads or modes.grad:
         nodes = tuple(x._current() for x in inputs)
         if any(node is not None for node in nodes):
@@ -90,7 +90,7 @@ def concat(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tenso
             shapes = ", ".join(str(t.shape) for t in tensors)
             raise ValueError(f"concat: shapes {shapes} must agree in every dimension but {axis}")
     out = Tensor._made(np.concatenate(arrays, axis), "concat", tensors)
-    return _recorded(out, CONCAT, tensors, (axis, [a.shape[axis] for a in arrays]))
+    return _record(out, CONCAT, tensors, (axis, [a.shape[axis] for a in arrays]))
 
 
 def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
@@ -105,7 +105,7 @@ def stack(x: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor
     if any(array.shape != arrays[0].shape for array in arrays):
         raise ValueError(f"stack: shapes {', '.join(str(t.shape) for t in tensors)} must be equal")
     axis = as_axis("stack", axis, arrays[0].ndim + 1)
-    return _recorded(Tensor._made(np.stack(arrays, axis), "stack", tensors), STACK, tensors, (axis,))
+    return _record(Tensor._made(np.stack(arrays, axis), "stack", tensors), STACK, tensors, (axis,))
 
 
 # ---------- split ----------
@@ -148,7 +148,7 @@ def _split(op: str, x: Tensor, num_or_sections: Any, axis: int) -> list[Tensor]:
     for n in lengths:
         pick = Pick((slice(None),) * axis + (slice(start, start + n),))
         out = Tensor._made(pick(x._array).copy(), "split", (x,))
-        parts.append(_recorded(out, SPLIT, (x,), (pick,)))
+        parts.append(_record(out, SPLIT, (x,), (pick,)))
         start += n
     return parts
 
@@ -208,7 +208,7 @@ def _expand(op: str, x: Tensor, shape: Any) -> Tensor:
             f"{op}: a tensor of shape {x.shape} cannot be repeated to {list(lengths)}; counted from the last, "
             f"a dimension must be equal or 1"
         ) from None
-    return _recorded(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())
+    return _record(Tensor._made(made, "expand", (x,)), EXPAND, (x,), ())
 
 
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:

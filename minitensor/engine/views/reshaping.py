@@ -130,10 +130,10 @@ def reshape_(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         ValueError: if the elements do not fill ``shape``; for a leaf that wants a gradient, in grad mode.
     """
     need_tensor("reshape_", x)
-    return _reshaped_to(x, _full_shape("reshape_", x, shape), RESHAPE_)
+    return _reshape(x, _full_shape("reshape_", x, shape), RESHAPE_)
 
 
-def _reshaped_to(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
+def _reshape(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
     refuse_leaf(x, op)
     array = _same_memory(x._array, shape)
     if array is None:
@@ -144,7 +144,7 @@ def _reshaped_to(x: Tensor, shape: tuple[int, ...], op: Reshaping) -> Tensor:
     return reshaped(x, array, op, (shape,))
 
 
-def _squeezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+def _squeeze(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     shape = x._array.shape
     if axis is None:
@@ -160,7 +160,7 @@ def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    shape = _squeezed("squeeze", x, axis)
+    shape = _squeeze("squeeze", x, axis)
     return view_of(x, x._array.reshape(shape), SQUEEZE, (shape,))
 
 
@@ -171,10 +171,10 @@ def squeeze_(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
-    return _reshaped_to(x, _squeezed("squeeze_", x, axis), SQUEEZE_)
+    return _reshape(x, _squeeze("squeeze_", x, axis), SQUEEZE_)
 
 
-def _unsqueezed(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+def _unsqueeze(op: str, x: Tensor, axis: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     shape = list(x._array.shape)
     for a in axis if isinstance(axis, (list, tuple)) else [axis]:
@@ -189,7 +189,7 @@ def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
         IndexError: if the result does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    shape = _unsqueezed("unsqueeze", x, axis)
+    shape = _unsqueeze("unsqueeze", x, axis)
     return view_of(x, x._array.reshape(shape), UNSQUEEZE, (shape,))
 
 
@@ -200,10 +200,10 @@ def unsqueeze_(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
         IndexError: if the result does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
-    return _reshaped_to(x, _unsqueezed("unsqueeze_", x, axis), UNSQUEEZE_)
+    return _reshape(x, _unsqueeze("unsqueeze_", x, axis), UNSQUEEZE_)
 
 
-def _flattened(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
+def _flatten(op: str, x: Tensor, start_axis: Any, stop_axis: Any) -> tuple[int, ...]:
     need_tensor(op, x)
     shape = x._array.shape
     if not shape:
@@ -222,7 +222,7 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
         IndexError: if ``x`` does not have that axis.
         TypeError: if ``x`` is not a tensor.
     """
-    return reshape(x, _flattened("flatten", x, start_axis, stop_axis))
+    return reshape(x, _flatten("flatten", x, start_axis, stop_axis))
 
 
 def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
@@ -233,7 +233,7 @@ def flatten_(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | No
         IndexError: if ``x`` does not have that axis.
         ValueError: for a leaf that wants a gradient, in grad mode.
     """
-    return _reshaped_to(x, _flattened("flatten_", x, start_axis, stop_axis), FLATTEN_)
+    return _reshape(x, _flatten("flatten_", x, start_axis, stop_axis), FLATTEN_)
 
 
 #: Available as functions and as methods of tensors.

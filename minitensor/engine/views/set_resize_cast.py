@@ -231,7 +231,7 @@ def apply(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
         RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
         TypeError, ValueError: if ``func`` returns something else.
     """
-    return _applied("apply", x, func)
+    return _apply("apply", x, func)
 
 
 def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
@@ -241,11 +241,11 @@ def apply_(x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
         RuntimeError: if ``x`` wants a gradient, in grad mode, because the work of ``func`` may not be recorded.
         TypeError, ValueError: if ``func`` returns anything but a tensor of the shape of ``x``.
     """
-    store_at(x, (), _applied("apply_", x, func), "apply_")
+    store_at(x, (), _apply("apply_", x, func), "apply_")
     return x
 
 
-def _applied(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
+def _apply(op: str, x: Tensor, func: Callable[[Tensor], Any]) -> Tensor:
     need_tensor(op, x)
     if not callable(func):
         raise TypeError(f"{op}: func is a function of a tensor, not {type(func).__name__}")

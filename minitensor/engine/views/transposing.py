@@ -75,7 +75,7 @@ def transpose_(x: Tensor, perm: Any, name: str | None = None) -> Tensor:
     return reshaped(x, x._array.transpose(axes), TRANSPOSE_, (axes,))
 
 
-def _turned(op: str, x: Tensor) -> tuple[int, ...]:
+def _permute(op: str, x: Tensor) -> tuple[int, ...]:
     need_tensor(op, x)
     ndim = x._array.ndim
     if ndim > 2:
@@ -90,7 +90,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
         ValueError: if there are more than two dimensions.
         TypeError: if ``input`` is not a tensor.
     """
-    axes = _turned("t", input)
+    axes = _permute("t", input)
     return view_of(input, input._array.transpose(axes), T_, (axes,))
 
 
@@ -100,11 +100,11 @@ def t_(input: Tensor, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if there are more than two dimensions; for a leaf that wants a gradient, in grad mode.
     """
-    axes = _turned("t_", input)
+    axes = _permute("t_", input)
     return reshaped(input, input._array.transpose(axes), T_IN_PLACE, (axes,))
 
 
-def _reversed_dimensions(x: Tensor) -> Tensor:
+def _reverse_dimensions(x: Tensor) -> Tensor:
     """Return a view with the dimensions in reverse order: shape [2, 3, 4] becomes [4, 3, 2]. Any tensor is accepted."""
     return transpose(x, tuple(range(x._array.ndim))[::-1])
 
@@ -114,4 +114,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {function.__name__: function for func
 
 for _name, _function in FUNCTIONS.items():
     setattr(Tensor, _name, _function)
-Tensor.T = property(_reversed_dimensions)
+Tensor.T = property(_reverse_dimensions)

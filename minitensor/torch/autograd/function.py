@@ -125,7 +125,7 @@ class Function(PyLayer):
             )
         return cls._applied([x for x in args if isinstance(x, BaseTensor)], args, {})
 
-    _handed = staticmethod(as_kind)
+    _as_framework_tensor = staticmethod(as_kind)
 
     @classmethod
     def _operation(cls) -> Operation:
@@ -156,12 +156,12 @@ class Function(PyLayer):
         of_tensors = [x for x, is_tensor in zip(given, ctx._takes_tensor, strict=False) if is_tensor]
         fitted = zip(of_tensors, node.inputs, ctx._inputs, strict=True)
         return [
-            x if x is None or parent is None else _fitted(cls.__name__, k, x, shape, dtype)
+            x if x is None or parent is None else _fit(cls.__name__, k, x, shape, dtype)
             for k, (x, parent, (shape, dtype, _)) in enumerate(fitted)
         ]
 
 
-def _fitted(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+def _fit(name: str, k: int, x: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Return a gradient in the shape and dtype of its input, summed if the input would be broadcast to the gradient."""
     if not isinstance(x, BaseTensor):
         raise RuntimeError(

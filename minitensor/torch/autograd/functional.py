@@ -45,7 +45,7 @@ def _leaves(inputs: Tensors, create_graph: bool) -> Tensors:
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
-def _called(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
+def _call(func: Callable[..., Any], inputs: Any, create_graph: bool, what: str) -> tuple[Any, ...]:
     """Return the inputs to differentiate by, the outputs, and for both if they were given as a tuple."""
     checks.function(f"{what}()", "func", func)
     create_graph = checks.flag(f"{what}()", "create_graph", create_graph)
@@ -103,7 +103,7 @@ def _vector(v: Any, like: Tensors, what: str) -> Tensors:
 def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, **named: Any) -> Any:
     """Return the derivatives of all output elements by all input elements, of shape ``out.shape + in.shape``."""
     with enable_grad():
-        leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "jacobian")
+        leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "jacobian")
         rows = []
         for out in outputs:
             flat = out.reshape(-1)
@@ -145,7 +145,7 @@ def _scalar(out: Any, what: str) -> Tensor:
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output, and the product of ``v`` with the Jacobian, which backward computes."""
     with enable_grad():
-        leaves, outputs, several_in, several_out = _called(func, inputs, create_graph, "vjp")
+        leaves, outputs, several_in, several_out = _call(func, inputs, create_graph, "vjp")
         found = _gradients(outputs, leaves, _vector(v, outputs, "user-provided function returns"), create_graph)
     return (
         _as_given(_results(outputs, create_graph), several_out),
@@ -156,7 +156,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """Return the output, and the product of the Jacobian with ``v``, which uses that backward is linear in its seed."""
     with enable_grad():
-        leaves, outputs, _, several_out = _called(func, inputs, create_graph, "jvp")
+        leaves, outputs, _, several_out = _call(func, inputs, create_graph, "jvp")
         seeds = tuple(zeros_like(out).requires_grad_() for out in outputs)
         pulled = _gradients(outputs, leaves, seeds, True)
         found = _gradients(pulled, seeds, _vector(v, leaves, "input to the function"), create_graph)

@@ -51,7 +51,7 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 )
 
 
-def _switched(name: str) -> Callable[..., Tensor]:
+def _with_inplace(name: str) -> Callable[..., Tensor]:
     """Return a function with ``inplace=``."""
     normal, in_place = FUNCTIONS[name], FUNCTIONS[f"{name}_"]
 
@@ -66,7 +66,7 @@ def _switched(name: str) -> Callable[..., Tensor]:
 
 #: Rows of the derivative table, under PyTorch's names.
 _ROWS = {
-    **{name: _switched(name) for name in found_in("F")},
+    **{name: _with_inplace(name) for name in found_in("F")},
     **{name: FUNCTIONS[name] for name in (*found_in("F_"), *found_in("f"))},
 }
 globals().update(_ROWS)

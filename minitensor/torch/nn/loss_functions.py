@@ -25,7 +25,7 @@ _add, _sub, _mul, _div, _sum, _mean, _where = (
 )
 
 
-def _reduced(each: Tensor, reduction: str, name: str) -> Tensor:
+def _reduce(each: Tensor, reduction: str, name: str) -> Tensor:
     checks.text(name, "reduction", reduction)
     if reduction == "none":
         return with_grad_fn(each, f"{name}Backward0")
@@ -67,7 +67,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """
     _warn_of_sizes(input, target)
     difference = _sub(input, target)
-    return _reduced(_mul(difference, difference), reduction, "MseLoss")
+    return _reduce(_mul(difference, difference), reduction, "MseLoss")
 
 
 @autocasts
@@ -84,7 +84,7 @@ def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """
     _warn_of_sizes(input, target)
     name = "L1Loss" if checks.text("l1_loss()", "reduction", reduction) == "none" else "Mean"
-    return _reduced(FUNCTIONS["abs"](_sub(input, target)), reduction, name)
+    return _reduce(FUNCTIONS["abs"](_sub(input, target)), reduction, name)
 
 
 @autocasts
@@ -104,9 +104,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta:
     distance = _sub(input, target)
     beta = checks.real("smooth_l1_loss()", "beta", beta, least=0)
     if not beta:
-        return _reduced(FUNCTIONS["abs"](distance), reduction, "SmoothL1Loss")
+        return _reduce(FUNCTIONS["abs"](distance), reduction, "SmoothL1Loss")
     near = FUNCTIONS["clamp"](distance, -beta, beta)
-    return _reduced(_div(_mul(near, _sub(distance, _mul(near, 0.5))), beta), reduction, "SmoothL1Loss")
+    return _reduce(_div(_mul(near, _sub(distance, _mul(near, 0.5))), beta), reduction, "SmoothL1Loss")
 
 
 def _classes(input: Tensor, target: Tensor) -> int:
@@ -180,7 +180,7 @@ def _nll(log_p: Tensor, target: Tensor, weight: Any, ignore_index: int, reductio
         each = _add(_mul(each, 1 - smoothing), _mul(even, smoothing / count))
     name = "Add" if smoothing else "NllLoss"
     if reduction != "mean" or (weight is None and kept.all()):
-        return _reduced(each, reduction, name)
+        return _reduce(each, reduction, name)
     return with_grad_fn(_div(_sum(each), _sum(share)), f"{name}Backward0")
 
 
@@ -259,7 +259,7 @@ def cross_entropy(
     if weight is not None:
         _need_class_weight("cross_entropy", weight, count)
     products = _mul(log_p, target) if weight is None else _mul(_mul(log_p, target), weight.reshape(across))
-    return _reduced(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
+    return _reduce(FUNCTIONS["neg"](_sum(products, dim)), reduction, "Div")
 
 
 @autocasts
@@ -356,7 +356,7 @@ def kl_div(
     if reduction == "batchmean":
         rows = input._array.shape[0] if input._array.ndim else 1
         return with_grad_fn(_div(_sum(losses), rows), "DivBackward0")
-    return _reduced(losses, reduction, {"mean": "Mean", "sum": "Sum"}.get(reduction, "Sub"))
+    return _reduce(losses, reduction, {"mean": "Mean", "sum": "Sum"}.get(reduction, "Sub"))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

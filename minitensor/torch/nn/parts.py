@@ -50,12 +50,12 @@ def move(x: Tensor, where: Any, dtype: Any) -> None:
     gradient = x.grad if x.is_leaf else None
     if gradient is not None:
         x.grad = None
-    x.data = _moved(x, where, dtype)  # type: ignore[attr-defined]  # `assembly` sets it
+    x.data = _move(x, where, dtype)  # type: ignore[attr-defined]  # `assembly` sets it
     if gradient is not None:
-        x.grad = _moved(gradient, where, dtype)
+        x.grad = _move(gradient, where, dtype)
 
 
-def _moved(x: Tensor, where: Any, dtype: Any) -> Tensor:
+def _move(x: Tensor, where: Any, dtype: Any) -> Tensor:
     """Return the numbers of ``x`` on another device, or in another dtype if they are floats."""
     out = x.detach() if where is None else to(x.detach(), where)
     return to(out, dtype) if dtype is not None and x.is_floating_point() else out

@@ -39,11 +39,11 @@ class LRScheduler:
         """Return the rate at a step; raise ValueError if it is not a number."""
         before, self.last_epoch = self.last_epoch, epoch
         try:
-            return self._checked_rate(base)
+            return self._check_rate(base)
         finally:
             self.last_epoch = before
 
-    def _checked_rate(self, base: float) -> float:
+    def _check_rate(self, base: float) -> float:
         try:
             return checks.real(self._op, "the rate", self.rate(base))
         except OverflowError:

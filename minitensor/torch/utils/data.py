@@ -64,7 +64,7 @@ class RandomSampler(samplers.Shuffled):
         ValueError: if ``num_samples`` is below 1.
     """
 
-    def _checked_generator(self, generator: Any) -> Any:
+    def _check_generator(self, generator: Any) -> Any:
         return None if generator is None else generator_of(generator)
 
     def _drawing(self) -> Callable[[str, int, int], list[int]]:
@@ -150,7 +150,7 @@ def random_split(
     return datasets.split(dataset, counts, generator.permutation(len(dataset)).tolist())
 
 
-def _joined(samples: list[Any]) -> Any:
+def _join(samples: list[Any]) -> Any:
     first = samples[0]
     if isinstance(first, Tensor):
         return stack(samples)
@@ -172,7 +172,7 @@ def default_collate(batch: list[Any]) -> Any:
     checks.instance("default_collate()", "batch", batch, Sequence, "a list of samples")
     if not batch:
         raise ValueError("default_collate(): batch must have at least one sample")
-    return collated(batch, _joined, "default_collate")
+    return collated(batch, _join, "default_collate")
 
 
 class DataLoader(Loader):

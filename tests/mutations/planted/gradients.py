@@ -105,8 +105,8 @@ backward(
     "gradient-replaces-that-of-before",
     "A second backward stores the sum in another tensor.",
     "            if node.saved is None or _is_empty(node.saved):\n"
-    "                made.append((node, _taken_over(g, propagation, node)))",
-    "            if True:\n                made.append((node, _taken_over(g, propagation) if node.saved is None else "
+    "                made.append((node, _to_tensor(g, propagation, node)))",
+    "            if True:\n                made.append((node, _to_tensor(g, propagation) if node.saved is None else "
     "_sum(node.saved, g, propagation)))",
     "autograd::test_the_next_backward_adds_to_the_gradient_that_a_caller_holds",
 )  # fmt: skip

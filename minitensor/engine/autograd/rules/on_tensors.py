@@ -114,7 +114,7 @@ def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
     return g if g._array.shape == shape else joining.expand(g, shape)
 
 
-def _turned(x: Tensor, transpose: bool) -> Tensor:
+def _rotate(x: Tensor, transpose: bool) -> Tensor:
     ndim = x._array.ndim
     return transposing.transpose(x, [*range(ndim - 2), ndim - 1, ndim - 2]) if transpose and ndim > 1 else x
 
@@ -129,19 +129,19 @@ def matmul_left(g: Tensor, y: Tensor, shape: tuple[int, ...], transpose_x: bool,
     """Return the gradient of ``x @ y`` for x, which has ``shape``."""
     x_is_vector, y_is_vector = len(shape) == 1, y._array.ndim == 1
     g = _result_matrix(g, x_is_vector, y_is_vector)
-    right = reshaping.unsqueeze(y, -1) if y_is_vector else _turned(y, transpose_y)
-    gx = _matmul(g, _turned(right, True))
+    right = reshaping.unsqueeze(y, -1) if y_is_vector else _rotate(y, transpose_y)
+    gx = _matmul(g, _rotate(right, True))
     if x_is_vector:
         return reshaping.reshape(summed_to(gx, (1, *shape)), shape)
-    return _turned(gx, transpose_x)
+    return _rotate(gx, transpose_x)
 
 
 def matmul_right(g: Tensor, x: Tensor, shape: tuple[int, ...], transpose_x: bool, transpose_y: bool) -> Tensor:
     """Return the gradient of ``x @ y`` for y, which has ``shape``."""
     x_is_vector, y_is_vector = x._array.ndim == 1, len(shape) == 1
     g = _result_matrix(g, x_is_vector, y_is_vector)
-    left = reshaping.unsqueeze(x, 0) if x_is_vector else _turned(x, transpose_x)
-    gy = _matmul(_turned(left, True), g)
+    left = reshaping.unsqueeze(x, 0) if x_is_vector else _rotate(x, transpose_x)
+    gy = _matmul(_rotate(left, True), g)
     if y_is_vector:
         return reshaping.reshape(summed_to(gy, (*shape, 1)), shape)
-    return _turned(gy, transpose_y)
+    return _rotate(gy, transpose_y)

@@ -28,12 +28,12 @@ def _line(x: Tensor) -> Tensor:
     return reshape(x, [x.size])
 
 
-def _taken(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
+def _take(x: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
     """Return the elements of ``x`` at flat positions."""
     return reshape(_index_select(_line(x), _constant(flat), 0), shape)
 
 
-def _added(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
+def _add_at(g: Tensor, flat: np.ndarray, shape: Shape) -> Tensor:
     """Return zeros of ``shape``, with ``g`` added at flat positions."""
     zeros = _constant(np.zeros((math.prod(shape),), g._array.dtype, like=g._array))
     return reshape(_index_add(zeros, _constant(flat), 0, _line(g)), shape)
@@ -45,7 +45,7 @@ def fitted_to(taken_g: Tensor, shape: Shape, broadcast: bool) -> Tensor:
     if broadcast or len(have) != len(shape) or math.prod(shape) == 1 or have == shape:
         return taken_g
     covered = np.arange(math.prod(shape), like=taken_g._array).reshape(shape)[tuple(slice(0, n) for n in have)]
-    return _added(taken_g, covered.reshape(-1), shape)
+    return _add_at(taken_g, covered.reshape(-1), shape)
 
 
 def emptied_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool) -> Tensor:
@@ -57,14 +57,14 @@ def emptied_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool) -> Ten
 def taken_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
     """Return the gradient for values that were added."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
-    return fitted_to(_taken(g, flat, spread), shape, broadcast)
+    return fitted_to(_take(g, flat, spread), shape, broadcast)
 
 
 def last_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
     """Return the gradient for values that were assigned."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     last = _constant(last_of_each(flat).reshape(spread))
-    return fitted_to(_where(last, _taken(g, flat, spread), 0.0), shape, broadcast)
+    return fitted_to(_where(last, _take(g, flat, spread), 0.0), shape, broadcast)
 
 
 def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: Shape) -> Tensor:
@@ -72,7 +72,7 @@ def added_along(g: Tensor, indices: Tensor, axis: int, broadcast: bool, shape: S
     read = tuple(shape[d] if d == axis % len(shape) else max(n, shape[d]) for d, n in enumerate(g._array.shape))
     read = read if broadcast else shape
     flat, _ = positions(indices._array, read, axis, broadcast)
-    return _added(g, flat, read)
+    return _add_at(g, flat, read)
 
 
 def shares_along(g: Tensor, indices: Tensor, axis: int, include_self: bool, broadcast: bool) -> Tensor:
@@ -93,18 +93,18 @@ def factors_along(
 ) -> Tensor:
     """Return for every value the product of the other factors at its position."""
     flat, spread = positions(indices._array, arr._array.shape, axis, broadcast)
-    factors = _line(_lined_up(values, spread, broadcast))
+    factors = _line(_align(values, spread, broadcast))
     named, place = np.unique(flat, return_inverse=True)
     place = place.reshape(-1)
     turns = turns_of(flat)
     ones = _constant(np.ones_like(factors._array, shape=named.shape))
-    start = _taken(arr, named, named.shape) if include_self else ones
-    before = _passed(start, turns, place, factors)
-    after = _passed(ones, turns[::-1], place, factors)
+    start = _take(arr, named, named.shape) if include_self else ones
+    before = _product_before(start, turns, place, factors)
+    after = _product_before(ones, turns[::-1], place, factors)
     return reshape(before * after, spread)
 
 
-def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
+def _product_before(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors: Tensor) -> Tensor:
     """Return for every factor the product of the factors before it at its position."""
     found = _constant(np.zeros_like(factors._array))
     ones = _constant(np.ones_like(running._array))
@@ -115,12 +115,12 @@ def _passed(running: Tensor, turns: list[np.ndarray], place: np.ndarray, factors
     return found
 
 
-def _lined_up(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
+def _align(values: Tensor, wanted: Shape, broadcast: bool) -> Tensor:
     """Return ``values`` in the shape ``wanted`` of an index."""
     have = values._array.shape
     if not broadcast and len(have) == len(wanted) and values.size != 1:
         covered = np.arange(values.size, like=values._array).reshape(have)[tuple(slice(0, n) for n in wanted)]
-        return _taken(values, covered.reshape(-1), wanted)
+        return _take(values, covered.reshape(-1), wanted)
     return broadcast_to(values, list(wanted))
 
 
@@ -137,7 +137,7 @@ def multiplied_along(
     """Return the gradient for values that were factors."""
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     slopes = factors_along(arr, indices, values, axis, include_self, broadcast)
-    return fitted_to(_taken(g, flat, spread) * slopes, shape, broadcast)
+    return fitted_to(_take(g, flat, spread) * slopes, shape, broadcast)
 
 
 def _ties(kept: Tensor, out: Tensor, indices: Tensor, values: Tensor, *how: object) -> Tensor:
@@ -176,4 +176,4 @@ def extreme_along(
     flat, spread = positions(indices._array, g._array.shape, axis, broadcast)
     part = g / _ties(kept, out, indices, values, axis, include_self, broadcast)
     won = on_arrays.winners_along(out._array, indices._array, values._array, axis, broadcast)
-    return fitted_to(_where(_constant(won), _taken(part, flat, spread), 0.0), shape, broadcast)
+    return fitted_to(_where(_constant(won), _take(part, flat, spread), 0.0), shape, broadcast)
