@@ -8,6 +8,7 @@
 # make slides      serve the book, and print the address of its slides for a class
 # make zip         pack the site into one file that is read from the disk: _build/in-place.zip
 # make links       list links to other sites that fail; needs the network
+# make api         write the pages about the functions of memory-stage: _build/api
 # make pdf         print the book with bookmarks: _build/in-place.pdf
 # make clean       remove everything that these commands have made
 
@@ -20,7 +21,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build links slides zip pdf test test-peers check bench notebooks environment clean
+.PHONY: book build links slides zip pdf api test test-peers check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -49,6 +50,9 @@ links: environment
 
 pdf: build
 	@$(RUN) tools/pdf.py
+
+api: environment
+	@$(RUN) -m sphinx -q -W --keep-going -b html docs/api _build/api
 
 bench: environment
 	@$(RUN) -m benchmarks

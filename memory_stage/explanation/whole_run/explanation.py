@@ -25,14 +25,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Explanation:
-    """The faults of a run. It is a context manager: the program inside it is watched.
+    """The faults of a run. It is a context manager: the program inside it is watched::
 
         with watching() as why:
             train()
         print(why)
 
     It is a decorator, too: each call of the function is watched, and a fault is printed when its call ends. Graphs that
-    outlive the calls are not searched then.
+    outlive the calls are not searched then::
 
         @watching()
         def step(batch): ...
