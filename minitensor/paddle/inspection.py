@@ -99,7 +99,7 @@ def equal_all(x: Tensor, y: Any) -> Tensor:
     x, y = as_operands("equal_all", x, y)
     a, b = x._array, y._array
     if a.shape != b.shape:
-        return _answer("equal_all", x, np.zeros((), np.bool_, like=a))
+        return _answer("equal_all", x, np.zeros((), np.bool_, like=a if a.shape else b))
     return _answer("equal_all", x, np.equal(a, b).all())
 
 

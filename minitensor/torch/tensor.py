@@ -87,7 +87,12 @@ class Tensor(BaseTensor):
             IndexError: if the tensor has no such dimension.
         """
         steps = steps_of(self._array)
-        return steps if dim is None else steps[as_dim(dim, len(steps))]
+        if dim is None:
+            return steps
+        position = as_dim(dim, len(steps))
+        if not steps:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        return steps[position]
 
     def storage_offset(self) -> int:
         """Return the number of elements of the storage before the first element."""

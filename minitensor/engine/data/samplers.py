@@ -65,6 +65,8 @@ class Shuffled(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         length, count = len(self.data_source), self.num_samples
+        if not length:
+            raise ValueError(f"{type(self).__name__}: {count} indices cannot be drawn, because data_source is empty")
         drawn = self._drawing()
         if self.replacement:
             for begin in range(0, count + 1, 32):  # in blocks of 32, as PyTorch draws; the last may be empty

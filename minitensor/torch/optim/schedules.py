@@ -111,7 +111,7 @@ class StepLR(LRScheduler):
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size = checks.integer(self._op, "step_size", step_size, least=1)
-        self.gamma = checks.real(self._op, "gamma", gamma)
+        self.gamma = float(checks.real(self._op, "gamma", gamma))
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
@@ -129,7 +129,7 @@ class MultiStepLR(LRScheduler):
 
     def __init__(self, optimizer: Any, milestones: list[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = sorted(checks.integers(self._op, "milestones", milestones))
-        self.gamma = checks.real(self._op, "gamma", gamma)
+        self.gamma = float(checks.real(self._op, "gamma", gamma))
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
@@ -146,7 +146,7 @@ class ExponentialLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = checks.real(self._op, "gamma", gamma)
+        self.gamma = float(checks.real(self._op, "gamma", gamma))
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float) -> float:
