@@ -46,7 +46,7 @@ class PublicReports:
                 str(answer["line"]),
                 _line(answer["anomaly mode"]),
                 str(answer["line"]) if answer["is named"] else "-",
-                {"edit": "a diff, run", "words": "in words", "": "-"}[answer["fixes"]],
+                {"edit": "diff", "words": "words", "": "-"}[answer["fixes"]],
                 f"{points(answer):g}",
             )
             for record in self.records.values()

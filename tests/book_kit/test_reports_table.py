@@ -34,7 +34,7 @@ def test_the_sums_are_those_of_the_rows():
     assert "of 3 programs the line is named in 2, and 1 get a fix" in reports.summary()
     assert "names the line to blame in 1 of 3. Points: 3.5 of 6." in reports.summary()
     rows = reports.table().splitlines()
-    assert rows[3].startswith("| two words (PyTorch) | `E: x x") and rows[3].endswith("| in words | 1.5 |")
+    assert rows[3].startswith("| two words (PyTorch) | `E: x x") and rows[3].endswith("| words | 1.5 |")
     assert rows[4].split(" | ")[1:6] == ["nothing", "5", "-", "-", "-"]
 
 

@@ -25,7 +25,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Explanation:
-    """The faults of a run. It is a context manager: the program inside it is watched::
+    """The faults of a run.
+
+    It is a context manager: the program inside it is watched::
 
         with watching() as why:
             train()
