@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from statistics import median
 
 import pytest
@@ -37,6 +38,8 @@ KILOBYTE = 1000
 HEAVIEST = {False: 500 * KILOBYTE, True: 800 * KILOBYTE}  # without and with mathematics
 MEASURE = range(66, 76)  # characters a line
 STAGE_WIDTH = 1180  # pixels, if there is space
+STILLS = re.compile('<noscript class="step-still">.*?</noscript>', re.DOTALL)
+MOST_STILLS = 0.15  # of a page's weight without the pictures of its paragraphs' steps
 ALONE = "memory-stage:not(.beside memory-stage)"  # stages without a text beside them
 STAGE_HEIGHT = 840  # pixels in a window of 900, which also shows some of the page, with all folds closed
 MOST_EMPTY = 0.1  # of a picture's height, if the stage is untouched
@@ -67,7 +70,10 @@ def test_a_page_requests_no_other_host_violates_no_policy_and_reports_no_error(o
 def test_a_page_is_light(opened, site, book):
     has_mathematics = opened.page.locator("mjx-container").count() > 0
     weight = opened.weight()
-    own = len(gzip.compress((book / opened.address.removeprefix(site)).read_bytes()))
+    text = (book / opened.address.removeprefix(site)).read_text(encoding="utf-8")
+    own = len(gzip.compress(text.encode()))
+    stills = own - len(gzip.compress(STILLS.sub("", text).encode()))
+    assert stills <= MOST_STILLS * (weight - stills)
     assert weight > own + 40 * KILOBYTE  # type and style alone weigh more, so the scale works
     assert weight <= HEAVIEST[has_mathematics], f"{weight / KILOBYTE:.0f} KB compressed"
 
