@@ -102,7 +102,8 @@ def test_a_mark_is_explained_in_these_words(mark):
 
 def test_the_options_of_the_magic_are_listed():
     options = {option for action in _options._actions for option in action.option_strings}
-    assert set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", folded("Stages in a notebook") + folded("Limits"))) == options
+    said = folded("Stages in a notebook") + folded("Limits")
+    assert set(re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", said)) == options
 
 
 def test_the_options_of_the_command_are_listed():
