@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str]) -> int:
         return _refuse(str(error))
     except ImportError as error:
         return _refuse(str(error))
+    if options.eager:
+        _run_uncompiled()
     failure: BaseException | None = None
     process = os.getpid()
     with as_main(program, [options.program, *options.arguments]) as names:
@@ -82,6 +85,7 @@ def main(arguments: Sequence[str]) -> int:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="memory-stage explain", description=_DESCRIPTION, epilog=_STATUS)
     parser.add_argument("--all", action="store_true", help="also list the lines that write in place without a fault")
+    parser.add_argument("--eager", action="store_true", help="run and watch uncompiled what torch.compile compiles")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
     parser.add_argument("--stage", metavar="FILE", help=_STAGE)
     parser.add_argument("program", help="a file of Python")
@@ -103,6 +107,12 @@ def _of_program(traceback: TracebackType | None) -> TracebackType | None:
 
 def _is_own(traceback: TracebackType) -> bool:
     return str(traceback.tb_frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
+
+
+def _run_uncompiled() -> None:
+    """Let functions that the program passes to ``torch.compile`` run as they are written."""
+    if importlib.util.find_spec("torch") is not None:
+        importlib.import_module("torch.compiler").set_stance("force_eager")
 
 
 def _print(explanation: Explanation, with_harmless: bool) -> None:

@@ -31,7 +31,7 @@ class ProgramNames:
         whole: list[str] = []
         address = torch._C._storage_address(x)
         for name, each in self._found:
-            if each.layout is torch.strided and torch._C._storage_address(each) == address:
+            if address_of(each) == address:
                 same = each.data_ptr() == x.data_ptr() and each.shape == x.shape and each.stride() == x.stride()
                 (exact if same else whole).append(name)
         return named_tensors.shortest(exact or whole)
@@ -43,6 +43,14 @@ class ProgramNames:
     def first_with_node(self, node: Any) -> str:
         """Return the first name, of the innermost frame, of a tensor that a node made, or ""."""
         return next((name for name, x in self._found if node_of(x) is node), "")
+
+
+def address_of(x: torch.Tensor) -> int:
+    """Return the address of a tensor's storage; -1 if it has none, as a sparse tensor."""
+    try:
+        return torch._C._storage_address(x) if x.layout is torch.strided else -1
+    except (RuntimeError, NotImplementedError):
+        return -1
 
 
 def is_tensor(value: Any) -> bool:

@@ -17,6 +17,9 @@ from memory_stage.engines.torch.saved import saved_in
 
 MOST_NODES = 200_000
 
+#: True for a tensor inside a transform of ``torch.func``, such as vmap.
+is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
+
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+) instead")
 
 
@@ -59,7 +62,7 @@ def saved_by(node: Any) -> Iterator[SavedValue]:
     """Yield the tensors that a node saved and still holds."""
     for attribute, saved in saved_in(node):
         try:
-            data = saved.data
+            data = unwrapped(saved.data)
         except RuntimeError:  # freed by an earlier backward pass
             continue
         if not isinstance(data, torch.Tensor):
@@ -75,6 +78,13 @@ def saved_by(node: Any) -> Iterator[SavedValue]:
             if found is not None:
                 version, is_stale = int(found[2]), True
         yield SavedValue(node, attribute, data, version, is_stale)
+
+
+def unwrapped(x: Any) -> Any:
+    """Return the tensor with memory inside the wrappers of transforms."""
+    while isinstance(x, torch.Tensor) and is_wrapped(x):
+        x = torch._C._functorch.get_unwrapped(x)
+    return x
 
 
 def node_of(x: torch.Tensor) -> Any:

@@ -18,7 +18,7 @@ from memory_stage.engines.torch.calls import call_of, tensors_in, written_name
 from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
-from memory_stage.watch.torch.backward_graph import extent_of
+from memory_stage.watch.torch.backward_graph import extent_of, is_wrapped, unwrapped
 from memory_stage.watch.torch.shared_arrays import EXPORTS, IMPORTS, SharedArrays
 from memory_stage.watch.write_log import ANYWHERE, WriteLog
 
@@ -44,6 +44,7 @@ class _CallKind:
         runs_backward: True for ``Tensor.backward``.
         may_write: True if a call may write a tensor that it is given and raise its version. A function written in
             Python may, because it may have an argument ``inplace``.
+        is_in_place: True if the name says that it writes its first argument.
         is_norm: True if it may update running statistics, whose versions it does not raise.
         is_uncounted: True if it writes its first argument and does not raise the version.
         is_data: True for ``x.data``, whose result has its own version.
@@ -53,8 +54,8 @@ class _CallKind:
     """
 
     __slots__ = (
-        "is_silent", "runs_backward", "may_write", "is_norm", "is_uncounted", "is_data", "written", "shares",
-        "warns_often",
+        "is_silent", "runs_backward", "may_write", "is_in_place", "is_norm", "is_uncounted", "is_data", "written",
+        "shares", "warns_often",
     )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
@@ -63,8 +64,8 @@ class _CallKind:
         self.runs_backward = name == "backward"
         self.is_silent = call.is_silent and not call.is_gradient
         is_special = name.startswith("__") and (name.startswith("__i") or name in ("__setitem__", "__set__"))
-        self.may_write = is_special or (name.endswith("_") and not name.startswith("__"))
-        self.may_write = self.may_write or isinstance(function, FunctionType)
+        self.is_in_place = is_special or (name.endswith("_") and not name.startswith("__"))
+        self.may_write = self.is_in_place or isinstance(function, FunctionType)
         self.is_norm = call.name in _NORMS
         self.is_uncounted = call.is_uncounted and not self.is_norm
         self.is_data = call.is_data
@@ -168,6 +169,9 @@ class CallWatcher(TorchFunctionMode):
                 written = [x for x, version in given if x._version != version]
         else:
             written = [x for x, version in given if x._version != version]
+        if kind.is_in_place and not written and given and is_wrapped(given[0][0]):
+            # In a transform such as vmap the version of the wrapped tensor has been raised instead.
+            written = [unwrapped(given[0][0])]
         uncounted: list[torch.Tensor] = []
         if kind.is_norm:
             uncounted = self._statistics(first >= 0, args, kwargs or {})
@@ -191,7 +195,7 @@ class CallWatcher(TorchFunctionMode):
 
     def _add(self, x: torch.Tensor, line: int, kind: _CallKind, is_counted: bool, part: torch.Tensor) -> None:
         try:
-            storage, version = _address(x), x._version
+            storage, version = _address(unwrapped(x)), x._version
             extent = ANYWHERE if is_counted else extent_of(part)
         except RuntimeError:  # a tensor without a storage, or without versions
             return

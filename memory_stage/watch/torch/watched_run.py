@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.events import ignore
-from memory_stage.engines.torch.monkeypatches import TorchPatches
+from memory_stage.engines.torch.monkeypatches import COMPILED, TorchPatches
 from memory_stage.engines.torch.threads import Bystander, remove_mode
 from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
@@ -22,6 +22,11 @@ from memory_stage.watch.torch.shared_arrays import SharedArrays
 from memory_stage.watch.write_log import WriteLog
 
 MOST_PASSES = 1_000
+
+NOT_COMPILED = (
+    "What `torch.compile` has compiled is not watched, so its lines are unknown. `memory-stage explain --eager` runs "
+    "and watches it as it is written."
+)
 
 #: Passes that are checked after a write without a version: other losses may be differentiated first.
 CHECKED_PASSES = 4
@@ -68,6 +73,7 @@ class WatchedRun:
         self._on_failure, self._on_suspicion = on_failure, on_suspicion
         self._calls = CallWatcher()
         self._backward = BackwardPasses(self._calls, self._before, self._failed, self._after)
+        on_unseen = _named(on_unseen)
         self._bystander, self._on_unseen = Bystander(on_unseen), on_unseen
         modes: Any = (self._calls, self._bystander)
         self._patches = TorchPatches(modes, on_unseen, ignore, self._imported, lambda real: real)
@@ -143,3 +149,8 @@ class WatchedRun:
     def _after(self, frame: FrameType, keeps_graph: bool) -> None:
         next_node = torch._C._autograd._get_sequence_nr()
         self.passes.append(BackwardPass(self.lines.number_of(frame), self._calls.time, next_node, keeps_graph))
+
+
+def _named(on_unseen: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that notes what is not watched, in the words of a whole run."""
+    return lambda sentence: on_unseen(NOT_COMPILED if sentence == COMPILED else sentence)

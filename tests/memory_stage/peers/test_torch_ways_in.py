@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -341,3 +342,128 @@ def test_no_second_run_follows_a_run_without_a_fault_and_none_a_run_of_several_p
     arguments = ("-m", "memory_stage", "explain", "--stage", "why.html", "program.py")
     done = command(tmp_path, *arguments, RANK="0", WORLD_SIZE="2")
     assert done.returncode == 2 and "a process of several cannot do alone" in done.stderr and done.stdout == ""
+
+
+# ---------- transforms and compiled code ----------
+
+TRANSFORMED = """
+import torch
+x = torch.ones(4, 3, requires_grad=True)
+
+def scaled(a):
+    y = a.exp()
+    y.add_(1)
+    return y.sum()
+
+try:
+    {}
+except RuntimeError as error:
+    print("raised")
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.func.vmap(scaled)(x).sum().backward()",
+        "torch.func.vmap(torch.func.vmap(scaled))(x.reshape(2, 2, 3)).sum().backward()",
+        "torch.func.grad(scaled)(torch.ones(3))",
+        "torch.compile(scaled, backend='eager')(x).backward()",
+    ],
+)
+def test_a_write_inside_a_transform_is_found(tmp_path, call):
+    (tmp_path / "program.py").write_text(TRANSFORMED.format(call))
+    done = command(tmp_path, "-m", "memory_stage", "explain", "--eager", "program.py")
+    assert done.stdout == "raised\n" and "Note" not in done.stderr
+    assert SPOILED.format(7, 11) in done.stderr and "+    7      y = y.add(1)" in done.stderr
+
+
+def test_compiled_code_is_named_once_with_a_way_to_watch_it(tmp_path):
+    (tmp_path / "program.py").write_text(TRANSFORMED.format("torch.compile(scaled, backend='eager')(x).backward()"))
+    done = command(tmp_path, "-m", "memory_stage", "explain", "program.py")
+    said = " ".join(done.stderr.split())
+    assert said.count("What `torch.compile` has compiled is not watched") == 1 and "explain --eager" in said
+
+
+# ---------- the cost of a long run ----------
+
+TRAINING = """
+import sys
+import torch
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+torch.manual_seed(0)
+torch.set_num_threads(1)
+net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(inplace=True), torch.nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+state, count = torch.zeros(4, 8), int(sys.argv[1])
+for iteration in range(count):
+    if iteration == count // 10:
+        begun = resident()
+    x = torch.randn(4, 8)
+    state.mul_(0.9).add_(x)
+    x.mul_(state)
+    loss = net(x).square().mean()
+    opt.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    opt.step()
+print(begun, resident())
+"""
+
+#: 100,000 take several minutes.
+ITERATIONS = os.environ.get("MEMORY_STAGE_LONG_RUN", "2000")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system does not list the memory of a process")
+def test_the_logs_of_a_long_training_take_little_memory(tmp_path):
+    (tmp_path / "program.py").write_text(TRAINING)
+    (_, plain), (begun, watched) = (
+        map(int, command(tmp_path, *way, "program.py", ITERATIONS).stdout.split())
+        for way in ((), ("-m", "memory_stage", "explain"))
+    )
+    assert watched - plain < 100e6 and watched - begun < max(0.05 * plain, 20e6)
+
+
+class Dispatched(torch.utils._python_dispatch.TorchDispatchMode):
+    """Record the operations that reach a device. Each that reads a value on a GPU would wait for it."""
+
+    def __init__(self):
+        super().__init__()
+        self.operations = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.operations.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_watching_adds_no_operation_that_could_wait_for_a_device():
+    def train():
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3), torch.nn.ReLU(inplace=True))
+        opt = torch.optim.Adam(net.parameters())
+        for iteration in range(3):
+            y = net(torch.ones(4, 2)) * 2
+            y[0] = 1
+            opt.zero_grad()
+            y.square().sum().backward()
+            net[0].weight.data.clamp_(-1, 1)
+            opt.step()
+            if iteration == 2:
+                y = net(torch.ones(4, 2)).exp()
+                y.mul_(2)
+                with pytest.raises(RuntimeError, match="modified by an inplace"):
+                    y.sum().backward()
+
+    with Dispatched() as alone:
+        train()
+    with Dispatched() as watched, memory_stage.explain() as why:
+        train()
+    assert [fault.kind for fault in why.faults] == ["overwritten"], str(why)
+    assert len(alone.operations) > 100
+    assert not Counter(alone.operations) - Counter(watched.operations)
+    added = Counter(watched.operations) - Counter(alone.operations)
+    assert set(added) <= {"aten.detach.default"}  # a view, for the diagnosis of the backward pass that failed
