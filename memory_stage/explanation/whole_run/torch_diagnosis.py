@@ -9,7 +9,14 @@ from typing import Any
 import torch
 
 from memory_stage.engines.torch.node_names import short_name
-from memory_stage.explanation.whole_run import array_faults, freed_graph, kept_objects, leaks, overwritten
+from memory_stage.explanation.whole_run import (
+    array_faults,
+    freed_graph,
+    kept_objects,
+    leaks,
+    overwritten,
+    replaced_parameters,
+)
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.guarded import FaultCollector
 from memory_stage.explanation.whole_run.program_names import is_tensor
@@ -60,7 +67,8 @@ class TorchDiagnosis:
         found += array_faults.diagnose_repeated(self._run.arrays.repeated_writes, self._run.lines)
         passes = {(line.file, line.number) for line in (self._run.lines[each.line] for each in self._run.passes)}
         found += kept_objects.diagnose_gradients(variables, file, is_tensor, passes)
-        return found + kept_objects.diagnose_repeated(variables, file, is_tensor)
+        found += kept_objects.diagnose_repeated(variables, file, is_tensor)
+        return [*found, *replaced_parameters.diagnose_end(variables, file)]
 
     def made_in(self, x: Any) -> ProgramLine:
         """Return the line that made a tensor, as far as it is known."""

@@ -59,6 +59,21 @@ KINDS = {
         5,
         "[1.0, 1.0, 1.0]\n",
     ),
+    "a head that is replaced after the optimizer was made": Kind(
+        "import torch\n"
+        "torch.manual_seed(0)\n"
+        "net = torch.nn.Sequential()\n"
+        "net.body, net.head = torch.nn.Linear(2, 3), torch.nn.Linear(3, 5)\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "net.head = torch.nn.Linear(3, 1)\n"
+        "before = net.head.weight.detach().clone()\n"
+        "net.head(net.body(torch.ones(4, 2))).sum().backward()\n"
+        "opt.step()\n"
+        "print(torch.equal(before, net.head.weight))\n",
+        "Line 6 replaces `net.head.weight` after the optimizer of line 5",
+        6,
+        "False\n",
+    ),
     "a list of one tensor": Kind(
         "import torch\nbufs = [torch.zeros(3)] * 4\nbufs[0] += 1\nprint(bufs[1].tolist())\n",
         "Line 3 writes into all entries of `bufs`",
@@ -183,6 +198,14 @@ for _ in range(3):
     g = w.grad
     norms.append(g.norm().item())
     kept.append(w.grad)
+""",
+    "a head that is replaced before the optimizer is made, and a network without one": """
+import torch
+net, frozen = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 5)), torch.nn.Linear(1, 1)
+net.head = torch.nn.Linear(5, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+frozen(net(torch.ones(4, 2))).sum().backward()
+opt.step()
 """,
     "a list of one tensor that nobody writes": """
 import torch
