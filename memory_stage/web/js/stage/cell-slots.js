@@ -6,7 +6,7 @@ import { wholeSlots } from './whole-storage.js';
 
 const CELL_MIN = 24;
 
-const WIDEST = 2; // times the height of a cell, for cells with long numbers
+const WIDEST = 2.4; // times the height of a cell, for cells with long numbers
 
 /** Return the width in px up to which a cell of a height is widened beyond the needs of its number. */
 export const cellMax = height => Math.round(height * 1.7);
@@ -15,9 +15,9 @@ export const cellMax = height => Math.round(height * 1.7);
  * Return the fonts in a cell of a height: of its number, of a number written at this step, and of the one overwritten.
  */
 export const cellFonts = height => ({
-  value: { size: Math.round(height * 0.36), mono: true },
-  written: { size: Math.round(height * 0.38), mono: true, bold: true },
-  old: { size: Math.max(12, Math.round(height * 0.27)), mono: true },
+  value: { size: Math.min(34, Math.round(height * 0.36)), mono: true },
+  written: { size: Math.min(36, Math.round(height * 0.38)), mono: true, bold: true },
+  old: { size: Math.max(12, Math.min(25, Math.round(height * 0.27))), mono: true },
 });
 
 const MOST_LINES = 4;

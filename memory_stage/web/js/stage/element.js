@@ -32,6 +32,9 @@ import { keepHeight, mostHeight, roomOf } from './stage-room.js';
 import { fillList, markCurrent } from './step-list.js';
 import { fillVariantTable, variantChooser, variantTable } from './variant-table.js';
 
+/** Room is kept for the tallest step if it is not more than so many times what the picture takes at least. */
+const MOST_KEPT = 1.7;
+
 const indexOfVariant = (variants, id) =>
   Math.max(
     0,
@@ -416,16 +419,17 @@ class MemoryStage extends ElementBase {
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
     const { unfold, rest } = this.at;
+    const { least } = this.room;
     const picture = this.$('.pic');
     const options = this.options;
-    const { svg, folded, height } = measuredWith(this.meter, () => drawPicture(this.data, options));
+    const { svg, folded, height, tallest } = measuredWith(this.meter, () => drawPicture(this.data, options));
     this.$(`[data-depth][value=${options.depth}]`).checked = true;
     // what is drawn again at the same step does not fade in again
     const moment = `${options.variant} ${options.step}`;
     picture.classList.toggle('still', picture.dataset.moment === moment);
     picture.dataset.moment = moment;
     picture.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
-    this.tall = rest ? height : Math.max(this.tall, height);
+    this.tall = rest ? height : Math.max(this.tall, height, tallest <= MOST_KEPT * least ? tallest : 0);
     picture.style.height = `${this.tall}px`;
     animateFrom(earlier, picture);
     const more = this.$('.more');

@@ -203,7 +203,7 @@ function measureGroup({ g, rows: all, lines, length }, c, width) {
   const bottom = y + CAPTION;
   const firstTrack = (lineTop[0] ?? 0) + cellH + 9;
   const rowsTop = c.narrow ? bottom + 8 : Math.max(0, firstTrack - c.rowH / 2);
-  const height = Math.max(bottom, rowsTop + (rows.length ? lines * c.rowH - 6 : 0)) + groupGap(c);
+  const height = Math.max(bottom, rows.length ? rowsTop + lines * c.rowH - 6 : 0) + groupGap(c);
   const arrowX = line => width - arrows + 6 + ((arrows - 8) / Math.max(1, lanes.length)) * rank.get(line);
   return { cells, cellH, lineTop, laneOf, bottom, rowsTop, height, arrows, arrowX };
 }

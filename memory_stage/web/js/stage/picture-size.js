@@ -1,59 +1,97 @@
-/** The height of a picture and of its cells, which stay the same while a reader steps through a short program. */
+/** The size of everything in a picture, which is the same at every step of a program. */
 
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey } from '../shared/measure.js';
-import { showsHistory } from './depth.js';
+import { showsHistory, showsTensors } from './depth.js';
 import { historyHeight } from './history-picture.js';
 import { columnsOf } from './memory-columns.js';
 import { FOLD_H, groupGap, memoryLayout } from './memory-layout.js';
+
+/** px that lines at the edges of a picture need. */
+export const EDGE = 2;
 
 /** px between memory and history. */
 export const GAP = 16;
 
 /** Heights of a cell, in px, from which the largest that fits is taken. */
-const CELLS = [88, 76, 66, 58, 50, 44];
+const CELLS = [120, 104, 88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
-/** All pictures are as high as the tallest one, if that is at most so many times as high as `least`. */
-const MOST = 1.6;
+/** px over a picture, and under it, that may be empty: more on a phone, where the program is above the picture. */
+const MOST_MARGIN = { wide: 24, narrow: 70 };
+
+/** px; narrower pictures are a phone's. */
+const NARROW = 580;
+
+/** Magnifications of the whole picture. */
+const ZOOMS = [1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7];
+
+/** The narrowest picture to magnify, in px: beside tensors, one with the arrangement of a wide picture. */
+const NARROWEST = { names: 272, tensors: 580 };
 
 /** Steps of all variants; the heights of a longer program are not computed in advance. */
 const SHORT = 60;
 
 /**
- * Return the size of the pictures of a trace: the height of a cell, the height of the tallest step, and the height of
- * all pictures, 0 if each has its own.
+ * Return the size of the pictures of a trace: the height of a cell, the magnification of everything, the px that are
+ * empty over and under each picture, and the height of the tallest step in px (0 if it is not known). Everything is as
+ * large as it can be while the step at which the trace opens is at most `least` px high, and every step at most `room`
+ * px.
+ * @param {any} trace
  * @param {any} plan
  * @param {{width: number, depth: import('./depth.js').Depth, room: number, least?: number}} wish
- * @returns {{cell: number, tallest: number, height: number}}
+ * @returns {{cell: number, zoom: number, margin: number, tallest: number}}
  */
-export function sizeOf(plan, { width, depth, room, least }) {
+export function sizeOf(trace, plan, { width, depth, room, least }) {
   const steps = plan.runs.reduce((sum, frames) => sum + frames.length, 0);
-  if (least === undefined || steps > SHORT) return { cell: SMALLEST, tallest: 0, height: 0 };
+  if (least === undefined || steps > SHORT) return { cell: SMALLEST, zoom: 1, margin: 0, tallest: 0 };
   const key = `${width} ${depth} ${room} ${least} ${fontsKey()}`;
-  return getOrMake((plan.pictureSizes ??= new Map()), key, () => {
-    const histories = plan.runs.map((frames, variant) =>
-      frames.map(frame => (showsHistory(depth) ? historyHeight(plan, frame, variant, width) : 0)),
-    );
-    for (const cell of CELLS) {
-      const tallest = tallestStep(plan, { width, depth, cell }, room, histories);
-      if (tallest <= least) return { cell, tallest, height: least };
-      if (cell === SMALLEST) return { cell, tallest, height: tallest <= MOST * least ? tallest : least };
-    }
-    throw new Error('CELLS is empty');
-  });
+  return getOrMake((plan.pictureSizes ??= new Map()), key, () => bestSize(trace, plan, width, depth, room, least));
 }
 
-function tallestStep(plan, view, room, histories) {
-  const c = columnsOf(plan, view);
-  const heights = plan.runs.flatMap((frames, variant) =>
-    frames.map(frame => {
-      const history = histories[variant][frame.step];
-      const rest = history ? history + GAP : 0;
-      const { list, folded } = memoryLayout(plan, frame, variant, c, view.width, false, room - rest - c.top);
-      const sum = list.reduce((total, { height }) => total + height, 0);
-      return rest + c.top + (folded.length ? sum + FOLD_H : Math.max(0, sum - groupGap(c)));
-    }),
+function bestSize(trace, plan, width, depth, room, least) {
+  const narrowest = showsTensors(depth) ? NARROWEST.tensors : NARROWEST.names;
+  const opening = openingFrames(trace, plan);
+  const all = plan.runs.flatMap((frames, variant) => frames.map(frame => ({ variant, frame })));
+  const heightOf = (moments, view, zoom) =>
+    zoom * Math.max(...moments.map(moment => stepHeight(plan, moment, view, room / zoom)));
+  const viewOf = (zoom, cell) => ({ width: Math.floor(width / zoom), depth, cell });
+  let best = { cell: SMALLEST, zoom: 1, height: 0 };
+  for (const zoom of ZOOMS) {
+    if (zoom > 1 && width / zoom < narrowest) break;
+    for (const cell of CELLS) {
+      const height = heightOf(opening, viewOf(zoom, cell), zoom);
+      if (height > least) continue;
+      if (height > best.height && (zoom === 1 || heightOf(all, viewOf(zoom, cell), zoom) <= room)) {
+        best = { cell, zoom, height };
+      }
+      break;
+    }
+  }
+  const { cell, zoom, height } = best;
+  const margin = height
+    ? Math.floor(Math.min(width < NARROW ? MOST_MARGIN.narrow : MOST_MARGIN.wide, (least - height) / 2))
+    : 0;
+  return { cell, zoom, margin, tallest: Math.ceil(heightOf(all, viewOf(zoom, cell), zoom)) + 2 * margin };
+}
+
+/** Return the step at which a trace opens, or all steps if it names none. */
+function openingFrames({ variants, opens }, plan) {
+  const variant = Math.max(
+    0,
+    variants.findIndex(({ id }) => id === opens),
   );
-  return Math.ceil(Math.max(...heights));
+  const { key } = variants[variant];
+  const frames = plan.runs[variant];
+  return (key === undefined ? frames : [frames[key]]).map(frame => ({ variant, frame }));
+}
+
+/** Return the height of a step without drawing it. */
+function stepHeight(plan, { variant, frame }, view, room) {
+  const c = columnsOf(plan, view);
+  const history = showsHistory(view.depth) ? historyHeight(plan, frame, variant, view.width) : 0;
+  const rest = history ? history + GAP : 0;
+  const { list, folded } = memoryLayout(plan, frame, variant, c, view.width, false, room - rest - c.top);
+  const sum = list.reduce((total, { height }) => total + height, 0);
+  return Math.ceil(rest + c.top + (folded.length ? sum + FOLD_H : Math.max(0, sum - groupGap(c)))) + EDGE;
 }

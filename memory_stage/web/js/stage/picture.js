@@ -5,7 +5,7 @@ import { referencesOfName, referencesTo } from '../trace/references.js';
 import { depthOf, showsHistory } from './depth.js';
 import { drawHistory } from './history-picture.js';
 import { drawMemory } from './memory-picture.js';
-import { GAP, sizeOf } from './picture-size.js';
+import { EDGE, GAP, sizeOf } from './picture-size.js';
 import { planOf } from './plan.js';
 
 /**
@@ -13,8 +13,8 @@ import { planOf } from './plan.js';
  *
  * `step` counts from 0 (negative: from the end); `depth` overrules the trace's; `unfold` draws every storage; `mark`,
  * { storage: id } or { tensor: id }, rings those bytes and all that refer to them; `light`, a name, rings the tensor
- * and the storage that it refers to. `room` is the largest height in px. With `least`, the pictures of all steps of a
- * short program are equally high, `least` px or more, and their cells are as large as fit that height.
+ * and the storage that it refers to. `room` is the largest height in px. With `least`, everything in the pictures of a
+ * short program is as large as it can be while the step at which it opens is at most `least` px high.
  */
 export const picture = (trace, options = /** @type {any} */ ({})) => drawPicture(trace, options).svg;
 
@@ -27,26 +27,26 @@ export function drawPicture(
   const at = frames.at(step);
   const lit = light === undefined ? mark && referencesTo(at, mark) : referencesOfName(at, light);
   const frame = lit ? Object.assign(Object.create(at), { lit }) : at;
-  const W = Math.max(272, Math.round(width));
+  const shown = Math.max(272, Math.round(width));
   const seen = depthOf(depth ?? trace.depth);
-  const size = sizeOf(plan, { width: W, depth: seen, room, least });
-  const view = { width: W, depth: seen, cell: size.cell };
+  const { cell, zoom, margin, tallest } = sizeOf(trace, plan, { width: shown, depth: seen, room, least });
+  const W = Math.floor(shown / zoom);
+  const view = { width: W, depth: seen, cell };
   const prefix = `m${hash(`${trace.title} ${variant} ${frame.step} ${W} ${unfold} ${seen}`)}`;
   const history = showsHistory(seen) ? drawHistory(plan, frame, variant, W) : { svg: '', height: 0 };
   const gap = history.height ? GAP : 0;
-  const memory = drawMemory(plan, frame, variant, view, prefix, unfold, room - gap - history.height);
-  const content = memory.height + gap + history.height;
-  const H = Math.ceil(Math.max(content, size.height)) + 2;
-  const above = Math.floor(Math.max(0, size.height - Math.max(content, size.tallest)) / 2);
-  const part = (y, svg) => (y ? `<g transform="translate(0 ${px(y)})">${svg}</g>` : svg);
+  const memory = drawMemory(plan, frame, variant, view, prefix, unfold, room / zoom - gap - history.height);
+  const H = Math.ceil(memory.height + gap + history.height) + EDGE;
+  const height = Math.ceil(H * zoom) + 2 * margin;
+  const over = px(margin / zoom);
   const svg =
-    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${W}" height="${H}" ` +
-    `viewBox="0 0 ${W} ${H}" role="img" aria-label="${escapeHtml(withoutBackticks(frame.say))}" ` +
+    `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${shown}" height="${height}" ` +
+    `viewBox="0 ${-over} ${W} ${px(H + 2 * over)}" role="img" aria-label="${escapeHtml(withoutBackticks(frame.say))}" ` +
     'style="font:13px var(--sans,sans-serif);background:none">' +
-    `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${part(above, memory.svg)}${
-      history.height ? part(above + memory.height + gap, `<g class="history">${history.svg}</g>`) : ''
+    `<style>${PICTURE_CSS}</style><defs>${memory.defs}</defs>${memory.svg}${
+      history.height ? `<g class="history" transform="translate(0 ${px(memory.height + gap)})">${history.svg}</g>` : ''
     }</svg>`;
-  return { svg, folded: memory.folded, height: H };
+  return { svg, folded: memory.folded, height, tallest };
 }
 
 export const PICTURE_CSS =

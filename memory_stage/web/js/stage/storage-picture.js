@@ -5,6 +5,7 @@ import { stroke, svgRect, svgText } from '../shared/shapes.js';
 import { countText } from '../shared/text.js';
 import { shareCells } from '../trace/cells.js';
 import { cellFonts } from './cell-slots.js';
+import { showsTensors } from './depth.js';
 import { storageCaption } from './labels.js';
 import { drawWhole } from './whole-storage.js';
 
@@ -19,7 +20,7 @@ export function drawTray(storage, { x, y, w }, { bottom }, step, plan, depth) {
   const loud = storage.wrote?.at === step || storage.freed === step;
   const capY = y + bottom - 8;
   const stateW = Math.min(w - 40, widthOf(state, { bold: loud }));
-  const nameMost = w - 20 - stateW - 16;
+  const nameMost = w - 20 - stateW - (showsTensors(depth) ? 12 : 16);
   const nameW = Math.min(nameMost, widthOf(name, { bold: true }));
   const left = nameMost - nameW - 10;
   let said = size;

@@ -1,0 +1,37 @@
+"""Test that the picture is the greater part of every stage, with large cells and few controls, as a page opens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.chapters.chapter import in_order
+from tests.support.site.measures import SHARES
+
+LEAST_SHARE = 0.5  # of a stage's area
+LEAST_CELL = 44  # px, of a cell's height
+MOST_CONTROLS = 4
+#: Chapters whose first stages are small programs.
+CHAPTERS = [name for name in in_order() if name[:2] <= "10"]
+
+
+@pytest.mark.parametrize("window", [(1440, 900), (390, 844)], ids=["window", "phone"])
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_picture_is_the_greater_part_of_a_stage(site, visit, name, window):
+    page = visit(f"{site}chapters/{name}.html").page
+    page.set_viewport_size({"width": window[0], "height": window[1]})
+    page.wait_for_function("width => document.documentElement.clientWidth === width", arg=window[0])
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    found = page.locator("memory-stage").evaluate_all(SHARES)
+    assert found
+    # rounded, because a browser rounds the edges of boxes to its pixels
+    assert [one for one in found if round(one["share"], 2) < LEAST_SHARE] == []
+    assert [one for one in found if one["cell"] < LEAST_CELL - 0.5] == []
+    assert [one for one in found if len(one["controls"]) > MOST_CONTROLS] == []
+
+
+def test_a_small_picture_small_cells_and_more_controls_are_found(site, visit):
+    page = visit(f"{site}chapters/{CHAPTERS[1]}.html").page
+    stages = page.locator("memory-stage")
+    stages.first.evaluate("stage => { stage.$('.pic svg').style.height = '90px'; stage.showDetails(true); }")
+    spoiled = stages.evaluate_all(SHARES)[0]
+    assert spoiled["share"] < LEAST_SHARE and spoiled["cell"] < LEAST_CELL and len(spoiled["controls"]) > MOST_CONTROLS
