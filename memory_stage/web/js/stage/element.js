@@ -28,12 +28,9 @@ import { fitProgram, markLines, scrollToLine } from './program-view.js';
 import { QuestionBar } from './question-bar.js';
 import { savePicture } from './save-picture.js';
 import { copyLink, followLink } from './stage-link.js';
-import { keepHeight, mostHeight, roomOf } from './stage-room.js';
+import { keepHeight, keptHeight, mostHeight, roomOf } from './stage-room.js';
 import { fillList, markCurrent } from './step-list.js';
 import { fillVariantTable, variantChooser, variantTable } from './variant-table.js';
-
-/** Room is kept for the tallest step if it is not more than so many times what the picture takes at least. */
-const MOST_KEPT = 1.7;
 
 const indexOfVariant = (variants, id) =>
   Math.max(
@@ -418,8 +415,7 @@ class MemoryStage extends ElementBase {
    * move from their earlier positions. After the first step the picture gets no lower, so nothing below it moves up.
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
-    const { unfold, rest } = this.at;
-    const { least } = this.room;
+    const { unfold } = this.at;
     const picture = this.$('.pic');
     const options = this.options;
     const { svg, folded, height, tallest } = measuredWith(this.meter, () => drawPicture(this.data, options));
@@ -429,7 +425,7 @@ class MemoryStage extends ElementBase {
     picture.classList.toggle('still', picture.dataset.moment === moment);
     picture.dataset.moment = moment;
     picture.innerHTML = svg.replace(`<style>${PICTURE_CSS}</style>`, '');
-    this.tall = rest ? height : Math.max(this.tall, height, tallest <= MOST_KEPT * least ? tallest : 0);
+    this.tall = keptHeight(this, height, tallest);
     picture.style.height = `${this.tall}px`;
     animateFrom(earlier, picture);
     const more = this.$('.more');

@@ -11,6 +11,7 @@ const MOST = 0.62; // of the window's height that an empty part of a picture may
 const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, and some of the page
 const STACKED_REST = 300; // the same where the program and the controls are above and below the picture
 const LEAST = 400; // px that a picture may take in any window
+const MOST_KEPT = 1.7; // times the least height of the picture that are kept free for its tallest step
 const MEASURED = 8; // longest sentences that are measured
 
 /** Return how high the picture of a stage may be. */
@@ -36,6 +37,18 @@ export function roomOf({ $, width }) {
     least = Math.max(box('.when'), (SHARE * width * rest) / (picture - SHARE * width));
   }
   return { pic: picture, height, least: Math.ceil(Math.min(least, height, Math.max(LEAST, MOST * innerHeight))) };
+}
+
+/**
+ * Return the height to keep for the picture. Once the reader steps it gets no lower, so that nothing below it moves up,
+ * and it has room for the tallest step, if that is known and not much higher.
+ * @param {any} stage the element
+ * @param {number} height of the current picture
+ * @param {number} tallest height of a picture, or 0
+ */
+export function keptHeight({ at, tall, room }, height, tallest) {
+  if (at.rest) return height;
+  return Math.max(tall, height, tallest <= MOST_KEPT * room.least ? tallest : 0);
 }
 
 /**
