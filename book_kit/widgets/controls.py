@@ -120,8 +120,8 @@ class Controls:
     def _still(self) -> dict[str, str]:
         """Return the output without a kernel: the figure and its arguments."""
         if self.figure is None:
-            told = f"{type(self.error).__name__}: {self.error}"
-            return {"text/plain": f"{told}\n{self._what()}", "text/html": f"<p>{html.escape(told)}</p>\n"}
+            message = f"{type(self.error).__name__}: {self.error}"
+            return {"text/plain": f"{message}\n{self._what()}", "text/html": f"<p>{html.escape(message)}</p>\n"}
         shown = self.figure._repr_mimebundle_()
         if self._on_page:
             return {"text/plain": f"{shown['text/plain']}\n{self._what()}", "text/html": self._buttons()}

@@ -204,24 +204,26 @@ def _view(fact: Passed) -> str:
 
 
 def _describe_leaves_briefly(collected: list[Collected]) -> str:
-    told = [f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" for fact in collected if fact.leaf]
-    return f"{code('backward')} is done: {both(told[:2])}." if told else f"{code('backward')} is done."
+    clauses = [f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" for fact in collected if fact.leaf]
+    return f"{code('backward')} is done: {both(clauses[:2])}." if clauses else f"{code('backward')} is done."
 
 
 def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> str:
-    told = []
+    clauses = []
     for fact in collected:
-        told.append(f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}")
-    more = f", and {len(told) - 2} more leaves have theirs" if len(told) > 2 else ""
+        clauses.append(
+            f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}"
+        )
+    more = f", and {len(clauses) - 2} more leaves have theirs" if len(clauses) > 2 else ""
     storages = [fact.storage for fact in collected if fact.storage is not None]
     total = bytes_text(sum(storage.nbytes for storage in storages))
     made = {fact.storage for fact in done.all(Allocated)}
     new = "new " if made.issuperset(storages) else ""
     where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} {new}storages"
     if not made.intersection(storages):
-        return fitting(f"{code('backward')} is done and has added in place: {both(told[:2])}{more}, in {where}.")
+        return fitting(f"{code('backward')} is done and has added in place: {both(clauses[:2])}{more}, in {where}.")
     freed = [each.storage for each in done.all(StorageFreed)]
     gone = (
         f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""
     )
-    return fitting(f"{code('backward')} is done: {both(told[:2])}{more}, in {where}, {total}.", gone)
+    return fitting(f"{code('backward')} is done: {both(clauses[:2])}{more}, in {where}, {total}.", gone)

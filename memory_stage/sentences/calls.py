@@ -21,13 +21,13 @@ def say_call(done: FinishedStep, ops: list[Any]) -> str:
     if ops:
         first = f"{brief(done, ops[-1])}; then line {done.line} calls {code(function)}."
     known = [(fact, [n for n in fact.tensor.names if n != fact.name]) for fact in names]
-    told = [
+    clauses = [
         f"{code(fact.name)} is a name for the tensor of {code(others[0])}"
         if others
         else f"{code(fact.name)} names the tensor on storage {fact.tensor.storage.id}"
         for fact, others in known
     ]
-    return fitting(first, f"{both(told[:2])}." if told else "")
+    return fitting(first, f"{both(clauses[:2])}." if clauses else "")
 
 
 def say_return(done: FinishedStep, ops: list[Any]) -> str:
@@ -83,12 +83,12 @@ def say_resumed(done: FinishedStep, ops: list[Any]) -> str:
         first = f"{brief(done, ops[-1])}; then {first}"
     if had:
         first += f", with {both([code(each.name) for each in had[:3]])}"
-    told = ""
+    owner = ""
     if new:
         others = [name for name in new[0].tensor.names if name != new[0].name]
         whose = f"is a name for the tensor of {code(others[0])}" if others else "names a tensor that it was given"
-        told = f"{code(new[0].name)} {whose}."
-    return fitting(f"{first}.", told)
+        owner = f"{code(new[0].name)} {whose}."
+    return fitting(f"{first}.", owner)
 
 
 def _is_call(fact: Made | Viewed) -> bool:

@@ -80,17 +80,17 @@ def test_a_stand_in_for_a_framework_is_not_recorded_as_the_framework():
 
 
 @pytest.mark.parametrize(
-    "code, told",
+    "code, reported",
     [
         ("x = 1\ny = (x", "SyntaxError: '(' was never closed (line 2)"),
         ("\0", "source code string cannot contain null bytes"),
         pytest.param("x = " + "-" * 100_000 + "1", "MemoryError", id="too many signs"),
     ],
 )
-def test_a_text_with_a_syntax_error_is_not_explained_and_the_answer_has_the_line(code, told):
+def test_a_text_with_a_syntax_error_is_not_explained_and_the_answer_has_the_line(code, reported):
     asked = {"do": "explain", "code": code, "policy": "2.6", "device": "cpu"}
     failed = json.loads(page_kernel.answer(json.dumps(asked)))["failed"]
-    assert told in failed and "\\n" not in failed
+    assert reported in failed and "\\n" not in failed
 
 
 def test_printed_text_is_kept_if_the_program_closes_its_output():

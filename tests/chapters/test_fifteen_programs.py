@@ -282,8 +282,8 @@ def test_15_freed_memory_stays_reserved_until_the_cache_is_emptied(runs):
     _, stage = runs
     (run,) = stage.values()
     mib = 1024 * 1024
-    told = [(step["line"], step["allocated"] // mib, step["reserved"] // mib) for step in run.steps[-3:]]
-    assert told == [(3, 32, 32), (4, 16, 32), (5, 16, 16)]
+    reported = [(step["line"], step["allocated"] // mib, step["reserved"] // mib) for step in run.steps[-3:]]
+    assert reported == [(3, 32, 32), (4, 16, 32), (5, 16, 16)]
 
 
 def test_with_one_more_line_the_step_overwrites_values_that_backward_needs(runs):

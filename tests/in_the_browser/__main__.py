@@ -61,18 +61,18 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def record(part: str, told: dict[str, Any], paths: Sequence[str] = ()) -> None:
+def record(part: str, reported: dict[str, Any], paths: Sequence[str] = ()) -> None:
     """Write one part of the record. The other part and the files of tests that are not named now stay unchanged."""
     there = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     if paths and part in there:
         before = there[part]
         failed = {node: text for node, text in before["failed"].items() if node.partition("::")[0] not in paths}
-        told = before | {
-            "failed": failed | told["failed"],
-            "files": before["files"] | told["files"],
-            "again": [*before.get("again", ()), told["command"]],
+        reported = before | {
+            "failed": failed | reported["failed"],
+            "files": before["files"] | reported["files"],
+            "again": [*before.get("again", ()), reported["command"]],
         }
-    there[part] = told
+    there[part] = reported
     RECORD.write_text(json.dumps(there, indent=1) + "\n", encoding="utf-8")
 
 
@@ -95,11 +95,11 @@ def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[
     """
     files: dict[str, Any] = {}
     failed: dict[str, str] = {}
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     left = list(paths)
     while left:
         with python_in(browser, brought) as python:
-            told = where(browser, brought, python)
+            reported = where(browser, brought, python)
             python.complete()
             while left:
                 path = left.pop(0)
@@ -114,22 +114,22 @@ def of_tests(browser: Browser, brought: live.Brought, paths: list[str]) -> dict[
                 if found["reasons"]:
                     files[path]["not run"] = found["reasons"]
                 failed |= found["failed"]
-    told |= {"failed": failed, "files": files, "files left out": LEFT_OUT}
-    print(f"tests: {counts(told)}", flush=True)
-    return told
+    reported |= {"failed": failed, "files": files, "files left out": LEFT_OUT}
+    print(f"tests: {counts(reported)}", flush=True)
+    return reported
 
 
-def counts(told: dict[str, Any]) -> dict[str, int]:
+def counts(reported: dict[str, Any]) -> dict[str, int]:
     """Add up the outcomes of all files of tests."""
     kinds = ("passed", "failed", "skipped", "left out")
-    return {kind: sum(file.get(kind, 0) for file in told["files"].values()) for kind in kinds}
+    return {kind: sum(file.get(kind, 0) for file in reported["files"].values()) for kind in kinds}
 
 
 def of_programs(browser: Browser, brought: live.Brought, programs: int) -> dict[str, Any]:
     """Return the verdicts on about this many random programs: right, refused for a reason, or wrong."""
     verdicts, wrong = Counter[str](), list[str]()
     with python_in(browser, brought) as python:
-        told = where(browser, brought, python)
+        reported = where(browser, brought, python)
         for policy, lengths, share in PLANS:
             count = round(programs * share)
             for first in range(0, count, CHUNK):
@@ -138,7 +138,7 @@ def of_programs(browser: Browser, brought: live.Brought, programs: int) -> dict[
                 verdicts.update(found["verdicts"])
                 wrong += found["wrong"]
             print(f"programs, {policy}, {lengths[0]} to {lengths[1]} statements: {dict(verdicts)}", flush=True)
-    return told | {"seed": SEED, "verdicts": dict(verdicts), "wrong": wrong}
+    return reported | {"seed": SEED, "verdicts": dict(verdicts), "wrong": wrong}
 
 
 if __name__ == "__main__":

@@ -97,8 +97,8 @@ def ran(arguments: list[str]) -> dict[str, Any]:
         status = pytest.main([*OPTIONS, *arguments], plugins=[listener])
     if status not in ENDED:
         raise RuntimeError(printed.getvalue())
-    told = {"counts": listener.counts, "failed": listener.failed, "reasons": listener.reasons}
-    return {**told, "status": int(status), "seconds": time.monotonic() - began}
+    reported = {"counts": listener.counts, "failed": listener.failed, "reasons": listener.reasons}
+    return {**reported, "status": int(status), "seconds": time.monotonic() - began}
 
 
 def broken(given: str) -> str:

@@ -28,9 +28,9 @@ def test_every_test_that_is_not_run_exists():
 
 def test_no_recorded_test_failed_and_no_recorded_program_was_wrong():
     """`python -m tests.in_the_browser --record` wrote the record."""
-    told = json.loads(RECORD.read_text(encoding="utf-8"))
-    tests, programs = told["tests"], told["programs"]
+    reported = json.loads(RECORD.read_text(encoding="utf-8"))
+    tests, programs = reported["tests"], reported["programs"]
     assert (tests["failed"], programs["wrong"]) == ({}, [])
     assert counts(tests)["passed"] > 20_000
     assert "wrong" not in programs["verdicts"] and programs["verdicts"]["right"] >= 3_000
-    assert {(part["platform"], part["intp"]) for part in told.values()} == {("emscripten", 4)}
+    assert {(part["platform"], part["intp"]) for part in reported.values()} == {("emscripten", 4)}

@@ -175,8 +175,10 @@ def test_every_cause_has_its_section_in_the_error_index(door):
     assert [title for title, _ in index] == [cause["title"] for cause in CAUSES.values()]
     seen = door.page.context.new_page()
     seen.goto(door.page.url.replace("index.html", "chapters/B_error_index.html"))
-    told = seen.locator("section > h3").evaluate_all("all => all.map(head => [head.parentElement.id, head.innerText])")
-    headings = {place: re.sub("[#¶]", "", text).replace("’", "'").strip() for place, text in told}
+    reported = seen.locator("section > h3").evaluate_all(
+        "all => all.map(head => [head.parentElement.id, head.innerText])"
+    )
+    headings = {place: re.sub("[#¶]", "", text).replace("’", "'").strip() for place, text in reported}
     seen.close()
     assert headings == {place: title.replace("`", "") for title, place in index}
 
@@ -368,9 +370,9 @@ def test_axe_finds_nothing_on_the_results(site, visit, width, scheme):
 def test_the_search_corrects_a_misspelled_word_and_reports_it(site, visit):
     seen = visit(f"{site}search.html?q=inplase+operaton")  # codespell:ignore
     assert seen.page.locator(".hits li").count() > 5
-    told = seen.page.get_by_role("status").inner_text()
-    assert "no “inplase”; this is for “inplace”" in told
-    assert "no “operaton”; this is for “operation”" in told  # codespell:ignore
+    reported = seen.page.get_by_role("status").inner_text()
+    assert "no “inplase”; this is for “inplace”" in reported
+    assert "no “operaton”; this is for “operation”" in reported  # codespell:ignore
     assert seen.page.locator(".hits mark").count() > 5
 
 

@@ -33,7 +33,7 @@ def test_a_program_reaches_neither_the_page_nor_another_host(on_page, program):
     before = len(visit.finished)
     kept = visit.page.evaluate("JSON.stringify(localStorage)")
     stages[0].run(program)
-    assert len(stages[0].errors) == 1, stages[0].told
+    assert len(stages[0].errors) == 1, stages[0].status
     assert visit.foreign == [] and len(visit.finished) == before
     assert visit.page.evaluate("JSON.stringify(localStorage)") == kept
 
@@ -95,6 +95,6 @@ def test_a_forged_recording_is_not_shown(site, visit, answer):
     stage.run(FORGED % answer)
     before = stage.data
     stage.run("x = mt.ones([2])")  # from now on the program controls the answers
-    assert stage.data == before and stage.told not in ("", "Running.")
+    assert stage.data == before and stage.status not in ("", "Running.")
     assert stage.element.locator("img").count() == 0
     stage.press("Close")

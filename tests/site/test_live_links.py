@@ -22,7 +22,7 @@ def test_a_link_carries_a_program_and_runs_nothing(site, visit):
     found = Stage(other.page, other.page.locator("memory-stage").first)
     found.editor.wait_for()
     assert "".join(found.editor.locator(".cm-line").all_text_contents()) == "x = mt.ones([7])# \u4f60\u597d <b>"
-    assert found.told == "This program came with the link. It has not run."
+    assert found.status == "This program came with the link. It has not run."
     assert python_requests(other) == []
     found.run()
     assert found.data["variants"][0]["code"][0] == "x = mt.ones([7])"

@@ -44,7 +44,7 @@ def opened(context: BrowserContext, address: str) -> tuple[Page, Stage, list[Req
 def test_the_announced_size_is_the_downloaded_size_and_progress_is_shown(site, context, book):
     page, stage, loaded = opened(context, f"{site}{ALIASES}.html")
     stage.edit("x = mt.ones([2])")
-    (said,) = re.findall(r"Python is loaded into this page: (\d+) MB, once", stage.told)
+    (said,) = re.findall(r"Python is loaded into this page: (\d+) MB, once", stage.status)
     assert not [each.url for each in loaded if "pyodide" in each.url]
     page.evaluate(WATCH)
     stage.run()
@@ -74,7 +74,7 @@ def test_without_the_files_a_page_reports_that_python_does_not_load_and_can_retr
     stage.edit("x = mt.ones([2])")
     context.route("**/python_stdlib.zip", lambda route: route.abort())
     stage.run()
-    assert stage.told.startswith("Python does not load here: ")
+    assert stage.status.startswith("Python does not load here: ")
     context.unroute("**/python_stdlib.zip")
     stage.run()
     assert stage.errors == [] and stage.data["variants"][0]["code"] == ["x = mt.ones([2])"]

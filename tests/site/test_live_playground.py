@@ -47,7 +47,7 @@ def test_a_program_runs_in_both_vocabularies(playground):
     assert "tensor([2., 2., 1.])" in torch["variants"][0]["steps"][-1]["out"]
     paddle = playground.run("import paddle\nx = paddle.ones([3])\nv = x[:2]\nv += 1.0\nprint(x)")
     assert "[1., 1., 1.]" in paddle["variants"][0]["steps"][-1]["out"]
-    assert playground.told.text_content() == ""
+    assert playground.status.text_content() == ""
 
 
 @needs_python
@@ -108,7 +108,7 @@ def test_explain_is_made_of_texts(playground):
     assert report.locator("img, b").count() == 0
     playground.write("x = (")
     playground.press("Explain")
-    expect(playground.told).to_contain_text("SyntaxError")
+    expect(playground.status).to_contain_text("SyntaxError")
 
 
 @needs_python
@@ -140,7 +140,7 @@ def test_a_program_is_stored_until_the_reader_deletes_it(playground):
     playground.button("Start again").click()
     assert playground.program == "" and playground.kept is None
     playground.press("Run")
-    expect(playground.told).to_have_text(EMPTY)
+    expect(playground.status).to_have_text(EMPTY)
 
 
 @needs_python
@@ -148,11 +148,11 @@ def test_a_link_shows_its_program_and_does_not_run_it(playground, visit):
     playground.open().write("x = mt.ones([5])\nx.add_(2.0)")
     playground.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     playground.button("Copy link").click()
-    expect(playground.told).to_contain_text("address bar")
+    expect(playground.status).to_contain_text("address bar")
     other = Playground(visit(playground.page.url))
     other.text.wait_for()
     assert other.program == "x = mt.ones([5])\nx.add_(2.0)"
-    expect(other.told).to_have_text("This program came with the link. It has not run.")
+    expect(other.status).to_have_text("This program came with the link. It has not run.")
     assert not [request.url for request in other.seen.finished if "pyodide" in request.url]
     other.press("Run")
     assert other.shown["variants"][0]["steps"][-1]["line"] == 2
@@ -162,7 +162,7 @@ def test_a_link_shows_its_program_and_does_not_run_it(playground, visit):
 def test_a_program_that_does_not_end_is_stopped_by_the_button(playground):
     playground.open().write("while True:\n    pass")
     playground.button("Run").click()
-    expect(playground.told).to_have_text("Running.")
+    expect(playground.status).to_have_text("Running.")
     playground.button("Stop").click()
-    expect(playground.told).to_have_text("Stopped.")
+    expect(playground.status).to_have_text("Stopped.")
     assert playground.run("x = mt.ones([2])")["variants"][0]["steps"][0]["line"] == 1

@@ -31,7 +31,7 @@ def test_the_button_ends_a_loop_and_the_page_continues(on_page):
     stage.element.get_by_role("button", name="Stop", exact=True).wait_for()
     assert visit.page.evaluate("1 + 1") == 2
     stage.press("Stop")
-    assert stage.told == "Stopped."
+    assert stage.status == "Stopped."
     stage.press("Close")
     stage.run("x = mt.ones([2])")
     assert stage.errors == []
@@ -40,22 +40,22 @@ def test_the_button_ends_a_loop_and_the_page_continues(on_page):
 def test_a_loop_is_ended_after_a_limit(on_page):
     _, stages = on_page(ALIASES)
     stages[0].run("while True:\n    pass")
-    assert "it ran for 20 seconds" in stages[0].told
+    assert "it ran for 20 seconds" in stages[0].status
     stages[0].press("Close")
 
 
 @pytest.mark.parametrize(
-    "program, told",
+    "program, reason",
     [
         ("import os\nos._exit(3)", "exit(3)"),
         ("class A:\n    def __add__(self, other):\n        return self + other\nA() + 1", "too deep"),
     ],
 )
-def test_a_program_that_ends_python_is_reported_and_the_next_one_runs(site, visit, program, told):
+def test_a_program_that_ends_python_is_reported_and_the_next_one_runs(site, visit, program, reason):
     seen = visit(f"{site}{ALIASES}.html", width=1440)
     stage = Stage(seen.page, seen.page.locator("memory-stage").first)
     stage.run(program)
-    assert stage.told.startswith("The program has ended Python: ") and told in stage.told
+    assert stage.status.startswith("The program has ended Python: ") and reason in stage.status
     stage.run("x = mt.ones([2])")
     assert stage.errors == [] and seen.foreign == []
 
@@ -76,7 +76,7 @@ SAID = {
 def test_a_function_that_a_page_lacks_raises_an_explained_error(on_page, program):
     _, stages = on_page(ALIASES)
     stages[0].run(program)
-    assert [SAID[program] in error for error in stages[0].errors] == [True], stages[0].told
+    assert [SAID[program] in error for error in stages[0].errors] == [True], stages[0].status
 
 
 def test_long_and_unusual_programs_run(on_page):
@@ -149,7 +149,7 @@ def test_a_program_can_allocate_less_than_a_gigabyte(on_page):
 def test_a_program_that_wants_more_memory_gets_an_error_and_the_next_one_runs(on_page, program):
     _, stages = on_page(ALIASES)
     stages[0].run(program)
-    assert [GREEDY[program] in error for error in stages[0].errors] == [True], stages[0].told
+    assert [GREEDY[program] in error for error in stages[0].errors] == [True], stages[0].status
     stages[0].run("x = mt.ones([2])")
     assert stages[0].errors == []
 
@@ -174,7 +174,7 @@ def test_a_step_that_prints_without_end_is_ended(on_page):
     ways = ("it ran for 20 seconds", "too large to show", "has ended Python", "Python was ended")
     cut = stages[0].shown["truncated"] or ""  # also if the recorder had too little memory
     ended = stages[0].errors or "It ended with MemoryError" in cut
-    assert ended or any(way in stages[0].told for way in ways), (stages[0].told, cut)
+    assert ended or any(way in stages[0].status for way in ways), (stages[0].status, cut)
     if not ended:
         stages[0].press("Close")
     stages[0].run("x = mt.ones([2])")

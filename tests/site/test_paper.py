@@ -59,11 +59,11 @@ def test_a_stage_prints_its_key_step_its_table_and_all_its_steps_as_text(book, p
     assert len(traces) > 5
     for trace in traces:
         opens = next(variant for variant in trace["variants"] if variant["id"] == trace["opens"])
-        told = [step["say"].replace("`", "") for step in opens["steps"]]
+        reported = [step["say"].replace("`", "") for step in opens["steps"]]
         table = [v[key] for v in trace["variants"] for key in ("label", "verdict") if len(trace["variants"]) > 1]
-        missing = [words for words in (trace["title"], *told, *table) if "".join(words.split()) not in text]
+        missing = [words for words in (trace["title"], *reported, *table) if "".join(words.split()) not in text]
         assert missing == [], trace["title"]
-        key = "".join(told[opens["key"]].split())
+        key = "".join(reported[opens["key"]].split())
         assert text.count(key) >= 2, f"{trace['title']}: the telling step is printed among the others only"
 
 
@@ -82,7 +82,7 @@ def test_paper_mentions_no_button(name, site, visit):
     seen = visit(f"{site}{name}.html")
     seen.page.emulate_media(media="print")
     printed = seen.page.locator("article").inner_text()
-    told = (
+    reported = (
         "Edit this program",
         "Check runs",
         "runs no Python",
@@ -90,7 +90,7 @@ def test_paper_mentions_no_button(name, site, visit):
         "built without Python",
         "MB, once",
     )
-    assert [text for text in told if text in printed] == []
+    assert [text for text in reported if text in printed] == []
     assert "To run your answer, open this page’s notebook in a copy of the book; the solution is below." in printed or (
         seen.page.locator("exercise-box").count() == 0
     )

@@ -24,9 +24,9 @@ def test_a_failing_step_is_named_with_its_output_and_no_test_runs(monkeypatch, c
     monkeypatch.setattr(check, "STEPS", steps)
     monkeypatch.setattr(check, "test", lambda *, everything: pytest.fail("tests were run"))
     assert check.main([]) == 1
-    told = capfd.readouterr().out
-    assert "good: well" in told and "bad: failed" in told and "nothing.py" in told
-    assert told.splitlines()[-1] == "failed: bad"
+    reported = capfd.readouterr().out
+    assert "good: well" in reported and "bad: failed" in reported and "nothing.py" in reported
+    assert reported.splitlines()[-1] == "failed: bad"
 
 
 @pytest.mark.parametrize("status", [0, 1])
@@ -34,9 +34,9 @@ def test_types_are_looked_at_beside_the_tests_and_count_with_them(monkeypatch, c
     monkeypatch.setattr(check, "STEPS", {"good": ["python", "--version"], "types": ["python", "nothing.py"]})
     monkeypatch.setattr(check, "test", lambda *, everything: print("the tests run") or status)
     assert check.main(["--all"]) == 1
-    told = capfd.readouterr().out
-    assert told.index("good: well") < told.index("the tests run") < told.index("types: failed")
-    assert told.splitlines()[-1] == ("failed: types, tests" if status else "failed: types")
+    reported = capfd.readouterr().out
+    assert reported.index("good: well") < reported.index("the tests run") < reported.index("types: failed")
+    assert reported.splitlines()[-1] == ("failed: types, tests" if status else "failed: types")
 
 
 def test_a_step_that_takes_long_is_named_while_it_runs(monkeypatch, capfd, tmp_path):

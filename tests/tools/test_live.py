@@ -43,8 +43,8 @@ def npm_brings(monkeypatch):
     def install(folder: Path) -> None:
         for name in ["pyodide", *live._bundled()]:
             (folder / "node_modules" / name).mkdir(parents=True)
-            told = {"version": "0.29.3", "license": "MIT"}
-            (folder / "node_modules" / name / "package.json").write_text(json.dumps(told))
+            reported = {"version": "0.29.3", "license": "MIT"}
+            (folder / "node_modules" / name / "package.json").write_text(json.dumps(reported))
             (folder / "node_modules" / name / "LICENSE").write_text(f"The licence of {name}")
         numpy = {"file_name": NAME, "version": "2.2.5", "sha256": hashlib.sha256(WHEEL).hexdigest()}
         lock = {"info": {"python": "3.13.2"}, "packages": {"numpy": numpy}}
@@ -192,15 +192,15 @@ def test_files_beside_the_pages_are_listed_with_bytes_and_licences(tmp_path):
     given = tmp_path / NAME
     given.write_bytes(WHEEL)
     folder = tmp_path / "live"
-    told = live.place(live.bring(given), folder)
-    assert json.loads((folder / "live.json").read_text()) == told
-    assert {*told["files"], "live.json", "licences.txt"} == {path.name for path in folder.iterdir()}
-    for name, file in told["files"].items():
+    reported = live.place(live.bring(given), folder)
+    assert json.loads((folder / "live.json").read_text()) == reported
+    assert {*reported["files"], "live.json", "licences.txt"} == {path.name for path in folder.iterdir()}
+    for name, file in reported["files"].items():
         body = (folder / name).read_bytes()
         assert (file["bytes"], file["sha256"]) == (len(body), hashlib.sha256(body).hexdigest())
         assert 0 < file["compressed"] <= file["bytes"]
-    assert {told["numpy"], told["minitensor"]} < set(told["files"])
-    names = [package["name"] for package in told["packages"]]
+    assert {reported["numpy"], reported["minitensor"]} < set(reported["files"])
+    names = [package["name"] for package in reported["packages"]]
     assert names[:4] == ["minitensor", "Pyodide", "CPython", "NumPy"]
     assert {"@codemirror/view", "@lezer/python"} < set(names)
     assert not {"esbuild", "eslint", "typescript", "ws"} & set(names)

@@ -83,8 +83,8 @@ def test_processes_share_compiled_modules_and_write_none_beside_the_sources(proj
     given = {"PYTHONDONTWRITEBYTECODE": forbidden, "PYTHONPYCACHEPREFIX": "", "PYTHONPATH": str(tmp_path)}
     done = project(files, **given)
     assert done.returncode == 0, done.stdout + done.stderr
-    (told,) = set((tmp_path / "ran").read_text().splitlines())
-    where, there = told.rsplit(maxsplit=1)
+    (reported,) = set((tmp_path / "ran").read_text().splitlines())
+    where, there = reported.rsplit(maxsplit=1)
     assert there == "True"
     assert Path(where).exists() == (not forbidden) == Path(where).is_relative_to(tmp_path)
 
@@ -117,13 +117,13 @@ def test_a_process_that_dies_is_named_with_its_test_and_the_others_go_on(project
     files = {f"test_{name}.py": f"{NOTE}def test_it(): note('{name}')\n" for name in "bcdef"}
     done = project({**dying, **files}, "-j4")  # one more than will die
     assert done.returncode == 1
-    told = {line for line in done.stdout.splitlines() if line.startswith("LOST")}
-    assert len(told) == len(ends), told
+    reported = {line for line in done.stdout.splitlines() if line.startswith("LOST")}
+    assert len(reported) == len(ends), reported
     for name, (_, how) in ends.items():
         path = rf"tests/test_a_{name}\.py"
         rest = rf"The tests of {path} that came after it were not run\."
         line = rf"LOST process \d {how} while it ran {path}::test_last\. {rest}"
-        assert [each for each in told if re.fullmatch(line, each)] != [], (line, told)
+        assert [each for each in reported if re.fullmatch(line, each)] != [], (line, reported)
     assert sorted((tmp_path / "ran").read_text().split()) == [*"bcdef"]
 
 
@@ -152,8 +152,8 @@ def test_a_line_says_regularly_which_files_are_running_and_for_how_long(project,
         both = r"after \d+ s: tests/test_[ab]\.py for \d+ s, tests/test_[ab]\.py for \d+ s; 1 to come\n"
         assert any(re.fullmatch(both, line) for line in iter(run.stdout.readline, ""))
         (tmp_path / "seen").touch()
-        told, _ = run.communicate(timeout=300)
-    assert run.returncode == 0 and "3 passed" in told.splitlines()[-1]
+        reported, _ = run.communicate(timeout=300)
+    assert run.returncode == 0 and "3 passed" in reported.splitlines()[-1]
 
 
 def test_what_no_process_is_left_to_run_is_named(project):
@@ -184,9 +184,9 @@ def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
             assert run.poll() is None
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        told, _ = run.communicate(timeout=300)
+        reported, _ = run.communicate(timeout=300)
     assert run.returncode == 130
-    assert told.splitlines()[-1] == "interrupted"
+    assert reported.splitlines()[-1] == "interrupted"
     for path in tmp_path.glob("*.pid"):
         assert not Path(f"/proc/{path.stem}").exists()
 
@@ -210,8 +210,8 @@ def test_the_tests_of_one_operation_are_those_that_have_it_as_a_parameter():
     def collected(*more: str) -> set[str]:
         file = "tests/minitensor/engine/test_in_place.py"
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", file, *more]
-        told = subprocess.check_output(command, cwd=ROOT, env=BARE, text=True)
-        return set(re.findall(r"^tests\S+$", told, re.MULTILINE))
+        reported = subprocess.check_output(command, cwd=ROOT, env=BARE, text=True)
+        return set(re.findall(r"^tests\S+$", reported, re.MULTILINE))
 
     of_sin, of_all = collected("--operation", "sin"), collected()
     assert of_sin == {test for test in of_all if re.search(r"[\[-]sin_?[\]-]", test)} != set()

@@ -66,9 +66,9 @@ def test_output_error_and_status_equal_the_programs(folder, program):
     assert watched.stdout == plain.stdout
     # A shell reports an interrupted program as 130, and its parent sees that a signal killed it.
     assert watched.returncode == (130 if plain.returncode < 0 else plain.returncode)
-    told = without_marks(watched.stderr)
-    assert told[: len(without_marks(plain.stderr))] == without_marks(plain.stderr)
-    assert told[-1].startswith("program.stage.html: ")
+    reported = without_marks(watched.stderr)
+    assert reported[: len(without_marks(plain.stderr))] == without_marks(plain.stderr)
+    assert reported[-1].startswith("program.stage.html: ")
 
 
 def without_marks(text: str) -> list[str]:
@@ -89,11 +89,11 @@ def test_the_file_contains_the_stage_of_the_program(folder, capsys):
 def test_explain_names_the_lines_and_the_repair(folder, capsys):
     (folder / "program.py").write_text(STALE)
     assert main(["--explain", "--output", "why.html", "--title", "A stale tensor", "program.py"]) == 1
-    told = capsys.readouterr().err
-    assert "helper.py, line 2: x.mul_(2.0)" in told and "instead  Run backward before this line" in told
-    assert told.count("program.py, line 7: y = h.sin()") >= 2
+    reported = capsys.readouterr().err
+    assert "helper.py, line 2: x.mul_(2.0)" in reported and "instead  Run backward before this line" in reported
+    assert reported.count("program.py, line 7: y = h.sin()") >= 2
     assert trace_in(folder / "why.html")["title"] == "A stale tensor"
-    assert "why.html: " in told
+    assert "why.html: " in reported
 
 
 def test_a_status_in_words_is_printed(folder, capsys):

@@ -270,7 +270,7 @@ def test_an_interrupt_ends_the_comparison(cell):
 
 
 @pytest.mark.parametrize(
-    "text, told",
+    "text, reported",
     [
         ("--compare\nx = 1", "one program and nothing to compare it with"),
         ("--compare\n# --- a\nx = 1", "one variant, 'a'"),
@@ -280,17 +280,17 @@ def test_an_interrupt_ends_the_comparison(cell):
         ("--compare\n# --- a\nx = 1\n# --- b\n# only a remark", "'b' has no code"),
         ("--compare\n# --- a\nx = 1\n# --- b\n%%time\ny = 1", "begins with a cell magic"),
         ("--compare --policies 2.5\nx = 1", "two policies or more"),
-        ("--compare --policies 2.5 2.5\nx = 1", "each policy once"),
+        ("--compare --policies 2.5 2.5\nx = 1", "two policies or more, each once"),
         ("--compare --policies 2.5 2.7\nx = 1", "'2.7'"),
         ("--compare --policies 2.5 2.6\n# --- a\nx = 1", "takes no line `# --- a`"),
         ("--policies 2.5 2.6\nx = 1", "belongs to --compare"),
         ("--heading kind\nx = 1", "belongs to --compare"),
     ],
 )
-def test_an_invalid_comparison_runs_nothing_and_explains_why(cell, shell, text, told):
+def test_an_invalid_comparison_runs_nothing_and_explains_why(cell, shell, text, reported):
     result, shown, _ = cell(f"%%stage {text}")
     assert type(result.error_in_exec).__name__ == "UsageError" and shown is None
-    assert told in str(result.error_in_exec)
+    assert reported in str(result.error_in_exec)
     assert "x" not in shell.user_ns
 
 

@@ -79,8 +79,8 @@ def test_backward_refuses_exactly_the_values_that_a_report_calls_stale(no_collec
         base, program = allocated(), Program(seed)
         with mt.set_inplace_policy("2.6"):
             report = mt.explain(program)
-        told = [saved for row in report.rows for saved in row.stale if saved.op in ("multiply", "exp", "sin")]
-        assert len(told) == program.raised == sum(saved.asked_for for saved in told), seed
+        reported = [saved for row in report.rows for saved in row.stale if saved.op in ("multiply", "exp", "sin")]
+        assert len(reported) == program.raised == sum(saved.asked_for for saved in reported), seed
         errors = [row for row in report.rows if row.verdict is Verdict.RAISES]
         assert len(errors) == program.raised and all(report.rows[row.cause - 1].stale for row in errors), seed
         assert report.totals.refused == program.refused and report.cut_short == "", seed

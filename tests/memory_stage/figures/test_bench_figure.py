@@ -101,10 +101,10 @@ def test_a_curve_has_its_points_and_its_line(record):
 def test_every_figure_names_machine_versions_and_date(record, draw):
     figure = getattr(bench_figure, draw)(record)
     figure.savefig(io.BytesIO(), format="svg")
-    told = figure.get_supxlabel()
+    reported = figure.get_supxlabel()
     for part in ("Some Processor, 2 cores", "Python 3.11.7", "numpy 2.4.6", "torch 2.13.0", "2026-11-21", "5 rounds"):
-        assert part in told
-    assert "tinygrad" not in told  # no measurement of this library
+        assert part in reported
+    assert "tinygrad" not in reported  # no measurement of this library
 
 
 @pytest.mark.parametrize(

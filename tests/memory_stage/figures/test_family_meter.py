@@ -53,9 +53,9 @@ def test_the_widget_is_renewed_and_another_meter_takes_over(shell):
     shell.run_cell("x = mt.ones([512, 512])")
     assert first._widget.data["cells"][-1]["change"] == 1 << 20
     shell.run_cell("second = meter.show('cpu')")
-    told = first.data
+    reported = first.data
     shell.run_cell("y = mt.ones([512, 512])")
-    assert first.data is told and shell.user_ns["second"].data["device"] == "cpu"
+    assert first.data is reported and shell.user_ns["second"].data["device"] == "cpu"
 
 
 def test_a_new_device_starts_from_zero():

@@ -55,12 +55,12 @@ def test_the_report_names_the_line_at_fault_the_reason_and_the_repair(name):
     assert (done.error is not None) == classic.fails
     rows = [row for row in report.rows if row.where.line == classic.line and (row.verdict in BAD or row.error)]
     assert rows, str(report)
-    told = " ".join(f"{row.happened} {row.error} {row.instead}" for row in rows)
+    texts = " ".join(f"{row.happened} {row.error} {row.instead}" for row in rows)
     for words in classic.words:
-        assert words in told, told
+        assert words in texts, texts
     if classic.written:
-        assert any(f"`{text.strip()}`" in told for text in classic.fix.values()), told
-    assert "torch" not in told
+        assert any(f"`{text.strip()}`" in texts for text in classic.fix.values()), texts
+    assert "torch" not in texts
 
 
 @pytest.mark.parametrize("name", SILENT)

@@ -27,7 +27,7 @@ y.sum().backward()
 
 
 @pytest.mark.parametrize(
-    ("hook", "told"),
+    ("hook", "reported"),
     [
         (
             "y.register_hook(lambda g: g * 2)",
@@ -51,9 +51,9 @@ y.sum().backward()
         ),
     ],
 )
-def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
+def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, reported):
     said = sentences_in(recorded(HOOK.format(hook=hook)))
-    assert any(told in each for each in said), "\n".join(said)
+    assert any(reported in each for each in said), "\n".join(said)
 
 
 def test_a_removed_hook_is_not_a_step_and_its_handle_is_not_a_name():

@@ -19,5 +19,5 @@ def test_backward_raises_for_predicted_stale_tensors(seed):
     if found == "crashed":
         assert paddle.__version__.startswith("2.6")
         pytest.skip("this program crashes Paddle, watched or not")
-    for name, expected, told in found:
-        assert paddle_predicting.is_right(expected, told), (name, expected, told)
+    for name, expected, reported in found:
+        assert paddle_predicting.is_right(expected, reported), (name, expected, reported)

@@ -104,9 +104,9 @@ def test_a_conjugate_is_shown_with_its_numbers():
         "c = torch.tensor([1 + 2j], requires_grad=True)\n(c.conj() * (1 + 1j)).abs().sum().backward()"
     )
     assert error is None
-    told = torch.tensor([1 + 2j], requires_grad=True)
-    (told.conj() * (1 + 1j)).abs().sum().backward()
-    assert f"{told.grad.item().real:.3g}" in sentences_at(variant, 3)
+    reported = torch.tensor([1 + 2j], requires_grad=True)
+    (reported.conj() * (1 + 1j)).abs().sum().backward()
+    assert f"{reported.grad.item().real:.3g}" in sentences_at(variant, 3)
 
 
 def test_a_tensor_that_moves_to_other_memory_has_plain_cells_again():

@@ -36,11 +36,11 @@ def test_the_report_names_the_line_at_fault_the_reason_and_the_repair(name):
     assert (done.error is not None) == classic.fails
     rows = [row for row in report.rows if row.where.line == classic.line and (row.verdict in BAD or row.op == ".grad")]
     assert rows, str(report)
-    told = " ".join(f"{row.happened} {row.error} {row.instead}" for row in rows)
+    texts = " ".join(f"{row.happened} {row.error} {row.instead}" for row in rows)
     for words in classic.words:
-        assert words in told
+        assert words in texts
     if classic.written:
-        assert any(f"`{text.strip()}`" in told for text in classic.fix.values())
+        assert any(f"`{text.strip()}`" in texts for text in classic.fix.values())
     assert rows[0].where.text == classic.program.splitlines()[classic.line - 1].strip()
 
 
@@ -168,8 +168,8 @@ y.sum().backward()
 def test_a_write_to_a_tensor_in_an_attribute_of_a_custom_function_is_noticed(kept):
     report, done = reported(ATTRIBUTE.format(kept, " / 2", "pass"))
     assert done.error is None
-    told = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
-    assert [row.where.line for row in told] == [15] and "`Halve` in line 14" in told[0].happened
+    unnoticed = [row for row in report.rows if row.verdict is Verdict.UNNOTICED]
+    assert [row.where.line for row in unnoticed] == [15] and "`Halve` in line 14" in unnoticed[0].happened
 
 
 @pytest.mark.parametrize(("kept", "backward"), [("x.clone()", "pass"), ("x + 1", "ctx.kept.mul_(2)"), ("3", "pass")])

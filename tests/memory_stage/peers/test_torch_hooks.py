@@ -32,7 +32,7 @@ y.sum().backward()
 
 
 @pytest.mark.parametrize(
-    ("hook", "told"),
+    ("hook", "reported"),
     [
         (
             "handle = y.register_hook(lambda g: g * 2)",
@@ -56,10 +56,10 @@ y.sum().backward()
         ),
     ],
 )
-def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, told):
+def test_a_hook_of_a_tensor_is_a_step_with_its_result(hook, reported):
     sentences, error = sentences_and_error(HOOK.format(hook=hook))
     assert error is None
-    assert any(told in each for each in sentences), "\n".join(sentences)
+    assert any(reported in each for each in sentences), "\n".join(sentences)
 
 
 def test_a_hook_that_writes_into_the_gradient_is_reported():
@@ -80,8 +80,8 @@ def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
         "net(torch.ones(1, 2)).sum().backward()"
     )
     assert error is None
-    told = [each for each in sentences if "A hook on a layer `Tanh`" in each]
-    assert told and "answers [[0, 0]]" in told[0]
+    reported = [each for each in sentences if "A hook on a layer `Tanh`" in each]
+    assert reported and "answers [[0, 0]]" in reported[0]
 
 
 def test_the_program_finds_its_hooks_unchanged():

@@ -62,31 +62,31 @@ def test_unobserved_moves_and_writes_have_no_operation_name():
 
 
 def test_the_real_part_of_a_tensor_is_not_given_another_value_instead(tmp_path):
-    told = explained(
+    reported = explained(
         "z = torch.ones(2, dtype=torch.complex64, requires_grad=True) * 1\ny = z * z\nz.real.mul_(2)\n"
         "y.abs().sum().backward()",
         tmp_path,
     )
-    assert "z.real =" not in told and "`.clone()` what is read in line 4" in told
+    assert "z.real =" not in reported and "`.clone()` what is read in line 4" in reported
 
 
 def test_a_line_before_a_refused_write_is_not_advised_to_copy_its_result(tmp_path):
-    told = explained(
+    reported = explained(
         "exec('def hook(g): g.mul_(10)')\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
         "y.sum().backward()",
         tmp_path,
     )
-    assert "more than one element of the written-to tensor" in told and "y = y.clone()" not in told
-    assert "`.clone()` what is written before it is." in told
+    assert "more than one element of the written-to tensor" in reported and "y = y.clone()" not in reported
+    assert "`.clone()` what is written before it is." in reported
 
 
 def test_a_refused_write_in_a_hook_is_reported_at_its_line(tmp_path):
-    told = explained(
+    reported = explained(
         "def hook(g):\n    g.mul_(10)\ny = torch.ones(2, requires_grad=True) * 1\ny.register_hook(hook)\n"
         "y.sum().backward()",
         tmp_path,
     )
-    assert "g.mul_(10) refused" in told and "`g = g.clone()` before this line gives each its own." in told
+    assert "g.mul_(10) refused" in reported and "`g = g.clone()` before this line gives each its own." in reported
 
 
 def test_a_statement_of_many_operations_ends_the_recording_and_leaves_no_frame(monkeypatch):
@@ -130,8 +130,8 @@ h.pow(2).sum().backward()
 
 
 def test_a_write_that_a_custom_function_marks_is_in_the_history(tmp_path):
-    told = explained(IN_A_FUNCTION, tmp_path)
-    assert "line 7: x.add_(1)" in told and "unrecorded" not in told
+    reported = explained(IN_A_FUNCTION, tmp_path)
+    assert "line 7: x.add_(1)" in reported and "unrecorded" not in reported
     stale = IN_A_FUNCTION.replace("h = AddOne.apply(w * 2)", "x = w * 2\ny = x * x\nh = AddOne.apply(x) + y")
     assert "2 saved tensors made stale." in explained(stale, tmp_path)
     not_told = explained(IN_A_FUNCTION.replace("ctx.mark_dirty(x)", "pass"), tmp_path)
@@ -156,12 +156,15 @@ y.sum().backward()
 
 
 def test_a_custom_functions_saved_tensor_has_its_name_and_its_error_leads_to_the_write(tmp_path):
-    told = explained(SWISH, tmp_path)
-    assert "It overwrites `h`, which `Swish` in line 14 saved at version 0: a backward through it raises." in told
-    assert "`Swish` in line 14 asks for `h` as it was at version 0" in told and "Row 1, in line 15, wrote it" in told
+    reported = explained(SWISH, tmp_path)
+    assert "It overwrites `h`, which `Swish` in line 14 saved at version 0: a backward through it raises." in reported
+    assert (
+        "`Swish` in line 14 asks for `h` as it was at version 0" in reported
+        and "Row 1, in line 15, wrote it" in reported
+    )
 
 
 def test_a_leaf_written_through_detach_has_no_history_that_misses_the_write(tmp_path):
     assert "unrecorded" not in explained("p = nn.Parameter(torch.ones(2))\np.detach().mul_(2)", tmp_path)
-    told = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
-    assert "1 unrecorded" in told
+    reported = explained("p = torch.ones(2, requires_grad=True) * 1\np.detach().mul_(2)", tmp_path)
+    assert "1 unrecorded" in reported

@@ -115,9 +115,9 @@ def test_the_report_names_the_line_and_its_repair(name):
     assert all(row.where.line == training.line for row in report.dangerous()) or not training.fails
     assert training.line in [row.where.line for row in report.dangerous()], str(report)
     rows = [row for row in report.rows if row.where.line == training.line]
-    told = " ".join(f"{row.happened} {row.instead}" for row in rows)
+    texts = " ".join(f"{row.happened} {row.instead}" for row in rows)
     for words in training.words:
-        assert words in told
+        assert words in texts
     assert f"line {training.line}: {source.splitlines()[training.line - 1].strip()}"[:60] in str(report)
 
 
@@ -142,9 +142,9 @@ def test_a_second_order_gradient_inside_a_call_is_not_a_gradient_of_its_result()
 
 def test_writes_of_layers_and_optimizers_are_one_row_per_line():
     report, _ = reported((PROGRAMS / "gan.py").read_text())
-    told = [row for row, _, _ in report.folded()]
-    assert [row.where.line for row in told].count(40) == 3  # two that made something stale, and the rest
-    assert len(told) < 8
+    folded = [row for row, _, _ in report.folded()]
+    assert [row.where.line for row in folded].count(40) == 3  # two that made something stale, and the rest
+    assert len(folded) < 8
 
 
 def test_the_traceback_of_a_recorded_program_is_unchanged(tmp_path):
@@ -154,5 +154,5 @@ def test_the_traceback_of_a_recorded_program_is_unchanged(tmp_path):
                        env={"PYTHONPATH": str(ROOT), "PATH": ""}).stderr
         for way in ((), ("-m", "memory_stage"))
     )  # fmt: skip
-    told = plain.replace('"' + str(tmp_path) + "/", '"')
-    assert told.startswith("Traceback") and told in watched.replace('"' + str(tmp_path) + "/", '"')
+    without_folder = plain.replace('"' + str(tmp_path) + "/", '"')
+    assert without_folder.startswith("Traceback") and without_folder in watched.replace('"' + str(tmp_path) + "/", '"')

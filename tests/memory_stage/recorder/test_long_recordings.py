@@ -14,7 +14,7 @@ LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "told"),
+    ("limit", "most", "reported"),
     [
         ("MOST_EVENTS", 50, r": they tell of \d+ changes of memory\. The program ran on"),
         (
@@ -24,12 +24,12 @@ LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.
         ),
     ],
 )
-def test_the_recording_ends_and_the_program_continues(monkeypatch, limit, most, told):
+def test_the_recording_ends_and_the_program_continues(monkeypatch, limit, most, reported):
     whole = stage.record(LOOP, {"mt": mt}).data["variants"][0]
     monkeypatch.setattr(steps, limit, most)
     names = {"mt": mt}
     cut = stage.record(LOOP, names).data["variants"][0]
-    assert whole["truncated"] is None and re.search(told, cut["truncated"])
+    assert whole["truncated"] is None and re.search(reported, cut["truncated"])
     assert 1 < len(cut["steps"]) < len(whole["steps"]) and cut["steps"][:-1] == whole["steps"][: len(cut["steps"]) - 1]
     assert names["x"].tolist() == [sum(i + 0.5 for i in range(40))] * 60
 

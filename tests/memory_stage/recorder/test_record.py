@@ -100,7 +100,7 @@ def state_after(run, source: str) -> dict:
         error = run(source, namespace)
     peak = cpu_meter.peak - start
     allocated = cpu_meter.allocated - start
-    told = (type(error).__name__, _message(error), _lines(error)) if error is not None else None
+    reported = (type(error).__name__, _message(error), _lines(error)) if error is not None else None
     del error
     held = cpu_meter.allocated - start
     ask = mt.Tensor.__dict__  # PyTorch's vocabulary has other names for some operations
@@ -120,7 +120,7 @@ def state_after(run, source: str) -> dict:
         "allocated": allocated,
         "held": held,
         "tensors": tensors,
-        "error": told,
+        "error": reported,
         "left": cpu_meter.allocated - start,
     }
 
@@ -546,14 +546,14 @@ def test_endless_recursion_is_an_error_of_the_program_at_its_line(name):
     shown = stage.record(source, {"mt": mt, "np": np})
     variant = shown.data["variants"][0]
     assert isinstance(shown.error, RecursionError) and sys.getrecursionlimit() == limit
-    told = [
+    reported = [
         (step["line"], event["text"]) for step in variant["steps"] for event in step["events"] if event["do"] == "raise"
     ]
     if variant["truncated"]:
         assert "It ended with RecursionError: maximum recursion depth exceeded" in variant["truncated"]
-        assert "recorder failed" not in variant["truncated"] and told == []
+        assert "recorder failed" not in variant["truncated"] and reported == []
     else:
-        assert [(at, text.partition(":")[0]) for at, text in told] == [(line, "RecursionError")]
+        assert [(at, text.partition(":")[0]) for at, text in reported] == [(line, "RecursionError")]
     assert list(problems(shown.data)) == []
 
 
@@ -585,5 +585,7 @@ def test_a_recursion_limit_that_the_program_sets_remains():
 
 
 def test_an_error_after_the_last_step_is_recorded():
-    told = traced("x = mt.zeros([1])\nfor i in range(700):\n    x = x + 1\nraise KeyError('late')").variant["truncated"]
-    assert told.endswith("without being recorded. It ended with KeyError: 'late', at line 4.")
+    reported = traced("x = mt.zeros([1])\nfor i in range(700):\n    x = x + 1\nraise KeyError('late')").variant[
+        "truncated"
+    ]
+    assert reported.endswith("without being recorded. It ended with KeyError: 'late', at line 4.")

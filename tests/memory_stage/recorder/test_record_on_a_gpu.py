@@ -50,13 +50,13 @@ def run(source: str, watched: bool) -> tuple[object, dict, list]:
                 exec(compile(source, "<program>", "exec", dont_inherit=True), namespace)
             except Exception as caught:
                 error = caught
-    told = ""
+    reported = ""
     if error is not None:
-        told = str(error).partition("generated_tensor_")[0]
+        reported = str(error).partition("generated_tensor_")[0]
         error.__traceback__ = error.__context__ = None  # its frames hold tensors
     counters = current.gpu.counters()
     left = {
-        "error": told,
+        "error": reported,
         "counters": (counters.allocated, counters.max_allocated, counters.reserved, counters.max_reserved),
         "tensors": {
             name: (repr(value), value.inplace_version, value.stop_gradient, value.strides, str(value.place))
@@ -95,10 +95,10 @@ def test_a_storage_on_another_device_is_marked_and_the_text_names_the_gpu() -> N
         y = x.cpu()
         y.add_(x.cpu())
 
-    told = stage.trace(program)
+    reported = stage.trace(program)
     storages = [
-        event for step in told.data["variants"][0]["steps"] for event in step["events"] if event["do"] == "storage"
+        event for step in reported.data["variants"][0]["steps"] for event in step["events"] if event["do"] == "storage"
     ]
     assert [event.get("device") for event in storages][:2] == [None, "cpu"]
-    assert "Memory of gpu:sim, a simulated GPU." in stage.as_text(told.data)
-    assert "Memory of gpu:sim, a simulated GPU." in stage.as_html(told.data)
+    assert "Memory of gpu:sim, a simulated GPU." in stage.as_text(reported.data)
+    assert "Memory of gpu:sim, a simulated GPU." in stage.as_html(reported.data)

@@ -299,13 +299,13 @@ def _split(tensors: str) -> list[str]:
     return tensors.split(", ") if tensors else []
 
 
-def with_masks(told: str, truth: str) -> str:
+def with_masks(reported: str, truth: str) -> str:
     """Replace random numbers by ``?``, as the truths write them."""
-    return " ".join("?" if right == "?" or right == "?," else left for left, right in zip_words(told, truth))
+    return " ".join("?" if right == "?" or right == "?," else left for left, right in zip_words(reported, truth))
 
 
-def zip_words(told: str, truth: str) -> list[tuple[str, str]]:
-    left, right = told.split(" "), truth.split(" ")
+def zip_words(reported: str, truth: str) -> list[tuple[str, str]]:
+    left, right = reported.split(" "), truth.split(" ")
     return [(word, right[i] if i < len(right) else "") for i, word in enumerate(left)]
 
 
@@ -325,5 +325,5 @@ def test_memory_after_each_line_equals_the_truth(text: str) -> None:
             for event in step["events"]:
                 memory.apply(event)
             step, last = next(steps), step
-        told, right = frame(memory, last), wanted(truth)
-        assert with_masks(told, right) == right.replace("?,", "?"), f"after line {number}: {line}"
+        reported, right = frame(memory, last), wanted(truth)
+        assert with_masks(reported, right) == right.replace("?,", "?"), f"after line {number}: {line}"

@@ -105,8 +105,8 @@ def all_sentences() -> list[Sentences]:
         return [Sentences(pair, sentences_after(pair.true), sentences_after(pair.near)) for pair in pairs()]
 
 
-def has(text: str, told: list[truth.Said]) -> bool:
-    return any(text in templates.texts_in(said.text) for said in told)
+def has(text: str, reported: list[truth.Said]) -> bool:
+    return any(text in templates.texts_in(said.text) for said in reported)
 
 
 def test_every_text_has_a_program_that_produces_it_and_a_similar_one_that_does_not(all_sentences):
@@ -141,13 +141,13 @@ def test_most_of_the_sentences_would_be_false_of_the_similar_program(all_sentenc
     assert len(false) >= FEWEST_FALSE
 
 
-def is_false_close_by(text: str, told: Sentences) -> bool:
+def is_false_close_by(text: str, reported: Sentences) -> bool:
     tried = 0
-    for said in told.true:
+    for said in reported.true:
         for clause in truth.clauses(said.text):
             if text not in templates.texts_in(clause):
                 continue
-            for there in told.near:
+            for there in reported.near:
                 if there.line == said.line:
                     tried += 1
                     if not list(truth.judged(replace(there, text=f"{templates.plain(clause)}."))):
@@ -177,16 +177,17 @@ def test_a_sentence_without_marks_equals_the_plain_sentence():
 
 
 def test_an_operation_recorded_before_the_first_line_has_no_line():
-    told = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
+    reported = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
     assert (
-        told[1] == "`multiply` (earlier) takes [1, 1, 1, 1] and sends [1, 2, 3, 4] and [1, 2, 3, 4] to earlier values."
+        reported[1]
+        == "`multiply` (earlier) takes [1, 1, 1, 1] and sends [1, 2, 3, 4] and [1, 2, 3, 4] to earlier values."
     )
 
 
 def test_a_view_recorded_before_the_first_line_is_not_a_call_of_a_layer():
-    told = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
-    assert not any("its call" in sentence for sentence in told)
-    assert "`getitem` (earlier) takes [1, 1] and sends [1, 1, 0, 0] to `v@0`, which has [1, 1, 1, 1] now." in told
+    reported = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
+    assert not any("its call" in sentence for sentence in reported)
+    assert "`getitem` (earlier) takes [1, 1] and sends [1, 1, 0, 0] to `v@0`, which has [1, 1, 1, 1] now." in reported
 
 
 @pytest.mark.parametrize(

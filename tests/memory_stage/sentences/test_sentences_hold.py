@@ -222,8 +222,8 @@ def test_a_sentence_appears_if_it_is_true_and_not_for_a_similar_program(pair: Ne
 
 
 def test_no_step_of_the_last_line_of_a_with_calls_its_end() -> None:
-    told = numbered_sentences(PAIRS["the last line of a with, and the end of the with"].true)
-    assert not any("__exit__" in sentence for line, sentence in told if line == 7), told
+    reported = numbered_sentences(PAIRS["the last line of a with, and the end of the with"].true)
+    assert not any("__exit__" in sentence for line, sentence in reported if line == 7), reported
 
 
 def test_a_function_of_a_cell_that_awaited_is_stepped_through() -> None:
@@ -268,8 +268,8 @@ def test_a_last_line_that_writes_says_that_the_notebook_keeps_its_value(monkeypa
     ],
 )
 def test_the_holders_of_an_unnamed_tensor_are_the_same_in_the_trace_and_the_sentence(program: str, holder: str) -> None:
-    told = [event["holder"] for step in steps(program) for event in step["events"] if "holder" in event]
-    assert told == ([holder] if holder else []), told
+    reported = [event["holder"] for step in steps(program) for event in step["events"] if "holder" in event]
+    assert reported == ([holder] if holder else []), reported
 
 
 @pytest.mark.parametrize("body", ["f(n - 1)", "h(n); f(n - 1)", "x = n\n        f(n - 1)\n        x = 0"])
@@ -313,17 +313,17 @@ def meter(program: str, **names) -> list[tuple[int, int, int]]:
 
 
 def test_a_stage_on_a_gpu_counts_the_bytes_that_it_shows(notebook_on_a_gpu) -> None:
-    told = meter("x = mt.ones([10])\ny = x + 1\ndel x", rest=notebook_on_a_gpu)
-    assert told == [(1, 512, 512), (2, 1024, 1024), (3, 512, 1024)]
+    reported = meter("x = mt.ones([10])\ny = x + 1\ndel x", rest=notebook_on_a_gpu)
+    assert reported == [(1, 512, 512), (2, 1024, 1024), (3, 512, 1024)]
 
 
 def test_a_stage_on_a_gpu_counts_earlier_shown_tensors_and_ignores_other_frees(notebook_on_a_gpu) -> None:
     old, unseen = mt.ones([1000]), [mt.ones([2000])]
     names = {"old": old, "f": unseen.clear}
     del old
-    told = meter("x = old\nf()\ny = x + 1\ndel old, x", **names)
-    assert told[0] == (1, 4096, 4096)
-    assert told[-2] == (3, 8192, 8192)
+    reported = meter("x = old\nf()\ny = x + 1\ndel old, x", **names)
+    assert reported[0] == (1, 4096, 4096)
+    assert reported[-2] == (3, 8192, 8192)
 
 
 def test_a_name_that_held_a_gpu_tensor_adds_nothing_to_the_computers_memory(notebook_on_a_gpu) -> None:

@@ -119,9 +119,9 @@ def test_the_sentences_on_programs_of_a_kind_are_true(kind: str) -> None:
     steps = 0
     for seed in range(SEEDS):
         program = kinds.program(kind, seed)
-        told, wrong = truth.false_sentences(program)
+        reported, wrong = truth.false_sentences(program)
         assert not wrong, f"{program}\n" + "\n".join(wrong)
-        steps += told
+        steps += reported
     assert steps > 4 * SEEDS
 
 

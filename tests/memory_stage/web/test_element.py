@@ -158,17 +158,17 @@ def test_a_name_is_highlighted_with_its_tensor_and_its_storage(show):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("slice", ["1", "2", "3", "4", "5", "6", "←6", "←4", "←2"]),  # sum, scale_ and multiply, where they were called
         ("stale", ["1", "2", "3", "4", "←5", "×"]),
         ("error", ["1", "2", "4", "6", "8", "9"]),  # lines that ran: not those of `try` and `except`
     ],
 )
-def test_a_tick_marks_the_line_and_in_backward_the_line_of_the_current_operation(show, name, told):
+def test_a_tick_marks_the_line_and_in_backward_the_line_of_the_current_operation(show, name, reported):
     page = show(name, width=1180)
     page.evaluate("host().showDetails(true); host().go(Infinity)")
-    assert page.locator(".chart text").all_text_contents() == told
+    assert page.locator(".chart text").all_text_contents() == reported
 
 
 def test_forced_colours_show_one_bar_beside_the_code_and_disabled_buttons(show):

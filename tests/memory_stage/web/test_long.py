@@ -178,9 +178,9 @@ def test_on_paper_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     said = squeezed(page.locator("details.all").inner_text())
-    told = [step for step in steps_of("loop") if max([n for _, n in step.get("passes", [])], default=1) <= 2]
-    assert 4 < len(told) < len(steps_of("loop"))
-    for step in told:
+    reported = [step for step in steps_of("loop") if max([n for _, n in step.get("passes", [])], default=1) <= 2]
+    assert 4 < len(reported) < len(steps_of("loop"))
+    for step in reported:
         assert squeezed(pages.spoken(step["say"])) in said
     seen = [text for text in page.locator(".all summary").all() if text.is_visible()]
     assert [text.inner_text() for text in seen] == [
@@ -276,9 +276,11 @@ def test_a_cell_says_who_reads_it_and_which_operation_saved_it(show):
     stale = show("stale", motion="reduce")
     stale.evaluate("host().go(3)")
     stale.mouse.click(*stale.evaluate('placeOf(\'[data-storage="2"] [data-cell="0"]\')'))
-    told = squeezed(stale.locator(".answer").inner_text())
-    assert told.startswith("Cell 0 of storage 2 holds 2, before this step 1. a reads it. multiply (line 3, saved a@0)")
-    assert told.endswith("needs it for backward; numbers were overwritten, so backward will refuse.")
+    reported = squeezed(stale.locator(".answer").inner_text())
+    assert reported.startswith(
+        "Cell 0 of storage 2 holds 2, before this step 1. a reads it. multiply (line 3, saved a@0)"
+    )
+    assert reported.endswith("needs it for backward; numbers were overwritten, so backward will refuse.")
 
 
 def test_a_mouse_marks_what_it_points_at_and_says_what_a_click_would_say(show):
@@ -297,13 +299,13 @@ def test_a_question_with_hostile_names_stays_text(show):
     for step in range(3):
         page.evaluate(f"host().go({step})")
         page.evaluate("host().ask(host().questions.latestStorage())")
-        told = set()
+        reported = set()
         for _ in range(8):
-            told.add(page.locator(".which .told").inner_text())
+            reported.add(page.locator(".which .told").inner_text())
             assert page.locator(".answer").inner_text()
             assert page.locator(".asking :is(img, b, i, u, script)").count() == 0
             page.get_by_role("button", name="The next one").click()
-        assert len(told) > 1
+        assert len(reported) > 1
 
 
 def test_a_finger_steps_asks_and_jumps(browser):
@@ -369,7 +371,7 @@ def test_the_legend_explains_every_mark_that_occurs_and_no_other(show, name):
     page.wait_for_function("document.querySelector('memory-stage').shadowRoot.querySelector('.legend li')")
     rows = page.evaluate("legend()")
     assert all(drawn for _, drawn in rows)
-    told = " ".join(text for text, _ in rows)
+    reported = " ".join(text for text, _ in rows)
     variants = pages.trace(name)["variants"]
     events = [
         event for v in variants for part in (v.get("before", []), *(s["events"] for s in v["steps"])) for event in part
@@ -387,7 +389,7 @@ def test_the_legend_explains_every_mark_that_occurs_and_no_other(show, name):
         (any(event["do"] == "raise" and "node" in event for event in events), "and stopped"),
         (any(event["do"] == "name" and event["kind"] == "line" for event in events), "held by the running line"),
     ):
-        assert (words in told) == bool(occurs), words
+        assert (words in reported) == bool(occurs), words
 
 
 def test_at_twice_the_size_everything_fits_and_works(show):

@@ -344,5 +344,5 @@ def test_on_a_phone_no_number_of_bytes_and_no_warning_is_cut(width):
 
 def test_lost_elements_are_counted_with_the_right_grammar():
     short = OF_LONG_NAMES.replace("state", "a").replace("weight", "b")
-    told = drawn_text(picture.svg(stage.record(short, title="short").data))
-    assert "a@0, b@0 are gone" in told
+    reported = drawn_text(picture.svg(stage.record(short, title="short").data))
+    assert "a@0, b@0 are gone" in reported

@@ -32,7 +32,7 @@ def stage(page):
     return page.locator("memory-stage").element_handle()
 
 
-def told(text: str) -> str:
+def visible_text(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
@@ -45,10 +45,10 @@ def test_a_saved_svg_has_program_and_sentence_and_refers_to_nothing_outside(show
     file, path = saved(page, "svg")
     assert re.fullmatch(rf"stage-\S+-step-{at + 1}\.svg", file)
     root = ElementTree.parse(path).getroot()
-    words = told("".join(text for element in root.iter(f"{SVG}text") for text in element.itertext()))
+    words = visible_text("".join(text for element in root.iter(f"{SVG}text") for text in element.itertext()))
     for line in trace["variants"][0]["code"]:
-        assert told(line) in words
-    assert told(pages.spoken(trace["variants"][0]["steps"][at]["say"])) in words
+        assert visible_text(line) in words
+    assert visible_text(pages.spoken(trace["variants"][0]["steps"][at]["say"])) in words
     inside = set(re.findall(r'id="([^"]+)"', text := path.read_text(encoding="utf-8")))
     assert set(re.findall(r"url\(#?([^)]*)\)", text)) <= inside
     without_namespace = text.replace('xmlns="http://www.w3.org/2000/svg"', "")

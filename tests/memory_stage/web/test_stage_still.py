@@ -83,12 +83,12 @@ def test_every_step_is_a_row_with_its_line_and_its_bytes(open_page):
     )
     assert page.get_by_text(difference).is_visible()
     for table, variant in zip(others, shown.data["variants"], strict=True):
-        head, *told = rows(table)
+        head, *reported = rows(table)
         assert head == ["step", "line", "what happens", "allocated", "peak"]
         assert table.locator("caption").inner_text() == f"All steps of {variant['label']}"
         assert table.locator("thead th[scope=col]").count() == 5
         assert table.locator("tbody th[scope=row]").count() == len(variant["steps"])
-        for row, step in zip(told, variant["steps"], strict=True):
+        for row, step in zip(reported, variant["steps"], strict=True):
             assert row[2] == step["say"].replace("`", "")
             assert row[3:] == [f"{step['allocated']} B", f"{step['peak']} B"]
     assert [row[1] for row in rows(others[2])] == ["line", "1", "4 to 5"]

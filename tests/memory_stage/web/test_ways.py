@@ -78,10 +78,18 @@ def test_the_passes_of_a_loop():
 def test_loops_in_loops_and_a_loop_that_runs_again():
     trace = pages.trace("loop")
     variant = trace["variants"][0]
-    told = [None, [[1, 1]], [[1, 1], [2, 1]], [[1, 1], [2, 1]], [[1, 1], [2, 2]], [[1, 2], [2, 1]], [[1, 2], [2, 3]]]
-    told += [[[1, 1]], [[5, 1], [1, 1]], [[5, 1], [1, 1]], None, [[5, 1]]]
-    variant["steps"] = variant["steps"][: len(told)]
-    for step, passes in zip(variant["steps"], told, strict=True):
+    reported = [
+        None,
+        [[1, 1]],
+        [[1, 1], [2, 1]],
+        [[1, 1], [2, 1]],
+        [[1, 1], [2, 2]],
+        [[1, 2], [2, 1]],
+        [[1, 2], [2, 3]],
+    ]
+    reported += [[[1, 1]], [[5, 1], [1, 1]], [[5, 1], [1, 1]], None, [[5, 1]]]
+    variant["steps"] = variant["steps"][: len(reported)]
+    for step, passes in zip(variant["steps"], reported, strict=True):
         step.pop("passes", None)
         if passes:
             step["passes"] = passes

@@ -88,6 +88,6 @@ def test_the_operation_is_a_function_and_a_method_everywhere(copy: Path):
 
 def test_the_tests_of_every_operation_include_it(copy: Path):
     files = [f"tests/minitensor/engine/test_{name}.py" for name in ASKED]
-    told = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "squareplus and not sim", *files)
-    passed = re.search(r"(\d+) passed", told)
-    assert passed and int(passed[1]) > 30, told
+    reported = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "squareplus and not sim", *files)
+    passed = re.search(r"(\d+) passed", reported)
+    assert passed and int(passed[1]) > 30, reported

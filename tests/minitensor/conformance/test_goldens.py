@@ -27,10 +27,10 @@ def test_an_operation_equals_its_recording(case):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_recorded_situation_is_run(case):
-    told = set(case.recorded) - GIVEN - {"extra_memory_held_for_backward"}
+    reported = set(case.recorded) - GIVEN - {"extra_memory_held_for_backward"}
     if case.framework.startswith("torch"):
-        told.remove("exists_in")  # PyTorch's names are another vocabulary
-    assert told <= set(case.seen)
+        reported.remove("exists_in")  # PyTorch's names are another vocabulary
+    assert reported <= set(case.seen)
 
 
 def test_all_cases_are_compared():

@@ -296,8 +296,8 @@ def test_the_notice_about_the_simulated_gpu_is_printed_once(no_gpu_yet: None, ca
     mt.set_device(SIM)
     assert capsys.readouterr().err == "", "that was asked for"
     mt.set_device("gpu")
-    told = capsys.readouterr().err
-    assert "'gpu' is a simulated GPU of 8.00 GiB" in told and told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert "'gpu' is a simulated GPU of 8.00 GiB" in reported and reported.count("\n") == 1
     mt.set_device("gpu", capacity="1 GiB")
     tensor("gpu").cuda()
     assert capsys.readouterr().err == "" and device_named("test", "gpu").allocator.capacity == 1 << 30

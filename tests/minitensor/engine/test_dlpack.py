@@ -269,13 +269,13 @@ def test_an_array_on_a_cuda_device_is_recognized_by_its_interface():
     """A substitute for the array of a CUDA device shows the address that is passed on, and the owner that is kept."""
     x = mt.ones([2])
     assert not hasattr(x, "__cuda_array_interface__")
-    told = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}
+    reported = {"shape": (2,), "typestr": "<f4", "data": (4096, False), "version": 3}
     array = SimpleNamespace(
-        __cuda_array_interface__=told, dtype=np.dtype("float32"), shape=(2,), gpu=SimpleNamespace(name="gpu:0")
+        __cuda_array_interface__=reported, dtype=np.dtype("float32"), shape=(2,), gpu=SimpleNamespace(name="gpu:0")
     )
     array.nbytes = 8
     on_device = mt.Tensor._made(array)
-    assert on_device.__cuda_array_interface__ == told and is_shared(on_device._storage)
+    assert on_device.__cuda_array_interface__ == reported and is_shared(on_device._storage)
     on_device.stop_gradient = False
     with pytest.raises(RuntimeError, match=r"x\.detach\(\)"):
         on_device.__cuda_array_interface__  # noqa: B018

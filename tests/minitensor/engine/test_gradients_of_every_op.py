@@ -158,10 +158,10 @@ def error(got: list[np.ndarray], want: list[np.ndarray]) -> tuple[float, int]:
     largest, count = 0.0, 0
     for a, b in zip(got, want, strict=True):
         assert a.shape == b.shape
-        told = np.isfinite(b)
-        off = np.abs(a[told] - b[told]) / np.maximum(1, np.abs(b[told]))
+        reported = np.isfinite(b)
+        off = np.abs(a[reported] - b[reported]) / np.maximum(1, np.abs(b[reported]))
         largest = max(largest, float(np.max(np.where(np.isnan(off), np.inf, off), initial=0.0)))
-        count += int(told.sum())
+        count += int(reported.sum())
     return largest, count
 
 

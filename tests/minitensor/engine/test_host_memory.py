@@ -71,9 +71,9 @@ def test_the_counters_agree_with_the_memory_of_the_process(program: str):
 
 def test_the_counters_give_the_figures_of_the_article():
     """10000 x 10000 float32 are 400,000,000 bytes, [1, 64, 512, 512] 67,108,864; in place takes nothing."""
-    told = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
-    assert told["y = relu(x)"] - 400_000_000 == told["relu_(x)"] == 400_000_000
-    assert (told["h = relu(h)"], told["the same in place"]) == (134_217_728, 67_108_864)
+    reported = {moment: ours for moment, ours, *_ in printed("relu") + printed("block")}
+    assert reported["y = relu(x)"] - 400_000_000 == reported["relu_(x)"] == 400_000_000
+    assert (reported["h = relu(h)"], reported["the same in place"]) == (134_217_728, 67_108_864)
 
 
 @pytest.mark.parametrize("place", ["cpu", "gpu:sim"])

@@ -97,10 +97,10 @@ def test_a_line_of_a_loop_has_the_sums_and_the_highest_peak():
         return held
 
     held = program()
-    told = figures(program.table)
-    assert told["scratch = mt.zeros([n, *SHAPE])  # noqa: F841"][:3] == (3, 2 * KIB, 8 * KIB), "old and new at once"
-    assert told["held.append(mt.ones(SHAPE))"][:3] == (3, 3 * KIB, 6 * KIB)
-    assert told["(on return)"][1] == -2 * KIB, len(held)
+    reported = figures(program.table)
+    assert reported["scratch = mt.zeros([n, *SHAPE])  # noqa: F841"][:3] == (3, 2 * KIB, 8 * KIB), "old and new at once"
+    assert reported["held.append(mt.ones(SHAPE))"][:3] == (3, 3 * KIB, 6 * KIB)
+    assert reported["(on return)"][1] == -2 * KIB, len(held)
 
 
 @pytest.mark.cpu_only
@@ -115,10 +115,10 @@ def test_the_bytes_of_a_call_are_in_the_row_of_the_calling_line():
         return [x + float(i) for i in range(3)]
 
     kept = program()
-    told = figures(program.table)
-    assert told["x = helper()"] == (2, KIB, 2 * KIB, 0, 0)
-    assert told["return [x + float(i) for i in range(3)]"][:2] == (3, 3 * KIB), len(kept)
-    assert told["(on return)"][1] == -KIB
+    reported = figures(program.table)
+    assert reported["x = helper()"] == (2, KIB, 2 * KIB, 0, 0)
+    assert reported["return [x + float(i) for i in range(3)]"][:2] == (3, 3 * KIB), len(kept)
+    assert reported["(on return)"][1] == -KIB
 
 
 @pytest.mark.cpu_only
@@ -131,10 +131,10 @@ def test_recursion_has_one_table():
         return x + deeper(n - 1)
 
     kept = deeper(3)
-    told = figures(deeper.table)
-    assert told["x = mt.ones(SHAPE)"][:3] == (4, 4 * KIB, 4 * KIB)
+    reported = figures(deeper.table)
+    assert reported["x = mt.ones(SHAPE)"][:3] == (4, 4 * KIB, 4 * KIB)
     # In each of three frames a sum is made; the inner frame's tensors go while the outer line runs.
-    assert told["return x + deeper(n - 1)"][0] == 3
+    assert reported["return x + deeper(n - 1)"][0] == 3
     assert deeper.table.total.allocated == KIB == sum(row.allocated for row in deeper.table.rows), kept.shape
     first = deeper.table
     deeper(0)
@@ -227,8 +227,8 @@ def test_an_error_passes_on_and_the_table_is_kept(device, capsys):
     with pytest.raises(ValueError, match="add_"):
         program()
     assert watch.listener is None
-    told = figures(program.table)
-    assert told["x = mt.ones([4, *SHAPE])"][:2] == (1, 4 * KIB)
+    reported = figures(program.table)
+    assert reported["x = mt.ones([4, *SHAPE])"][:2] == (1, 4 * KIB)
     assert program.table.error.startswith("ValueError: ")
     assert f"ended by {program.table.error}" in capsys.readouterr().out
     with pytest.raises(TypeError):
@@ -312,7 +312,7 @@ async def stream() -> Any:
 
 @pytest.mark.cpu_only
 @pytest.mark.parametrize(
-    "what, told",
+    "what, reported",
     [
         (generator, "generator is a generator function"),
         (coroutine, "coroutine is a coroutine function"),
@@ -325,8 +325,8 @@ async def stream() -> Any:
     ],
     ids=["generator", "coroutine", "stream", "class", "builtin", "number", "staticmethod", "classmethod"],
 )
-def test_a_callable_without_lines_is_refused(what, told):
-    with pytest.raises(TypeError, match=told):
+def test_a_callable_without_lines_is_refused(what, reported):
+    with pytest.raises(TypeError, match=reported):
         memory.profile(what)
 
 

@@ -38,8 +38,8 @@ def nothing_of_ours_is_frozen() -> None:
     If there are no such tensors, freeze the other objects again, because each snapshot would visit all of them.
     """
     gc.unfreeze()
-    told = (each for each in gc.get_objects() if issubclass(type(each), (mt.Tensor, Storage, Node)))
-    if all(each is CONSTANT for each in told):
+    reported = (each for each in gc.get_objects() if issubclass(type(each), (mt.Tensor, Storage, Node)))
+    if all(each is CONSTANT for each in reported):
         gc.freeze()
 
 
@@ -50,17 +50,17 @@ def empty_gpu(device: str) -> None:
         mt.set_device("gpu:sim", capacity="8 GiB", profile="torch")
 
 
-def valid(told: dict[str, Any]) -> dict[str, Any]:
+def valid(reported: dict[str, Any]) -> dict[str, Any]:
     """The snapshot, read back from JSON, if it keeps to the schema."""
-    CHECK.validate(told)
-    again = json.loads(json.dumps(told, allow_nan=False))
-    assert again == told
+    CHECK.validate(reported)
+    again = json.loads(json.dumps(reported, allow_nan=False))
+    assert again == reported
     return again
 
 
-def of_name(told: dict[str, Any], name: str) -> dict[str, Any]:
+def of_name(reported: dict[str, Any], name: str) -> dict[str, Any]:
     """The one storage of that name."""
-    (found,) = (storage for storage in told["storages"] if storage["name"] == name)
+    (found,) = (storage for storage in reported["storages"] if storage["name"] == name)
     return found
 
 
@@ -77,8 +77,8 @@ def test_storages_tensors_and_savers_by_hand(device):
     x = w * 2.0
     y = x * x
     part = x[1:3].T
-    told = valid(memory.snapshot())
-    storage = of_name(told, "x")
+    reported = valid(memory.snapshot())
+    storage = of_name(reported, "x")
     assert (storage["device"], storage["nbytes"], storage["version"]) == (device, KIB, 0)
     shown = {"dtype": "float32", "stop_gradient": False, "is_leaf": False}
     assert sorted(storage["tensors"], key=lambda x: x["offset"]) == [
@@ -88,7 +88,7 @@ def test_storages_tensors_and_savers_by_hand(device):
     line = test_storages_tensors_and_savers_by_hand.__code__.co_firstlineno + 3
     saver = {"op": "multiply", "version": 0, "file": "test_memory_snapshot.py", "line": line, "right": True}
     assert sorted(storage["saved_by"], key=lambda s: s["what"]) == [{**saver, "what": "x"}, {**saver, "what": "y"}]
-    assert of_name(told, "w")["tensors"][0]["is_leaf"] is True
+    assert of_name(reported, "w")["tensors"][0]["is_leaf"] is True
     x.add_(1.0)
     storage = of_name(valid(memory.snapshot()), "x")
     assert storage["version"] == 1 and [saver["right"] for saver in storage["saved_by"]] == [False, False], y.shape
@@ -106,27 +106,27 @@ def test_gradients_lists_attributes_and_asked_names_are_named():
     (w * 1.0).sum().backward()
     asked = mt.zeros([5])
     asked.name = "the answer"
-    told = valid(memory.snapshot())
+    reported = valid(memory.snapshot())
     for name, nbytes in (("w.grad", KIB), ("holder.bias", 12), ("held[0]", 16), ("the answer", 20)):
-        assert of_name(told, name)["nbytes"] == nbytes, held
-    (tensor,) = of_name(told, "the answer")["tensors"]
+        assert of_name(reported, name)["nbytes"] == nbytes, held
+    (tensor,) = of_name(reported, "the answer")["tensors"]
     assert tensor["names"] == ["the answer", "asked"] and tensor["is_leaf"] is tensor["stop_gradient"] is True
 
 
 def test_the_bytes_of_a_snapshot_are_those_of_the_counters(device, empty_gpu):
     w = leaf()
     kept = [small_step(mt.ones(SHAPE), w), w * 2.0]
-    told = valid(memory.snapshot())
-    by_name = {each["name"]: each for each in told["devices"]}
+    reported = valid(memory.snapshot())
+    by_name = {each["name"]: each for each in reported["devices"]}
     count = counters(device)
     assert by_name[device]["counters"]["allocated"] == count.memory_allocated()
     assert by_name[device]["counters"]["max_allocated"] == count.max_memory_allocated()
-    host = sum(storage["nbytes"] for storage in told["storages"] if storage["device"] == "cpu")
+    host = sum(storage["nbytes"] for storage in reported["storages"] if storage["device"] == "cpu")
     assert by_name["cpu"]["in_flight"] == 0 and by_name["cpu"]["counters"]["allocated"] == host, len(kept)
     if device != "cpu":
         blocks = [block for segment in by_name[device]["segments"] for block in segment["blocks"] if block["in_use"]]
         stored = {block["storage"]: block["requested"] for block in blocks}
-        assert stored == {s["id"]: s["nbytes"] for s in told["storages"] if s["device"] == device and s["nbytes"]}
+        assert stored == {s["id"]: s["nbytes"] for s in reported["storages"] if s["device"] == device and s["nbytes"]}
 
 
 @pytest.mark.cpu_only
@@ -136,10 +136,10 @@ def test_a_snapshot_has_the_intermediate_gradients_of_the_host():
     x = w * 3.0
     x.register_hook(lambda g: seen.append(valid(memory.snapshot())))
     (x * 3.0).sum().backward()
-    (told,) = seen
-    assert told["devices"][0]["in_flight"] > 0
-    stored = sum(storage["nbytes"] for storage in told["storages"])
-    assert told["devices"][0]["counters"]["allocated"] == stored + told["devices"][0]["in_flight"]
+    (reported,) = seen
+    assert reported["devices"][0]["in_flight"] > 0
+    stored = sum(storage["nbytes"] for storage in reported["storages"])
+    assert reported["devices"][0]["counters"]["allocated"] == stored + reported["devices"][0]["in_flight"]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
@@ -159,9 +159,9 @@ def test_a_snapshot_inside_a_recording_has_the_events(device, empty_gpu):
         small_step(mt.ones(SHAPE), leaf())
         x = mt.ones(SHAPE)
         x.add_(1.0)
-        told = valid(memory.snapshot())
-    assert len(told["events"]) == 20 and told["dropped"] == recording.dropped > 0
-    assert told["events"][-1]["kind"] == "write" and told["events"][-1]["name"] == "x"
+        reported = valid(memory.snapshot())
+    assert len(reported["events"]) == 20 and reported["dropped"] == recording.dropped > 0
+    assert reported["events"][-1]["kind"] == "write" and reported["events"][-1]["name"] == "x"
     assert valid(memory.snapshot())["events"] == []
 
 
@@ -171,8 +171,8 @@ def test_a_recording_in_which_the_gpu_was_replaced_has_both_gpus(device):
         x = mt.ones(SHAPE)
         mt.set_device("gpu:sim", capacity="64 MiB")
         y = mt.ones([2, *SHAPE])
-        told = valid(memory.snapshot())
-    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in told["devices"]}, "x is on the old one"
+        reported = valid(memory.snapshot())
+    assert {32 << 20, 64 << 20} <= {each.get("capacity") for each in reported["devices"]}, "x is on the old one"
     mt.set_device("gpu:sim", capacity="8 GiB")
     assert x.shape != y.shape
 
@@ -299,8 +299,8 @@ def test_borrowed_memory_is_in_the_snapshot_with_no_bytes(tmp_path):
         x.add_(1.0)
         y = mt.from_numpy(array)
         dumped(tmp_path)
-        told = valid(memory.snapshot())
-    tensors = [each for storage in told["storages"] for each in storage["tensors"]]
+        reported = valid(memory.snapshot())
+    tensors = [each for storage in reported["storages"] for each in storage["tensors"]]
     assert [each["shape"] for each in tensors if each["names"] == ["x"]] == [[4, 3]], y.shape
     assert [event.size for event in recording.events if event.kind == "write"] == [48]
     assert not [event for event in recording.events if event.kind in ("alloc", "free")]

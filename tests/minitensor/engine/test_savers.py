@@ -179,8 +179,8 @@ def test_the_error_names_a_write_of_the_living_storage_and_not_of_a_dead_one():
     third = mt.ones([2])
     later = third * mt.to_tensor([1.0, 1.0], stop_gradient=False)
     third.exp_()  # a version of the same number
-    told = write_that_made(x._storage, 1)
-    assert told is not None and told[0] == "add_" and not later.stop_gradient
+    reported = write_that_made(x._storage, 1)
+    assert reported is not None and reported[0] == "add_" and not later.stop_gradient
     with pytest.raises(RuntimeError, match="by add_, which made version 1"):
         saver.backward()
 

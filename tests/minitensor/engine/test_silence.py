@@ -66,15 +66,15 @@ def torchs(numbers, wanted):
 
 @pytest.mark.parametrize(("kind", "make"), [(mt.Tensor, paddles), (torch.Tensor, torchs)], ids=["paddle", "torch"])
 def test_no_method_warns_about_inf_or_nan(kind, make):
-    told = set()
+    reported = set()
     for name in names(kind):
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             # The package does this at its import, and pytest resets it.
             warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minitensor\b")
             called(make, name)
-        told |= {(name, str(one.message)) for one in seen if "encountered" in str(one.message)}
-    assert not told
+        reported |= {(name, str(one.message)) for one in seen if "encountered" in str(one.message)}
+    assert not reported
 
 
 def test_a_program_of_its_own_prints_no_warning():

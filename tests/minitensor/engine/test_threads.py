@@ -182,15 +182,15 @@ def test_an_operand_that_overlaps_the_target_is_read_first(overlap: Callable):
     ids=["shape", "larger", "argument", "order", "normal", "layout"],
 )
 def test_an_error_is_the_one_of_small_tensors_and_changes_nothing(wrong: Callable):
-    told = []
+    reported = []
     for switch in (off, low_limits):
         x = mt.to_tensor(matrix(5))
         before, version = bits(x._array), x.inplace_version
         with switch(), pytest.raises((ValueError, TypeError)) as error:
             wrong(x)
-        told.append((type(error.value), str(error.value)))
+        reported.append((type(error.value), str(error.value)))
         assert (bits(x._array), x.inplace_version) == (before, version)
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
 
 
 def test_a_function_that_fails_at_once_has_written_nothing():

@@ -96,10 +96,10 @@ def test_the_number_of_threads_can_be_read_and_set():
         assert cpu.get_num_threads() == 5
 
 
-@pytest.mark.parametrize(("told", "wanted"), [("3", "3"), ("0", "is a number, 1 or more, not '0'")])
-def test_the_environment_sets_the_number_of_threads(told: str, wanted: str):
+@pytest.mark.parametrize(("reported", "wanted"), [("3", "3"), ("0", "is a number, 1 or more, not '0'")])
+def test_the_environment_sets_the_number_of_threads(reported: str, wanted: str):
     program = "import minitensor as mt; print(mt.device.cpu.get_num_threads())"
-    environment = {**os.environ, "MINITENSOR_NUM_THREADS": told}
+    environment = {**os.environ, "MINITENSOR_NUM_THREADS": reported}
     ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
     assert wanted in ran.stdout + ran.stderr
 

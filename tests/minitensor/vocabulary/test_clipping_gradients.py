@@ -25,8 +25,8 @@ def of_paddle(*gradients: list[float]) -> list[paddle.Tensor]:
 def test_paddle_scales_all_gradients_by_one_factor_to_the_largest_allowed_norm(norm_type, norm):
     # norms of the gradients 3, 4 and 12: 13 by squares, 19 by sizes, 12 by the largest; for 0, the two that are not 0
     leaves = of_paddle([3.0, 4.0], [12.0])
-    told = paddle.nn.utils.clip_grad_norm_(leaves, norm / 2, norm_type)
-    assert told.item() == pytest.approx(norm) and told.shape == []
+    reported = paddle.nn.utils.clip_grad_norm_(leaves, norm / 2, norm_type)
+    assert reported.item() == pytest.approx(norm) and reported.shape == []
     assert np.allclose(leaves[0].grad.tolist() + leaves[1].grad.tolist(), [1.5, 2, 6], rtol=1e-5)
 
 

@@ -137,9 +137,9 @@ def test_cannot_is_one_word():
 
 @pytest.mark.parametrize("vocabulary", [PADDLES, PYTORCHS], ids=["Paddle's", "PyTorch's"])
 def test_docstrings_describe_shapes_that_are_not_broadcast(vocabulary: Any):
-    told = [name for name in vocabulary if "Shapes: " in vocabulary[name].__doc__]
+    reported = [name for name in vocabulary if "Shapes: " in vocabulary[name].__doc__]
     rows = {name: vocabulary.forms[name].row for name in vocabulary}
-    assert len(told) > 20
+    assert len(reported) > 20
     assert [
         name
         for name, row in rows.items()

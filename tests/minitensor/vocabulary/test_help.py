@@ -87,11 +87,13 @@ def test_every_exception_to_the_rule_is_a_public_name():
 
 
 @pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize(("told", "but"), [(SHAPE, WITHOUT_SHAPES), (REFUSAL, REFUSES_NOTHING)], ids=["shape", "error"])
-def test_help_describes_shapes_and_refusals(space: str, told: re.Pattern[str], but: set[str]):
+@pytest.mark.parametrize(
+    ("reported", "but"), [(SHAPE, WITHOUT_SHAPES), (REFUSAL, REFUSES_NOTHING)], ids=["shape", "error"]
+)
+def test_help_describes_shapes_and_refusals(space: str, reported: re.Pattern[str], but: set[str]):
     names = dict(public(SPACES[space]))
     assert len(names) > 4
-    assert [name for name, value in names.items() if not told.search(inspect.getdoc(value) or "")
+    assert [name for name, value in names.items() if not reported.search(inspect.getdoc(value) or "")
             and name not in but] == []  # fmt: skip
 
 
@@ -239,7 +241,7 @@ def test_the_help_of_a_class_or_a_method_names_its_refusals(space: Any, calls: C
         value = space
         for name in path.split("."):
             value = getattr(value, name)
-        told = inspect.getdoc(value).partition("Raises:")[2]
-        assert re.search(rf"^    [\w, ]*\b{kind.__name__}\b[\w, ]*: ", told, re.M), path
+        reported = inspect.getdoc(value).partition("Raises:")[2]
+        assert re.search(rf"^    [\w, ]*\b{kind.__name__}\b[\w, ]*: ", reported, re.M), path
         with pytest.raises(kind):
             call()

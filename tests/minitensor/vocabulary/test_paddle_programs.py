@@ -91,13 +91,13 @@ def test_a_program_behaves_as_in_paddle(version, question):
     recorded = RECORDS[version][question]
     error, values = ran(recorded["program"], list(recorded["values"]))
     seen = {"error": error, **values}
-    told = {"error": recorded["error"].partition(":")[0] if "error" in recorded else None, **recorded["values"]}
+    reported = {"error": recorded["error"].partition(":")[0] if "error" in recorded else None, **recorded["values"]}
     different = expected_elsewhere(version, question)
     for what, value in seen.items():
         if what not in different:
-            assert same(value, told[what]), f"{what}: {value!r} here, {told[what]!r} in {version}"
+            assert same(value, reported[what]), f"{what}: {value!r} here, {reported[what]!r} in {version}"
             continue
-        assert not same(value, told[what]), f"{what} is no difference any more"
+        assert not same(value, reported[what]), f"{what} is no difference any more"
         first = value[0][0] if what == "x.grad.tolist()" and isinstance(value[0], list) else value
         assert first == different[what], what
 

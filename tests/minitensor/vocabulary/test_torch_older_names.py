@@ -54,10 +54,10 @@ def test_weights_and_smoothing_give_the_loss_of_the_equivalent_probabilities(cla
     torch.manual_seed(classes)
     logits, labels = torch.randn(4, classes), torch.tensor([0, 2, 1, 2])
     named = F.cross_entropy(logits, labels, reduction=reduction, label_smoothing=0.2)
-    told = F.cross_entropy(logits, F.one_hot(labels, classes).float(), reduction=reduction, label_smoothing=0.2)
+    reported = F.cross_entropy(logits, F.one_hot(labels, classes).float(), reduction=reduction, label_smoothing=0.2)
     if reduction == "mean":
-        told = F.cross_entropy(logits, F.one_hot(labels, classes).float(), reduction="sum", label_smoothing=0.2) / 4
-    assert np.allclose(named.numpy(), told.numpy(), atol=1e-6)
+        reported = F.cross_entropy(logits, F.one_hot(labels, classes).float(), reduction="sum", label_smoothing=0.2) / 4
+    assert np.allclose(named.numpy(), reported.numpy(), atol=1e-6)
 
 
 def test_the_gradient_of_std_is_0_where_all_numbers_are_equal():

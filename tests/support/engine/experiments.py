@@ -126,10 +126,10 @@ def measured(name: str) -> list[tuple[str, int, int, int, int]]:
     gc.collect()
     mt.device.cpu.empty_cache()
     tracemalloc.start()
-    told: list[tuple[str, int, int, int, int]] = []
+    reported: list[tuple[str, int, int, int, int]] = []
     before = counted()
-    program(lambda name: told.append((name, *(now - then for now, then in zip(counted(), before, strict=True)))))
-    return told
+    program(lambda name: reported.append((name, *(now - then for now, then in zip(counted(), before, strict=True)))))
+    return reported
 
 
 # ---------- a thousand steps ----------
@@ -146,7 +146,7 @@ def steps(device: str, count: int = 1000) -> list[tuple[int, int, int]]:
     weights = [mt.randn([32, 24]), mt.zeros([24]), mt.randn([24, 4]), mt.zeros([4])]
     for each in weights:
         each.stop_gradient = False
-    told = []
+    reported = []
     for step in range(1, count + 1):
         hidden = x @ weights[0] + weights[1]
         hidden.tanh_()
@@ -157,8 +157,8 @@ def steps(device: str, count: int = 1000) -> list[tuple[int, int, int]]:
                 each.subtract_(each.grad * 0.01)
                 each.clear_gradient(False)
         if step in (1, 10, 100, 500, count):
-            told.append((step, counters.memory_allocated(), rss()))
-    return told
+            reported.append((step, counters.memory_allocated(), rss()))
+    return reported
 
 
 if __name__ == "__main__":

@@ -173,5 +173,5 @@ if __name__ == "__main__":
     count = int(sys.argv[1])
     kinds = {number: kind(program(number)) for number in range(count)}
     unknown = [number for number, each in kinds.items() if each == UNKNOWN]
-    told = {"torch": torch.__version__, "programs": count, **Counter(kinds.values()), "unknown in": unknown}
-    print(json.dumps(told, indent=1))
+    reported = {"torch": torch.__version__, "programs": count, **Counter(kinds.values()), "unknown in": unknown}
+    print(json.dumps(reported, indent=1))

@@ -50,13 +50,13 @@ def judge(names: dict[str, Any], found: list[Any]) -> None:
         expected = predicted(node)
         try:
             root.backward(retain_graph=True)
-            told = None
+            reported = None
         except RuntimeError as error:
             match = _VERSIONS.search(str(error))
             if match is None:
                 continue  # another error, which is not predicted
-            told = tuple(map(int, match.groups()))
-        found.append((name, expected, told))
+            reported = tuple(map(int, match.groups()))
+        found.append((name, expected, reported))
 
 
 def judged(seed: int) -> Any:
@@ -67,14 +67,14 @@ def judged(seed: int) -> Any:
         names["names"] = names
         shown = stage.record(program(seed, gradient=False) + "judge(names, found)\n", names, steps=2000)
         assert shown.data["variants"][0]["truncated"] is None
-        return [(name, sorted(expected), told) for name, expected, told in names["found"]]
+        return [(name, sorted(expected), reported) for name, expected, reported in names["found"]]
 
     return in_a_child(run)
 
 
-def is_right(expected: list[Any], told: Any) -> bool:
+def is_right(expected: list[Any], reported: Any) -> bool:
     """True if backward named one of the expected versions, or did not raise if none was expected."""
-    return told in expected if told is not None else not expected
+    return reported in expected if reported is not None else not expected
 
 
 if __name__ == "__main__":
@@ -87,9 +87,9 @@ if __name__ == "__main__":
             counts["crashed" if found == "crashed" else "failed"] += 1
             wrong += [] if found == "crashed" else [seed]
             continue
-        for _, expected, told in found:
+        for _, expected, reported in found:
             counts["roots"] += 1
-            counts["raised"] += told is not None
-            counts["right"] += is_right(expected, told)
-        wrong += [] if all(is_right(expected, told) for _, expected, told in found) else [seed]
+            counts["raised"] += reported is not None
+            counts["right"] += is_right(expected, reported)
+        wrong += [] if all(is_right(expected, reported) for _, expected, reported in found) else [seed]
     print(json.dumps({"paddle": paddle.__version__, "programs": count, **counts, "wrong in": wrong}, indent=1))

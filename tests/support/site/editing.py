@@ -59,7 +59,7 @@ class Stage:
         return self.element.locator(".cm-content")
 
     @property
-    def told(self) -> str:
+    def status(self) -> str:
         return self.element.locator(".live-told").text_content() or ""
 
     @property

@@ -14,7 +14,7 @@ class Playground:
 
     def __init__(self, seen) -> None:
         self.seen, self.page, self.place = seen, seen.page, seen.page.locator("play-ground")
-        self.text, self.told = self.place.locator(".cm-content"), self.place.locator(".live-told")
+        self.text, self.status = self.place.locator(".cm-content"), self.place.locator(".live-told")
 
     def open(self) -> Playground:
         self.button("Write a program").click()

@@ -40,15 +40,15 @@ def counts(s: Said, cells: str, number: str) -> bool:
         return True  # allocated and freed again
     numbers = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+", cells)]
     if cells.startswith("all"):
-        told = numbers[0]
-        return told == memory.length
+        reported = numbers[0]
+        return reported == memory.length
     if cells == "the one cell":
         return memory.length == 1
     if re.fullmatch(r"cells? [\d,]+( to [\d,]+)?", cells):
-        told = numbers[-1] - numbers[0] + 1
+        reported = numbers[-1] - numbers[0] + 1
     else:
-        told = 0 if cells == "no cell" else numbers[0]
-    return changed_cells(s, number) <= told <= memory.length
+        reported = 0 if cells == "no cell" else numbers[0]
+    return changed_cells(s, number) <= reported <= memory.length
 
 
 def version_is(s: Said, number: str, version: str) -> bool:
@@ -64,16 +64,16 @@ def version_reached(s: Said, number: str, version: str) -> bool:
     return (old.version if old else -1) < int(version) <= memory.version
 
 
-def is_new(s: Said, number: str, told: str | None = None) -> bool:
+def is_new(s: Said, number: str, reported: str | None = None) -> bool:
     if not s.before.numbered < int(number) <= s.after.numbered:
         return False
     memory = s.after.storages.get(number)
-    return memory is None or told is None or is_amount(told, memory.nbytes)
+    return memory is None or reported is None or is_amount(reported, memory.nbytes)
 
 
-def freed(s: Said, number: str, told: str | None = None) -> bool:
+def freed(s: Said, number: str, reported: str | None = None) -> bool:
     old = s.before.storages.get(number)
-    return number not in s.after.storages and (told is None or old is None or is_amount(told, old.counted))
+    return number not in s.after.storages and (reported is None or old is None or is_amount(reported, old.counted))
 
 
 def on(look: Look | None, number: str) -> bool:
@@ -119,14 +119,14 @@ def _no_version_will_tell(s, m):
 
 @rule(r"<N> makes <S>, <B>, and the tensor <N>", r"<N> makes <S>, <B>, and the tensor <N>, held by the running line")
 def _made_named(s, m):
-    _, number, told, name = m.groups()
-    return is_new(s, number, told) and on(named_now(s, name), number)
+    _, number, reported, name = m.groups()
+    return is_new(s, number, reported) and on(named_now(s, name), number)
 
 
 @rule(r"<N> makes <S>, <B>, and a new tensor", r"<N> makes <S>, <B>", r"Line \d+ makes <S>, <B>")
 def _made(s, m):
-    number, told = m.groups()[-2:]
-    return is_new(s, number, told)
+    number, reported = m.groups()[-2:]
+    return is_new(s, number, reported)
 
 
 @rule(r"<N> makes <S>, <B>, and a new tensor, held by the running line")
@@ -140,9 +140,9 @@ def _made_held(s, m):
 
 @rule(r"Line \d+ makes <S>, ([\d,]+) numbers? in <B>, and a tensor of shape \[(.*)\] that looks at it")
 def _made_from_nothing(s, m):
-    number, count, told, shape = m.groups()
+    number, count, reported, shape = m.groups()
     memory = s.after.storages.get(number)
-    if not is_new(s, number, told) or memory is None:
+    if not is_new(s, number, reported) or memory is None:
         return memory is None
     shapes = [str(list(s.after.tensors[x].cells[0]))[1:-1] for x in memory.tensors]
     return memory.length == int(count.replace(",", "")) and (not shapes or shape in shapes)
@@ -150,13 +150,13 @@ def _made_from_nothing(s, m):
 
 @rule(r"Line \d+ makes a leaf: <N> wants a gradient, and <S> holds its ([\d,]+) numbers?, <B>")
 def _made_leaf(s, m):
-    name, number, count, told = m.groups()
+    name, number, count, reported = m.groups()
     look, memory = named_now(s, name), s.after.storages.get(number)
     return (
         on(look, number)
         and look.leaf
         and look.wanting
-        and is_amount(told, memory.nbytes)
+        and is_amount(reported, memory.nbytes)
         and memory.length == int(count)
     )
 
@@ -194,11 +194,13 @@ def _all_freed(s, m):
 @rule(r"(\d+) (?:storages|of them) are freed(?: again: nothing needs them)?(?:: <B>)?")
 def _many_freed(s, m):
     gone = s.before.storages.keys() - s.after.storages.keys()
-    told = m[2]
+    reported = m[2]
     within = "again" in m[0] or "makes" in s.text or "calls" in s.text or "runs" in s.text
     if within:
         return len(gone) <= int(m[1])
-    return len(gone) == int(m[1]) and (told is None or is_amount(told, sum(s.before.storages[g].counted for g in gone)))
+    return len(gone) == int(m[1]) and (
+        reported is None or is_amount(reported, sum(s.before.storages[g].counted for g in gone))
+    )
 
 
 @rule(r"(?:S|s)torage (\d+) stays, because (.*)", r"It stays, because (.*)")

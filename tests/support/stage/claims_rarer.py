@@ -163,8 +163,8 @@ def _restrided(s, m):
     was, now = s.was(m[2]), s.named(m[2])
     memory = s.after.storages[now.storage]
     size = len(memory.numbers) // memory.length
-    told = [tuple(size * each for each in sizes(text)) for text in (m[3], m[4])]
-    return [was.cells[1], now.cells[1]] == told and was.cells[0] == now.cells[0]
+    reported = [tuple(size * each for each in sizes(text)) for text in (m[3], m[4])]
+    return [was.cells[1], now.cells[1]] == reported and was.cells[0] == now.cells[0]
 
 
 @rule(r"It writes nothing: <S> stays at version (\d+)")
@@ -217,9 +217,9 @@ def _second(s, m):
 
 @rule(r"<A> name new tensors on .*", r"<N> names a new tensor on a new storage .*")
 def _new_tensors(s, m):
-    told = m[0].rpartition(" on ")[2]
+    reported = m[0].rpartition(" on ")[2]
     looks = [s.named(name) for name in code_in(m[1])]
-    new = re.search(r"new storages? ([\d, and]+)", told)
+    new = re.search(r"new storages? ([\d, and]+)", reported)
     for look in looks:
         is_told_new = new is not None and look.storage in re.findall(r"\d+", new[1])
         if is_told_new != (look.storage not in s.before.storages):

@@ -94,7 +94,7 @@ def reachable(tensors: list[mt.Tensor]) -> set[Node]:
     return nodes
 
 
-def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
+def differences(reported: Any, seen: dict[str, Any]) -> Iterator[str]:
     """Return the differences between a replayed trace (``replay.Memory``) and the observed state."""
     from memory_stage.trace.cells import SMALL, text_of
 
@@ -102,11 +102,11 @@ def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
         return
     same: dict[str, int] = {}
     for name, real in seen["tensors"].items():
-        if name not in told.names:
+        if name not in reported.names:
             yield f"{name} is not in the trace"
             continue
-        entry = told.tensors[told.names[name]]
-        storage = told.storages[entry["storage"]]
+        entry = reported.tensors[reported.names[name]]
+        storage = reported.storages[entry["storage"]]
         for key in ("shape", "strides", "offset", "dtype", "stop_gradient"):
             if real[key] is not None and entry[key] != real[key]:
                 yield f"{name}: {key} is {entry[key]}, not {real[key]}"
@@ -128,12 +128,12 @@ def differences(told: Any, seen: dict[str, Any]) -> Iterator[str]:
                     yield f"{name}: cell {cell} is {text}, not {text_of(number)}"
     if len(set(same.values())) < len(same):
         yield "two ids for one tensor or storage"
-    left, right = list(told.kept_by()), list(seen["kept"])
+    left, right = list(reported.kept_by()), list(seen["kept"])
     for one in right:
         if one in left:
             left.remove(one)
         else:
-            yield f"saved by the engine and not told: {one} of {seen['kept']}; told: {told.kept_by()}"
+            yield f"saved by the engine and not told: {one} of {seen['kept']}; told: {reported.kept_by()}"
             break
 
 

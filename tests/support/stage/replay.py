@@ -93,11 +93,11 @@ class Memory:
             found.append(f"{name}: version is {storage['version']}, not {version}")
         numbers = _flat(tensor.tolist())
         for index, number in zip(_cells(tensor), numbers, strict=True):
-            told = storage["values"].get(str(index))
-            if told is None and storage["length"] > SMALL:
+            reported = storage["values"].get(str(index))
+            if reported is None and storage["length"] > SMALL:
                 continue
-            if told != text_of(number):
-                found.append(f"{name}: cell {index} is {told}, not {text_of(number)}")
+            if reported != text_of(number):
+                found.append(f"{name}: cell {index} is {reported}, not {text_of(number)}")
         return found
 
 

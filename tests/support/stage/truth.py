@@ -287,8 +287,8 @@ def amount(text: str) -> tuple[float, float]:
 
 
 def is_amount(text: str, nbytes: float) -> bool:
-    told, within = amount(text)
-    return abs(told - nbytes) <= within
+    reported, within = amount(text)
+    return abs(reported - nbytes) <= within
 
 
 Rule = Callable[[Said, re.Match[str]], bool]

@@ -29,7 +29,7 @@ FONTS = Path(__file__).resolve().parents[3] / "_ext" / "book_pages" / "theme" / 
 @cache
 def faces() -> str:
     """Return the style of the fonts of the book's pages, so that a stage does not depend on the machine's fonts."""
-    told = [':root { --book-sans: "Book Sans"; --book-mono: "Book Mono" }']
+    reported = [':root { --book-sans: "Book Sans"; --book-mono: "Book Mono" }']
     for name, family, weight in (
         ("BookSans-Regular", "Book Sans", "400"),
         ("BookSans-SemiBold", "Book Sans", "600 700"),
@@ -37,10 +37,10 @@ def faces() -> str:
         ("BookMono-SemiBold", "Book Mono", "600 700"),
     ):
         data = base64.b64encode((FONTS / f"{name}.woff2").read_bytes()).decode()
-        told.append(
+        reported.append(
             f'@font-face {{ font-family: "{family}"; font-weight: {weight}; src: url(data:font/woff2;base64,{data}) }}'
         )
-    return "\n".join(told)
+    return "\n".join(reported)
 
 
 def trace(name: str) -> dict:

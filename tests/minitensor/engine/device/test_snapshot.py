@@ -102,18 +102,18 @@ def test_a_closed_log_follows_no_segments():
 def test_our_snapshot_is_json_and_names_the_owner_of_each_block():
     log = MemoryLog(CachingAllocator(GIB, "torch"))
     held = training_step(log)
-    told = snapshot(log.allocator, log.events, log.live)
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert (told["profile"], told["capacity"]) == ("torch", GIB)
-    assert told["counters"]["allocated"] == log.allocator.allocated
-    used = [block for segment in told["segments"] for block in segment["blocks"] if block["in_use"]]
-    assert sum(block["size"] for block in used) == told["counters"]["allocated"]
+    reported = snapshot(log.allocator, log.events, log.live)
+    assert json.loads(json.dumps(reported, allow_nan=False)) == reported
+    assert (reported["profile"], reported["capacity"]) == ("torch", GIB)
+    assert reported["counters"]["allocated"] == log.allocator.allocated
+    used = [block for segment in reported["segments"] for block in segment["blocks"] if block["in_use"]]
+    assert sum(block["size"] for block in used) == reported["counters"]["allocated"]
     assert {block["name"]: (block["address"], block["requested"]) for block in used} == {
         name: (block.address, block.requested) for name, block in held.items()
     }
     w = next(block for block in used if block["name"] == "w")
     assert (w["op"], w["file"], w["line"], w["category"]) == ("randn", "train.py", 3, "parameter")
-    assert [event["kind"] for event in told["events"]] == [event.kind for event in log.events]
+    assert [event["kind"] for event in reported["events"]] == [event.kind for event in log.events]
 
 
 def test_our_snapshot_holds_plain_numbers_for_any_recorded_types():
@@ -131,8 +131,8 @@ def test_a_name_is_kept_after_its_event_was_dropped():
     for _ in range(5):
         log.free(log.allocate(5))
     assert all(event.name != "kept" for event in log.events)
-    told = snapshot(log.allocator, log.events, log.live)
-    names = {block["address"]: block.get("name") for segment in told["segments"] for block in segment["blocks"]}
+    reported = snapshot(log.allocator, log.events, log.live)
+    names = {block["address"]: block.get("name") for segment in reported["segments"] for block in segment["blocks"]}
     assert names[kept.address] == "kept"
 
 

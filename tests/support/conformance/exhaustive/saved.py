@@ -117,12 +117,12 @@ class Saved:
     def explains(self, error: Exception) -> bool:
         """True if the engine's error is about this saved tensor and describes it correctly."""
         text = str(error)
-        told = re.search(r"saved its (.*) at version (\d+) \(.*?line (\d+)", text)
+        reported = re.search(r"saved its (.*) at version (\d+) \(.*?line (\d+)", text)
         writer = re.search(r"by \w+, which made version (\d+) \(.*?line (\d+)", text)
         versions = re.search(r"tensor_version:(\d+) != wrapper_version_snapshot:(\d+)", text)
-        if not isinstance(error, RuntimeError) or None in (told, writer, versions):
+        if not isinstance(error, RuntimeError) or None in (reported, writer, versions):
             return False
-        if (told[1], int(told[2]), int(told[3])) != (self.which, self.version, self.line):
+        if (reported[1], int(reported[2]), int(reported[3])) != (self.which, self.version, self.line):
             return False
         if (int(versions[1]), int(versions[2])) != (len(self.writes), self.version):
             return False

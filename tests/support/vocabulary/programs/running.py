@@ -57,8 +57,8 @@ def programs(vocabulary: str) -> dict[str, str]:
 
 def records() -> dict[str, dict[str, dict[str, Any]]]:
     """Return the result of each program, by framework and version ("torch 2.13.0")."""
-    told = json.loads((FACTS / "programs.json").read_text(encoding="utf-8"))
-    return {version: record["answers"] for version, record in told.items()}
+    reported = json.loads((FACTS / "programs.json").read_text(encoding="utf-8"))
+    return {version: record["answers"] for version, record in reported.items()}
 
 
 def with_changed_imports(vocabulary: str, program: str) -> str:
