@@ -74,8 +74,8 @@ class Fault:
     """A fault of a program.
 
     Attributes:
-        kind: a word for tools: "overwritten", "overwritten silently", "history cut", "graph freed", "leak", "reference",
-            "shared", "replaced" or "refused".
+        kind: a word for tools: "overwritten", "overwritten silently", "history cut", "graph freed", "leak",
+            "reference", "shared", "replaced" or "refused".
         verdict: the fault in one sentence.
         evidence: the lines that lead to it, in the order of the program's run.
         reason: why the fault matters, such as the derivative that needs a tensor; "" if the verdict says it.
