@@ -23,6 +23,7 @@ from memory_stage.engines.protocol import POLICIES
 from memory_stage.engines.router import has_minitensor
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run import command
+from memory_stage.explanation.whole_run.rank import with_rank
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         window = _window(options, source, str(program))
     except (ScriptError, ValueError) as error:
         return _say(str(error), REFUSED)
-    output = Path(options.output or f"{program.stem}.stage.html")
+    output = with_rank(Path(options.output or f"{program.stem}.stage.html"))
     limit = MOST_OF_WINDOW if isinstance(options.steps, tuple) else options.steps
     listener = Listener() if options.explain and has_minitensor() else None
     reporter = StepReporter() if options.explain else None

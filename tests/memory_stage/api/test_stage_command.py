@@ -202,3 +202,12 @@ def test_contradicting_parts_of_a_run_are_refused(folder, capsys, options, said)
     (folder / "program.py").write_text(LOOP)
     assert main([*options, "program.py"]) == 2
     assert said in capsys.readouterr().err and not (folder / "program.stage.html").exists()
+
+
+def test_each_process_of_several_writes_a_page_of_its_rank(folder, capsys, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    (folder / "program.py").write_text(LOOP)
+    assert main(["--iteration", "61", "--output", "part.html", "program.py"]) == 0
+    assert [page.name for page in folder.glob("*.html")] == ["part.rank1.html"]
+    assert capsys.readouterr().err == "part.rank1.html: 2 steps\n"
