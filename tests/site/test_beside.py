@@ -129,7 +129,7 @@ def test_the_keyboard_on_a_mark_shows_its_step(reader):
     marks.nth(0).focus()
     for number in (1, 2):
         reader.page.keyboard.press("Tab")
-        assert marks.nth(number).evaluate("mark => mark === document.activeElement")
+        assert soon(marks.nth(number).evaluate, "mark => mark === document.activeElement")
         assert soon(reader.at) == [0, number]
 
 
@@ -138,15 +138,15 @@ def test_the_readers_own_step_stays_until_the_reader_goes_on(reader):
     assert soon(reader.is_current, 0)
     reader.press("next")
     reader.press("next")
-    assert reader.at() == [0, 2]
+    assert soon(reader.at) == [0, 2]
     reader.go(0, 0.25)  # still the same paragraph
     reader.page.evaluate(DRAWN)
-    assert reader.at() == [0, 2]
-    assert reader.is_current(0)
+    assert soon(reader.at) == [0, 2]
+    assert soon(reader.is_current, 0)
     reader.go(1)
     assert soon(reader.at) == [0, 1]
     reader.press("back")
-    assert reader.at() == [0, 0]
+    assert soon(reader.at) == [0, 0]
     reader.go(2)
     assert soon(reader.at) == [0, 2]
 
