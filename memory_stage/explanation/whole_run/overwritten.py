@@ -142,6 +142,12 @@ def _all_saved(watch: WatchedRun, roots: Any) -> list[_Saved]:
     return found
 
 
+def _is_result_of(one: _Saved, other: _Saved) -> bool:
+    """Return True if an operation saved its result, and the other saved tensor is that result."""
+    x, y = one.tensor.data, other.tensor.data
+    return one.tensor.attribute == "out" and x.data_ptr() == y.data_ptr() and x.shape == y.shape
+
+
 def _is_same_storage(one: _Saved, other: _Saved) -> bool:
     return torch._C._storage_address(one.tensor.data) == torch._C._storage_address(other.tensor.data)
 
@@ -169,8 +175,9 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
     operation = short_name(saved.tensor.node.name())
     attribute = saved.tensor.attribute
     name = names.of(saved.tensor.data)
-    if not name and attribute == "out":
-        name = assigned_name(saved.line)
+    made = next((each for each in (saved, *others) if _is_result_of(each, saved)), None)
+    if not name and made is not None:
+        name = assigned_name(made.line)
     tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{operation}`"
     asking = watch.line_of(frame)
     lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[:MOST_WRITERS]

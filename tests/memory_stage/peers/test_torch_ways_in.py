@@ -308,7 +308,7 @@ print("done")
 @pytest.mark.parametrize(
     ("write", "status", "verdict"),
     [
-        ("h.mul_(2)", 1, "Line 14 overwrites the result of `sigmoid`, which the backward pass in line 20 still needs."),
+        ("h.mul_(2)", 1, "Line 14 overwrites `h`, which the backward pass in line 20 still needs."),
         (
             "self.b.weight.data.mul_(0.9)",
             3,
