@@ -27,7 +27,7 @@ from memory_stage.explanation.whole_run.rank import with_rank
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
-from memory_stage.recorder.window import IterationWindow, LineWindow, StatementWindow, Window, head_of_loop
+from memory_stage.recorder.window import IterationWindow, LineWindow, RecordingWindow, StatementWindow, head_of_loop
 
 #: Steps of ``--steps FROM:TO``. One statement may have several, such as those of a backward pass.
 MOST_OF_WINDOW = 3_000
@@ -120,7 +120,7 @@ def _steps(text: str) -> int | tuple[int, int]:
     return int(first), int(last)
 
 
-def _window(options: argparse.Namespace, source: str, program: str) -> Window | None:
+def _window(options: argparse.Namespace, source: str, program: str) -> RecordingWindow | None:
     """Return the part of the run to record; None to record from the first statement on.
 
     Raises:
@@ -152,7 +152,7 @@ def _run(
     reporter: StepReporter | None,
     policy: str | None,
     limit: int,
-    window: Window | None,
+    window: RecordingWindow | None,
 ) -> RecordedRun:
     """Record the program, print its output as it runs, and add its error to the report."""
     with listener or contextlib.nullcontext():

@@ -25,7 +25,7 @@ from memory_stage.recorder import instrument
 from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.recorder import Recorder
 from memory_stage.recorder.source import ProgramSource
-from memory_stage.recorder.window import EndOfWindow, Window
+from memory_stage.recorder.window import EndOfWindow, RecordingWindow
 
 LIMIT = 500  # steps
 
@@ -66,7 +66,7 @@ def run(
     engine: Engine | None = None,
     echo: bool = False,
     on_step: Callable[[FinishedStep], None] | None = None,
-    window: Window | None = None,
+    window: RecordingWindow | None = None,
 ) -> RecordedRun:
     """Run ``source`` in ``namespace``, statement by statement, as IPython runs a cell.
 

@@ -20,7 +20,7 @@ from memory_stage.recorder.stack import Stack
 from memory_stage.recorder.stack_headroom import StackHeadroom
 from memory_stage.recorder.steps import Steps
 from memory_stage.recorder.tracer import Tracer
-from memory_stage.recorder.window import EndOfWindow, Window
+from memory_stage.recorder.window import EndOfWindow, RecordingWindow
 
 
 class Recorder:
@@ -55,7 +55,7 @@ class Recorder:
         self._subscription = engine.listen(self.on_event)
         self._listener_before: Any = None
         self._thread = 0
-        self.window: Window | None = None
+        self.window: RecordingWindow | None = None
         self.is_waiting = False
         self._turns: dict[int, int] = {}  # iterations of loops before the window, by the hook of the loop
 
@@ -72,7 +72,7 @@ class Recorder:
         self._subscription.open()
         instrument.listener = self.on_hook
 
-    def wait(self, window: Window) -> None:
+    def wait(self, window: RecordingWindow) -> None:
         """Let the program run without recording until a window begins."""
         self.window, self.is_waiting = window, True
         self.steps.part = window.describe()

@@ -16,7 +16,7 @@ class EndOfWindow(SystemExit):
     """Ends a program whose window has ended, if the rest of it is not to run."""
 
 
-class Window(Protocol):
+class RecordingWindow(Protocol):
     """A part of a run.
 
     Attributes:

@@ -1,9 +1,8 @@
 """Templates of the functions that are generated from a row of the derivative table.
 
 ``print(minitensor.source("add_"))`` shows one. ``CALLS`` in :mod:`minitensor.engine.operations.compiling` lists the
-names that such a function calls, and the modules that define them: :mod:`minitensor.engine.saved.writing` before and
-after a write, ``set_node`` of :mod:`minitensor.engine.core.history` for the new value; ``forward`` is the row's own
-function on arrays.
+names that such a function calls: of :mod:`minitensor.engine.saved.writing` before and after a write, ``set_node`` of
+:mod:`minitensor.engine.core.history` for the new value; ``forward`` is the row's own function on arrays.
 """
 
 from __future__ import annotations
