@@ -82,6 +82,12 @@ export function shorten(text, width, font) {
   const line = String(text).replace(/\s+/g, ' ');
   if (widthOf(line, font) <= width) return line;
   const chars = [...line];
-  while (chars.length && widthOf(`${chars.join('')}…`, font) > width) chars.pop();
-  return `${chars.join('')}…`;
+  const cut = count => `${chars.slice(0, count).join('')}…`;
+  let fits = 0;
+  for (let most = chars.length - 1; fits < most;) {
+    const middle = Math.ceil((fits + most) / 2);
+    if (widthOf(cut(middle), font) <= width) fits = middle;
+    else most = middle - 1;
+  }
+  return cut(fits);
 }

@@ -4,6 +4,7 @@ import { cellsOf, piecesOf, runsText } from './cell-slots.js';
 import { showsHistory } from './depth.js';
 import { arrowMargin } from './memory-columns.js';
 import { isFleeting, placesOf, rowKey, windowOf } from './plan.js';
+import { restHeight } from './rest-picture.js';
 
 export const TRACK_H = 8; // of a track itself
 
@@ -17,7 +18,9 @@ const INDEX_H = 15;
 
 const MOST_ROWS = 10;
 
-export const FOLD_H = 40;
+const CROWD = 30; // storages, of which no more than the next number are drawn in full
+
+const MOST_IN_FULL = 4; // storages that one step touched and that are drawn in full beyond the room
 
 /**
  * Return the rows at a storage in this frame: each has one tensor (or equal saved tensors) and its holders. Saved
@@ -157,7 +160,12 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   };
   const latest = now.map(x => [touchedAt(x), x]).sort((x, y) => y[0] - x[0]);
   const open = new Set();
-  for (const [at, x] of latest) if (at === frame.step || fits([...open, x], FOLD_H)) open.add(x);
+  const isCrowd = now.length > CROWD;
+  for (const [at, x] of latest) {
+    const isDue = at === frame.step && open.size < MOST_IN_FULL;
+    const isSpare = !isCrowd || open.size < MOST_IN_FULL;
+    if (isDue || (isSpare && fits([...open, x], restHeight(now.length - open.size)))) open.add(x);
+  }
   return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };
 }
 

@@ -1,8 +1,8 @@
 import { patternDef } from '../shared/patterns.js';
-import { fadeIn, focusRing, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
-import { bytesText } from '../shared/text.js';
+import { fadeIn, focusRing, svgText, taggedGroup } from '../shared/shapes.js';
 import { columnsOf } from './memory-columns.js';
-import { FOLD_H, TRACK_H, groupGap, memoryLayout } from './memory-layout.js';
+import { TRACK_H, groupGap, memoryLayout } from './memory-layout.js';
+import { drawRest } from './rest-picture.js';
 import { drawCells, drawTray } from './storage-picture.js';
 import { drawCapsule, drawKnob, drawName, drawTensor, drawTrack } from './tensor-picture.js';
 
@@ -37,15 +37,9 @@ export function drawMemory(plan, frame, variant, view, prefix, unfold, room) {
     y += place.height;
   }
   if (folded.length) {
-    const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
-    const names = folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name)));
-    const list = names.length ? `: ${names.join(', ')}` : '';
-    const count = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}`;
-    const text = `${count}, ${bytesText(bytes)}, not touched lately${list}`;
-    out +=
-      svgRect(0.5, y, width - 1, 30, `fill:none;${stroke('rule', 1, '2 3')}`, 4) +
-      svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
-    y += FOLD_H;
+    const rest = drawRest(plan, folded, frame, width, y);
+    out += rest.svg;
+    y += rest.height;
   } else if (shown.length) y -= groupGap(c);
   return { svg: out, height: y, defs: [...defs.values()].join(''), folded: folded.length };
 }

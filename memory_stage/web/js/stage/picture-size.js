@@ -5,7 +5,8 @@ import { fontsKey } from '../shared/measure.js';
 import { showsHistory, showsTensors } from './depth.js';
 import { historyHeight } from './history-picture.js';
 import { columnsOf } from './memory-columns.js';
-import { FOLD_H, groupGap, memoryLayout } from './memory-layout.js';
+import { groupGap, memoryLayout } from './memory-layout.js';
+import { restHeight } from './rest-picture.js';
 
 /** px that lines at the edges of a picture need. */
 export const EDGE = 2;
@@ -93,5 +94,7 @@ function stepHeight(plan, { variant, frame }, view, room) {
   const rest = history ? history + GAP : 0;
   const { list, folded } = memoryLayout(plan, frame, variant, c, view.width, false, room - rest - c.top);
   const sum = list.reduce((total, { height }) => total + height, 0);
-  return Math.ceil(rest + c.top + (folded.length ? sum + FOLD_H : Math.max(0, sum - groupGap(c)))) + EDGE;
+  return (
+    Math.ceil(rest + c.top + (folded.length ? sum + restHeight(folded.length) : Math.max(0, sum - groupGap(c)))) + EDGE
+  );
 }

@@ -190,8 +190,16 @@ function drawMap(plan, storage, seen, wrote, { width, height }, x0, top) {
     if (isPart) out += outline(runs, stroke(`a${colorOf(plan.hues.get(tensor.id))}`, 2.5));
   }
   const written = wrote ? [...wrote.ranges, ...wrote.loose] : [];
-  return written.length ? out + outline(written, stroke('ink', 3, wrote.loose.length ? '5 3' : '')) : out;
+  if (!written.length) return out;
+  const first = written[0][0];
+  const text = storage.raster ? '' : changeText(storage.values, wrote.old, first);
+  out += outline(written, stroke('ink', 3, wrote.loose.length ? '5 3' : ''));
+  const style = { size: 12, mono: true, anchor: 'middle', max: width };
+  return text ? out + svgText(x0 + width / 2, top + height / 2 + 4.5, text, style) : out;
 }
+
+/** Return the old and the new number of a cell; '' if one of them is not known. */
+const changeText = (values, old, cell) => (old[cell] && values[cell] ? `${old[cell]} → ${values[cell]}` : '');
 
 /** Draw the first pictures of a batch, and the count of the others. */
 function drawPictures(plan, storage, { slots, height }, x0, top) {
@@ -244,7 +252,7 @@ function drawBand({ raster, length }, { slots, width, height }, x0, top) {
 function changedNumbers({ values }, { ranges, old }, { slots, width, height }, x0, top) {
   const plates = ranges.map(([lo, hi]) => {
     const after = slots.find(({ from }) => from > hi);
-    const text = old[lo] && values[lo] && `${old[lo]} → ${values[lo]}`;
+    const text = changeText(values, old, lo);
     const wide = widthOf(text, { size: 13, mono: true, bold: true }) + 8;
     const x = (after?.x ?? width) + 6;
     if (!text || !after || x + wide > after.x + after.w / 2 - FLAT) return '';

@@ -1,0 +1,117 @@
+/**
+ * The storages that a picture does not draw in full. A few are one line of text; of many, each is a small box in the
+ * group of its module, framed if this step changed it.
+ */
+
+import { paint } from '../shared/colors.js';
+import { widthOf } from '../shared/measure.js';
+import { colorOf } from '../shared/patterns.js';
+import { fadeIn, stroke, svgRect, svgText, taggedGroup } from '../shared/shapes.js';
+import { bytesText, escapeHtml } from '../shared/text.js';
+
+const FEW = 8; // storages that are named in one line
+const MOST_GROUPS = 9;
+const DEEPEST = 4; // names of a module's path
+const LINE = 18; // px of a line of boxes
+const BOX = 12; // px of the height of a box
+const LINE_H = 40; // px of the line of text, with the space under it
+const GROUP_TEXT = { size: 12, mono: true };
+const COUNT_TEXT = { size: 12 };
+
+/** Return the path of the module that has a tensor of this name: "net.layers" for "net.layers.weight.grad". */
+const pathOf = name =>
+  name
+    .replace(/\.grad$/, '')
+    .split('.')
+    .slice(0, -1);
+
+/** Return storages by the first `depth` names of their module's path, in the order in which they appear. */
+function groupsOf(folded, depth) {
+  const groups = new Map();
+  for (const each of folded) {
+    const name = each.rows.flatMap(row => row.names)[0]?.name;
+    const unnamed = each.rows.some(row => row.saves.length) ? 'saved for backward' : 'without a name';
+    const key = name === undefined ? unnamed : pathOf(name).slice(0, depth).join('.') || 'other names';
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  return [...groups].map(([name, list]) => ({ name, list }));
+}
+
+/** Return storages by modules; the largest modules are divided into their parts if that makes not too many groups. */
+function fewGroups(folded) {
+  let groups = groupsOf(folded, 1);
+  for (const size of [...new Set(groups.map(({ list }) => list.length))].sort((a, b) => b - a)) {
+    groups = groups.flatMap(group => {
+      const parts = group.list.length === size ? partsOf(group) : [group];
+      return groups.length - 1 + parts.length > MOST_GROUPS ? [group] : parts;
+    });
+  }
+  return groups;
+}
+
+/** Return the parts of a module, from the first level on at which it has several. */
+function partsOf({ name, list }) {
+  for (let depth = 2; depth <= DEEPEST; depth++) {
+    const parts = groupsOf(list, depth);
+    if (parts.length > 1) return parts;
+  }
+  return [{ name, list }];
+}
+
+/** Return the width of a storage's box, which grows with the logarithm of its bytes. */
+const boxWidth = bytes => 4 + 1.5 * Math.max(0, Math.log2(Math.max(1, bytes)) - 4);
+
+/** Return px that so many storages take at least, before it is known which. */
+export const restHeight = count => (count <= FEW ? LINE_H : LINE_H + 6 * LINE);
+
+/** Draw the storages that are not drawn in full, from `y` on, and return their height. */
+export function drawRest(plan, folded, frame, width, y) {
+  const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
+  const amount = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}`;
+  const isFew = folded.length <= FEW;
+  const names = isFew ? folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name))) : [];
+  const changed = folded.filter(x => x.st.changed === frame.step).length;
+  const quiet = `${amount}, not touched lately`;
+  const loud = `${amount}, ${changed} of them changed at this step (framed)`;
+  const text = `${changed ? loud : quiet}${names.length ? `: ${names.join(', ')}` : ''}`;
+  const title = svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
+  if (isFew) return { svg: svgRect(0.5, y, width - 1, 30, EDGE, 4) + title, height: LINE_H };
+  const groups = fewGroups(folded);
+  const labelW = Math.min(width * 0.34, Math.max(...groups.map(({ name }) => widthOf(name, GROUP_TEXT))) + 14);
+  const countOfGroup = list => `${list.length}, ${bytesText(list.reduce((sum, x) => sum + x.st.bytes, 0))}`;
+  const countW = Math.max(...groups.map(({ list }) => widthOf(countOfGroup(list), COUNT_TEXT))) + 14;
+  const right = width - 12 - countW;
+  let svg = title;
+  let top = y + 32;
+  for (const { name, list } of groups) {
+    svg += svgText(12, top + 10, name, { ...GROUP_TEXT, color: 'muted', max: labelW - 10 });
+    svg += svgText(width - 12, top + 10, countOfGroup(list), { ...COUNT_TEXT, color: 'muted', anchor: 'end' });
+    let x = 12 + labelW;
+    for (const each of list) {
+      const w = boxWidth(each.st.bytes);
+      if (x + w > right) {
+        x = 12 + labelW;
+        top += LINE;
+      }
+      svg += boxOf(plan, each, frame, x, top, w);
+      x += w + 4;
+    }
+    top += LINE;
+  }
+  return { svg: svgRect(0.5, y, width - 1, top + 6 - y, EDGE, 4) + svg, height: top + 16 - y };
+}
+
+const EDGE = `fill:none;${stroke('rule', 1, '2 3')}`;
+
+/** Draw a storage as a box with the colour of its first tensor. */
+function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
+  const tensor = rows.map(row => row.t).find(each => each.freed === undefined);
+  const isChanged = storage.changed === frame.step;
+  const hue = tensor && !tensor.saved ? `t${colorOf(plan.hues.get(tensor.id))}` : 'tn';
+  const names = rows.flatMap(row => row.names.map(n => n.name)).join(', ');
+  const words = [names, `storage ${storage.id}`, tensor && `[${tensor.shape.join(', ')}]`, bytesText(storage.bytes)];
+  const style = `fill:${paint(hue)};${stroke(isChanged ? 'ink' : 'line', isChanged ? 2 : 1)}`;
+  const title = `<title>${escapeHtml(words.filter(Boolean).join(', '))}</title>`;
+  const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2));
+  return taggedGroup({ storage: storage.id }, false, title + box);
+}
