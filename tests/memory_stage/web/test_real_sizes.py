@@ -20,7 +20,7 @@ DRAWN = """() => {
     const svg = document.querySelector('memory-stage').shadowRoot.querySelector('.pic svg');
     const boxOf = part => {
         const { x, y, width, height } = part.getBoundingClientRect();
-        return [x, y, width, height];
+        return [x, y, width, height].map(Math.round);
     };
     const storages = {};
     for (const group of svg.querySelectorAll('[data-storage]')) {
