@@ -417,6 +417,7 @@ def test_on_paper_nothing_is_hidden_and_everything_is_light(show):
     assert page.locator("tbody td:last-child").all_inner_texts() == ["refused", "right: [2, 4, 6]"]
     for hidden in ("button.next", "input[type=range]", "summary"):
         assert not page.locator(hidden).first.is_visible()
+    assert page.locator(".chart svg").is_visible()
     said = page.locator("details.all").inner_text()
     for step in steps_of("stale"):
         assert pages.spoken(step["say"]) in said

@@ -470,7 +470,8 @@ class MemoryStage extends ElementBase {
     const variant = indexOfVariant(variants, opens);
     const step = variants[variant].key ?? this.at.step;
     this.player.stop();
-    this.left ??= [this.at, this.$('.all').open];
+    this.left ??= [this.at, this.$('.all').open, this.details.isOpen];
+    this.showDetails(true);
     this.at = { ...this.at, seen: new Set(variants.keys()), variant, step, asked: undefined, rest: true };
     this.showProgram();
     this.show();
@@ -484,7 +485,9 @@ class MemoryStage extends ElementBase {
   /** Return to the state before printing. */
   conceal() {
     if (!this.left) return;
-    [this.at, this.$('.all').open] = this.left;
+    let isOpen;
+    [this.at, this.$('.all').open, isOpen] = this.left;
+    this.showDetails(isOpen);
     this.left = undefined;
     this.showProgram();
     this.show();
