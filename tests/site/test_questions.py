@@ -8,7 +8,7 @@ from tests.support.waiting import soon
 def test_the_stage_refutes_a_guess_about_a_leaf_which_is_stored_for_the_next_visit(site, visit):
     seen = visit(f"{site}chapters/08_leaves.html")
     question = seen.page.locator("predict-first").first
-    question.get_by_role("radio", name="the gradient by the old w", exact=True).check()
+    question.get_by_role("radio", name="the gradient of w", exact=True).check()
     question.get_by_role("button", name="Check").click()
     assert soon(lambda: question.get_by_role("status").inner_text().startswith("Not this one."))
     question.get_by_role("button", name="Step the stage to line 6").click()
