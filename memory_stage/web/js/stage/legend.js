@@ -152,7 +152,8 @@ export function legendRows(prefix) {
     [
       'gradient',
       text(36, 19, 'leaf'),
-      'gradient: leaf, you made it and it wants one; yes, a result that passes one on; no, stop_gradient is True',
+      'gradient: no, stop_gradient is True; leaf, it is wanted for a tensor that no recorded operation has made; ' +
+        'yes, it is wanted for a computed tensor',
     ],
     [
       'saved',
