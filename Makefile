@@ -6,6 +6,7 @@
 # make notebooks   open the chapters in JupyterLab
 # make bench       measure time and bytes beside numpy and other installed libraries
 # make slides      serve the book, and print the address of its slides for a class
+# make class       write notebooks of the exercises, with and without solutions, and for nbgrader: _build/class
 # make zip         pack the site into one file that is read from the disk: _build/in-place.zip
 # make links       list links to other sites that fail; needs the network
 # make api         write the pages about the functions of memory-stage: _build/api
@@ -21,7 +22,7 @@ REQUIREMENTS := $(strip $(REQUIREMENTS))
 PORT := $(strip $(PORT))
 RUN := .venv/bin/python
 
-.PHONY: book build links slides zip pdf api test test-peers check bench notebooks environment clean
+.PHONY: book build links slides class zip pdf api test test-peers check bench notebooks environment clean
 
 book: build
 	@$(RUN) tools/serve.py --port $(PORT)
@@ -40,6 +41,9 @@ check: environment
 
 slides: build
 	@$(RUN) tools/serve.py --port $(PORT) --page slides/
+
+class: environment
+	@$(RUN) tools/class_material.py
 
 zip: build
 	@$(RUN) tools/pack.py

@@ -1,0 +1,297 @@
+"""Write the exercises of the chapters as notebooks for a class: without solutions, with solutions, and for nbgrader.
+
+An exercise in a chapter is three cells: its tests, the unfinished function with `check(function, **tests)`, and the
+solution with `require` on the same tests. The notebooks contain these three, the text around them, and the statements
+of earlier cells that the tests need. The nbgrader assignment grades with the same tests: an exercise is worth one
+point for each of its cases, and a hidden `require` defines the tests again, so an answer cannot change them.
+
+Each solution is required to pass and each unfinished function to fail before a notebook is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+ROOT = Path(__file__).resolve().parent.parent
+if __package__ in (None, ""):  # run as a script, Python finds only the modules beside it
+    sys.path.insert(0, str(ROOT))
+
+from _ext.book_pages.exercise_cells import exercises  # noqa: E402
+
+CHAPTERS = ROOT / "chapters"
+IMPORTS = "from book_kit import check, require"
+FACTS = re.compile(r"\.\./facts/([\w-]+\.json)")
+DROPDOWN = re.compile(r"^(:{3,})\{dropdown\} (.*?)\n(.*?)\n\1\s*$", re.MULTILINE | re.DOTALL)
+CITATION = re.compile(r"\{cite\}`\d+-([\w-]+)`")
+PAGE_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
+STARTS = re.compile(r"^\*\*(?:\d+\. )?(.+?)\.?\*\*", re.MULTILINE)
+# nbgrader replaces a solution by this text; its default raises an error, and the function above would be lost.
+CONFIG = '''"""The course for nbgrader: run its commands in this folder."""
+
+c = get_config()  # noqa: F821, defined by nbgrader
+c.CourseDirectory.course_id = "in_place"
+c.ClearSolutions.code_stub = {"python": "# Complete the function above."}
+'''
+# It runs in a separate process for one notebook and prints the number of cases of each exercise.
+COUNT_CASES = """
+import json, sys
+
+cases = []
+for asked in json.load(sys.stdin):
+    space = {"__name__": "__main__"}
+    exec(asked["setup"], space)
+    exec(asked["starter"], space)
+    if eval(asked["check"], space).passed:
+        sys.exit(f"{asked['name']}: the unfinished function passes its own tests")
+    exec(asked["solution"], space)
+    cases.append(eval(asked["check"].replace("check", "require", 1), space).cases)
+print(json.dumps(cases))
+"""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise of a chapter, with everything that it needs to run outside the chapter."""
+
+    name: str  # of the function
+    title: str
+    text: str  # Markdown before the code
+    hint: str  # Markdown between the code and the solution
+    setup: str  # imports and tests
+    starter: str  # the unfinished function
+    check: str  # "check(windows, **window_tests)"
+    solution: str  # code that binds the function again
+
+    @property
+    def graded(self) -> str:
+        """Return the code that raises AssertionError if the function does not pass."""
+        return f"{self.setup}\n{self.check.replace('check', 'require', 1)}"
+
+
+@dataclass(frozen=True)
+class ExerciseSheet:
+    """The exercises of one chapter."""
+
+    name: str  # "03_views"
+    title: str  # "Views"
+    exercises: list[Exercise]
+
+    def count_cases(self, folder: Path) -> list[int]:
+        """Run every exercise in `folder` and return the number of its cases.
+
+        Raises:
+            RuntimeError: if a solution fails, or an unfinished function passes.
+        """
+        asked = [
+            {key: getattr(each, key) for key in ("name", "setup", "starter", "check", "solution")}
+            for each in self.exercises
+        ]
+        ran = subprocess.run(
+            [sys.executable, "-c", COUNT_CASES],
+            input=json.dumps(asked),
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])},
+            capture_output=True,
+            text=True,
+        )
+        if ran.returncode:
+            raise RuntimeError(f"{self.name}: an exercise does not run by itself.\n{ran.stderr}")
+        return json.loads(ran.stdout.splitlines()[-1])
+
+    def notebook(self, *, solutions: bool) -> nbformat.NotebookNode:
+        """Return the notebook for students, or with `solutions` the one for teachers."""
+        cells = [self._opening()]
+        for each in self.exercises:
+            code = f"{each.starter}\n\n\n{each.check}"
+            cells += [_markdown(each.text), new_code_cell(each.setup), new_code_cell(code)]
+            cells += [_markdown(each.hint)] if each.hint else []
+            if solutions:
+                cells += [
+                    _markdown(f"The solution of *{each.title}*:"),
+                    new_code_cell(f"{each.solution}\n\n{each.check}"),
+                ]
+        return _numbered(cells, self.name)
+
+    def assignment(self, points: list[int]) -> nbformat.NotebookNode:
+        """Return the notebook from which nbgrader makes the students' version.
+
+        Args:
+            points: the points of each exercise.
+        """
+        cells = [self._opening()]
+        for number, (each, worth) in enumerate(zip(self.exercises, points, strict=True), 1):
+            key = f"{self.name}-{number}-{each.name}"
+            answer = f"{each.starter}\n\n\n### BEGIN SOLUTION\n{each.solution}\n### END SOLUTION\n\n\n{each.check}"
+            hidden = f"# Points: {worth}\n### BEGIN HIDDEN TESTS\n{each.graded}\n### END HIDDEN TESTS"
+            cells += [
+                _markdown(each.text + (f"\n\n{each.hint}" if each.hint else "")),
+                _marked(each.setup, f"{key}-setup", locked=True),
+                _marked(answer, f"{key}-answer", solution=True),
+                _marked(hidden, f"{key}-tests", grade=True, locked=True, points=worth),
+            ]
+        return _numbered(cells, self.name)
+
+    def copy_files(self, folder: Path) -> None:
+        """Copy the files and modules that the exercises read beside the notebook."""
+        code = "\n".join(each.setup for each in self.exercises)
+        for fact in set(re.findall(r"[\"']facts/([\w-]+\.json)", code)):
+            (folder / "facts").mkdir(exist_ok=True)
+            shutil.copyfile(ROOT / "facts" / fact, folder / "facts" / fact)
+        for module in (path for path in CHAPTERS.iterdir() if path.is_dir()):
+            if re.search(rf"^(from|import) {module.name}\b", code, re.MULTILINE):
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(module, folder / module.name, ignore=ignored, dirs_exist_ok=True)
+
+    def _opening(self) -> nbformat.NotebookNode:
+        return _markdown(
+            f"# {self.title}: exercises\n\nThey need the packages `minitensor`, `memory_stage` and `book_kit` of the "
+            f"book *In Place*. Complete each function and run its cell: the report names the first case that differs."
+        )
+
+
+def read_sheet(file: Path) -> ExerciseSheet:
+    """Return the exercises of a chapter.
+
+    Raises:
+        ValueError: if a `check` has no solution with `require` after it.
+    """
+    cells = jupytext.read(file, fmt="md:myst").cells
+    title = re.search(r"^# (.+)$", "\n".join(cell.source for cell in cells), re.MULTILINE)
+    assert title is not None, file
+    found, text, hint = [], "", ""
+    before = iter(exercises([cell.source for cell in cells if cell.cell_type == "code"]))
+    asked = None  # the exercise whose solution has not followed yet
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            if asked:
+                hint += cell.source
+            else:
+                text = cell.source
+            continue
+        call = _last_call(cell.source)
+        if call and call[0] == "check":
+            asked, name, check = cell.source, call[1], call[2]
+        elif call and call[0] == "require" and asked:
+            setup = IMPORTS + "\n" + FACTS.sub(r"facts/\1", next(before).before)
+            solution = re.sub(rf"\b{call[1]}\b", name, cell.source[: cell.source.rindex("require(")]).strip()
+            statement = _statement(text)
+            heading = STARTS.search(statement)
+            found.append(
+                Exercise(
+                    name=name,
+                    title=heading.group(1) if heading else name,
+                    text=statement,
+                    hint=_plain(hint),
+                    setup=_formatted(setup),
+                    starter=asked[: asked.rindex("check(")].strip(),
+                    check=check,
+                    solution=solution,
+                )
+            )
+            asked, hint = None, ""
+    if asked:
+        raise ValueError(f"{file.name}: the exercise {name!r} has no solution with require(...) after it")
+    return ExerciseSheet(file.stem, title.group(1), found)
+
+
+def read_sheets() -> list[ExerciseSheet]:
+    """Return the exercises of all chapters that have some."""
+    sheets = [read_sheet(file) for file in sorted(CHAPTERS.glob("[0-9][0-9]_*.md"))]
+    return [sheet for sheet in sheets if sheet.exercises]
+
+
+def write_notebooks(folder: Path, sheets: list[ExerciseSheet]) -> int:
+    """Write `exercises`, `solutions` and the course folder `nbgrader` into `folder`; return the sum of the points."""
+    total = 0
+    for sheet in sheets:
+        source = folder / "nbgrader" / "source" / sheet.name
+        for place in (folder / "exercises", folder / "solutions", source):
+            place.mkdir(parents=True, exist_ok=True)
+            sheet.copy_files(place)
+        points = sheet.count_cases(source)
+        total += sum(points)
+        nbformat.write(sheet.notebook(solutions=False), folder / "exercises" / f"{sheet.name}.ipynb")
+        nbformat.write(sheet.notebook(solutions=True), folder / "solutions" / f"{sheet.name}.ipynb")
+        nbformat.write(sheet.assignment(points), source / f"{sheet.name}.ipynb")
+    (folder / "nbgrader" / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+    return total
+
+
+def _last_call(source: str) -> tuple[str, str, str] | None:
+    """Return the function, the name of its first argument and the source of the call that ends a cell."""
+    if not re.search(r"^(check|require)\(", source, re.MULTILINE):
+        return None  # a cell with commands of IPython cannot be parsed
+    body = ast.parse(source).body
+    call = body[-1].value if body and isinstance(body[-1], ast.Expr) else None
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in ("check", "require")):
+        return None
+    return call.func.id, ast.unparse(call.args[0]), ast.unparse(call)
+
+
+def _formatted(code: str) -> str:
+    """Return code that was made from a syntax tree in lines of a readable length."""
+    command = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "100", "-"]
+    return subprocess.run(command, input=code, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _statement(text: str) -> str:
+    """Return the text of an exercise, without a comment on the solution before it."""
+    start = STARTS.search(text)
+    if start:
+        text = text[start.start() :]
+    return _plain(re.sub(r"\A.*^## Exercises?\s*$", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def _plain(text: str) -> str:
+    """Return Markdown that Jupyter shows: folded text as HTML, links into the book and citations as text."""
+    text = DROPDOWN.sub(r"<details><summary>\2</summary>\n\n\3\n\n</details>", text)
+    text = CITATION.sub(lambda cited: f"*{_cited_title(cited.group(1))}*", text)
+    return PAGE_LINK.sub(r"\1", text).strip()
+
+
+def _cited_title(key: str) -> str:
+    entry = (ROOT / "references.bib").read_text(encoding="utf-8").partition("{" + key + ",")[2]
+    found = re.search(r"^\s*title = \{(.+)\},?$", entry, re.MULTILINE)
+    if found is None:
+        raise ValueError(f"references.bib has no title for {key!r}")
+    return found.group(1).replace("{", "").replace("}", "")
+
+
+def _marked(
+    code: str, key: str, *, grade: bool = False, solution: bool = False, locked: bool = False, points: int | None = None
+) -> nbformat.NotebookNode:
+    """Return a code cell with the metadata that nbgrader reads."""
+    mark: dict[str, Any] = {
+        "schema_version": 3,
+        "grade_id": key,
+        "grade": grade,
+        "solution": solution,
+        "locked": locked,
+        "task": False,
+    }
+    return new_code_cell(code, metadata={"nbgrader": mark if points is None else {**mark, "points": points}})
+
+
+def _markdown(text: str) -> nbformat.NotebookNode:
+    return new_markdown_cell(text)
+
+
+def _numbered(cells: list[nbformat.NotebookNode], name: str) -> nbformat.NotebookNode:
+    """Return a notebook whose cells have the same ids in every build."""
+    for number, cell in enumerate(cells):
+        cell["id"] = f"{name[:2]}-{number}"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
