@@ -6,7 +6,7 @@
 # make notebooks   open the chapters in JupyterLab
 # make bench       measure time and bytes beside numpy and other installed libraries
 # make slides      serve the book, and print the address of its slides for a class
-# make class       write notebooks of the exercises, with and without solutions, and for nbgrader: _build/class
+# make class       write notebooks, an nbgrader course and a question bank for a class: _build/class
 # make zip         pack the site into one file that is read from the disk: _build/in-place.zip
 # make links       list links to other sites that fail; needs the network
 # make api         write the pages about the functions of memory-stage: _build/api
@@ -42,7 +42,7 @@ check: environment
 slides: build
 	@$(RUN) tools/serve.py --port $(PORT) --page slides/
 
-class: environment
+class: build
 	@$(RUN) tools/class_material.py
 
 zip: build

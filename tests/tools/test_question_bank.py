@@ -1,0 +1,167 @@
+"""Test the question bank: its Moodle XML, its QTI package and its CSV hold the same questions and feedback."""
+
+from __future__ import annotations
+
+import csv
+import re
+import xml.etree.ElementTree as ET
+import zipfile
+
+import pytest
+
+from _ext.book_pages.teaching import BuiltPage
+from book_kit import predict
+from tools.class_notebooks import CHAPTERS, read_sheet
+from tools.question_bank import PACKAGE, QTI, read_exercises, read_predictions, write_bank
+
+ASKED = predict(
+    "`x = mt.ones([3])\ny = x`\nWhat does `y is x` give, if 1 < 2 & all is well?",
+    {"`True`": "`y = x` makes a name.", "`False`": "That would need a <copy>.", "an error": "Nothing raises."},
+    "True",
+)
+NAMES = re.compile(r"[A-Za-z_][\w.-]*")
+# The children of an item of QTI 2.1, in the order that its schema requires.
+ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProcessing", "modalFeedback"]
+
+
+def page(*predictions):
+    html = "".join(each._repr_mimebundle_()["text/html"] for each in predictions)
+    return BuiltPage("chapters/01_a", f"<article><h1>1. A/B</h1>{html}</article>")
+
+
+@pytest.fixture(scope="module")
+def questions():
+    return [*read_predictions([page(ASKED)]), *read_exercises([read_sheet(CHAPTERS / "03_views.md")])]
+
+
+@pytest.fixture(scope="module")
+def bank(questions, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bank")
+    write_bank(folder, questions)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def items(bank):
+    """Return the files of the QTI package, by name."""
+    with zipfile.ZipFile(bank / "qti.zip") as package:
+        return {name: ET.fromstring(package.read(name)) for name in package.namelist()}
+
+
+def text(html):
+    return "".join(ET.fromstring(f"<div>{html}</div>").itertext()).strip()
+
+
+def words(element):
+    return "".join(element.itertext()).strip()
+
+
+def plain(backticks):
+    return backticks.replace("`", "")
+
+
+def test_a_prediction_keeps_its_code_its_options_and_the_feedback_of_each(questions):
+    asked = questions[0]
+    assert [block.element.tag for block in asked.text] == ["pre", "p"]
+    assert "".join(block.plain for block in asked.text) == plain(ASKED.question).replace("x\nWhat", "xWhat")
+    given = {each.text[0].plain: each.feedback[0].plain for each in asked.options}
+    assert given == {plain(option): plain(why) for option, why in ASKED.options.items()}
+    assert [each.right for each in asked.options] == [True, False, False]
+
+
+def test_moodle_gets_a_category_a_choice_and_questions_with_a_free_answer(bank):
+    quiz = ET.parse(bank / "moodle.xml").getroot()
+    assert quiz.tag == "quiz"
+    kinds = [question.get("type") for question in quiz]
+    assert kinds == ["category", "multichoice", "category", "essay", "essay"]
+    assert quiz[0].findtext("category/text") == "$course$/top/In Place/1. A//B"  # a slash starts a subcategory
+    choice = quiz[1]
+    answers = choice.findall("answer")
+    assert [answer.get("fraction") for answer in answers] == ["100", "0", "0"]
+    assert [text(answer.findtext("text")) for answer in answers] == [plain(option) for option in ASKED.options]
+    feedback = [text(answer.findtext("feedback/text")) for answer in answers]
+    assert feedback == [plain(why) for why in ASKED.options.values()]
+    assert choice.findtext("single") == "true" and choice.findtext("idnumber") == f"q{ASKED.name}"
+    assert "1 < 2 & all is well" in text(choice.findtext("questiontext/text"))
+    for question, each in zip(quiz[3:], read_sheet(CHAPTERS / "03_views.md").exercises, strict=True):
+        assert question.findtext("responsetemplate/text") == each.starter
+        assert text(question.findtext("graderinfo/text")) == each.solution
+        assert question.findtext("name/text")
+
+
+def test_the_manifest_lists_every_item_of_the_package(items):
+    manifest = items["imsmanifest.xml"]
+    assert manifest.tag == f"{{{PACKAGE}}}manifest"
+    assert manifest.findtext(f"{{{PACKAGE}}}metadata/{{{PACKAGE}}}schema") == "QTIv2.1 Package"
+    resources = list(manifest.find(f"{{{PACKAGE}}}resources"))
+    assert {each.get("href") for each in resources} == set(items) - {"imsmanifest.xml"}
+    for each in resources:
+        assert each.get("type") == "imsqti_item_xmlv2p1"
+        assert [file.get("href") for file in each] == [each.get("href")]
+        assert items[each.get("href")].get("identifier") == each.get("identifier")
+
+
+def test_items_have_the_order_and_the_identifiers_of_qti(items):
+    for name, item in items.items():
+        if name == "imsmanifest.xml":
+            continue
+        assert item.tag == f"{{{QTI}}}assessmentItem"
+        assert {"identifier", "title", "adaptive", "timeDependent"} == set(item.keys())
+        children = [child.tag.removeprefix(f"{{{QTI}}}") for child in item]
+        assert children == sorted(children, key=ORDER.index)
+        declared = {each.get("identifier") for each in item if each.tag.endswith("Declaration")}
+        used = {
+            each.get("identifier")
+            for kind in ("variable", "correct", "setOutcomeValue")
+            for each in item.iter(f"{{{QTI}}}{kind}")
+        }
+        responses = {each.get("responseIdentifier") for each in item.iter()} - {None}
+        assert used | responses <= declared
+        assert all(NAMES.fullmatch(each.get("identifier")) for each in item.iter() if each.get("identifier"))
+
+
+def test_each_choice_of_qti_has_its_feedback_and_one_is_correct(items):
+    item = items[f"items/q{ASKED.name}.xml"]
+    choices = {each.get("identifier"): words(each) for each in item.iter(f"{{{QTI}}}simpleChoice")}
+    feedback = {each.get("identifier"): words(each) for each in item.iter(f"{{{QTI}}}modalFeedback")}
+    assert {choices[key]: feedback[key] for key in choices} == {
+        plain(option): plain(why) for option, why in ASKED.options.items()
+    }
+    (correct,) = item.iter(f"{{{QTI}}}value")
+    assert choices[correct.text] == "True"
+
+
+def test_an_exercise_in_qti_shows_its_solution_to_the_scorer_only(items):
+    for number, each in enumerate(read_sheet(CHAPTERS / "03_views.md").exercises, 1):
+        item = items[f"items/e03-{number}.xml"]
+        (rubric,) = item.iter(f"{{{QTI}}}rubricBlock")
+        assert rubric.get("view") == "scorer" and words(rubric) == each.solution
+        shown = words(item).replace(words(rubric), "", 1)
+        assert each.starter in shown and each.solution not in shown
+
+
+def test_the_table_has_a_row_for_each_option_and_each_exercise(bank):
+    with (bank / "questions.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["kind"] for row in rows] == ["prediction"] * 3 + ["exercise"] * 2
+    assert [(row["option"], row["right"], row["feedback"]) for row in rows[:3]] == [
+        (plain(option), "no" if number else "yes", plain(why))
+        for number, (option, why) in enumerate(ASKED.options.items())
+    ]
+
+
+def test_equal_questions_give_equal_bytes(bank, questions, tmp_path):
+    write_bank(tmp_path, questions)
+    for name in ("moodle.xml", "qti.zip", "questions.csv"):
+        assert (tmp_path / name).read_bytes() == (bank / name).read_bytes()
+
+
+def test_a_question_that_is_asked_twice_is_an_error():
+    with pytest.raises(ValueError, match=r"asked twice.*all is well"):
+        read_predictions([page(ASKED, ASKED)])
+
+
+def test_markup_that_the_bank_would_lose_is_an_error():
+    changed = BuiltPage("chapters/01_a", page(ASKED).text.replace("an error", "an <em>error</em>", 1))
+    with pytest.raises(ValueError, match="may contain code, but not <em>"):
+        read_predictions([changed])

@@ -1,0 +1,290 @@
+"""Write the predictions and exercises of the book as a question bank: Moodle XML, a QTI 2.1 package and CSV.
+
+Predictions are read from the built pages, because their cells compute the right option. Each option keeps its
+feedback: the reason that it is right, or the mistake in it. Exercises become questions with a free answer, which a
+teacher grades: the unfinished function is the text to begin with, and the solution is a note for the teacher.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bs4 import NavigableString, Tag
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).resolve().parent.parent
+if __package__ in (None, ""):  # run as a script, Python finds only the modules beside it
+    sys.path.insert(0, str(ROOT))
+
+from _ext.book_pages.teaching import BuiltPage  # noqa: E402
+from tools.class_notebooks import ExerciseSheet  # noqa: E402
+
+QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
+PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
+COLUMNS = ("chapter", "id", "kind", "question", "option", "right", "feedback")
+LONGEST_NAME = 70  # characters of a question's name in a list
+DAY = (2026, 1, 1, 0, 0, 0)  # of all files of the package, so that equal questions give equal bytes
+
+
+@dataclass(frozen=True)
+class ContentBlock:
+    """A paragraph, or lines of code."""
+
+    element: ET.Element
+
+    @property
+    def plain(self) -> str:
+        return "".join(self.element.itertext()).strip()
+
+
+@dataclass(frozen=True)
+class AnswerOption:
+    """An option of a prediction, with the text that a student reads after choosing it."""
+
+    text: list[ContentBlock]
+    feedback: list[ContentBlock]
+    right: bool
+
+
+@dataclass(frozen=True)
+class BankQuestion:
+    """A prediction with two or more options, or an exercise without options."""
+
+    chapter: str  # "3. Views"
+    key: str  # the same in all formats
+    text: list[ContentBlock]
+    options: list[AnswerOption]
+    starter: str = ""  # of an exercise
+    solution: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the last words of the question, which ask something, for a list of questions."""
+        text = " ".join(self.text[-1].plain.split())
+        return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 2].rpartition(" ")[0] + " …"
+
+
+def read_predictions(pages: list[BuiltPage]) -> list[BankQuestion]:
+    """Return the predictions of built pages, in order.
+
+    Raises:
+        ValueError: if two predictions have the same key.
+    """
+    found = []
+    for page in pages:
+        for question in page.questions:
+            right = int(question["data-right"])
+            options = [
+                AnswerOption(
+                    text=_blocks(option),
+                    feedback=_blocks(
+                        question.select_one(".mt-why")
+                        if number == right
+                        else question.select_one(f'.mt-others > dd[data-option="{number}"]')
+                    ),
+                    right=number == right,
+                )
+                for number, option in enumerate(question.select(".mt-options > li"))
+            ]
+            text = _blocks(question.select_one(".mt-question"))
+            found.append(BankQuestion(page.title, f"q{question['data-name']}", text, options))
+    keys = [each.key for each in found]
+    if repeated := {key for key in keys if keys.count(key) > 1}:
+        names = [each.name for each in found if each.key in repeated]
+        raise ValueError(f"these questions are asked twice with the same options: {names}")
+    return found
+
+
+def read_exercises(sheets: list[ExerciseSheet]) -> list[BankQuestion]:
+    """Return the exercises of the chapters as questions with a free answer."""
+    markdown = MarkdownIt("commonmark", {"html": False})
+    return [
+        BankQuestion(
+            chapter=sheet.title,
+            key=f"e{sheet.name[:2]}-{number}",
+            text=[ContentBlock(block) for block in ET.fromstring(f"<div>{markdown.render(each.text)}</div>")],
+            options=[],
+            starter=each.starter,
+            solution=each.solution,
+        )
+        for sheet in sheets
+        for number, each in enumerate(sheet.exercises, 1)
+    ]
+
+
+def write_bank(folder: Path, questions: list[BankQuestion]) -> None:
+    """Write `moodle.xml`, `qti.zip` and `questions.csv` into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "moodle.xml").write_bytes(ET.tostring(moodle(questions), encoding="utf-8", xml_declaration=True))
+    with zipfile.ZipFile(folder / "qti.zip", "w") as package:
+        for name, content in qti_files(questions):
+            data = ET.tostring(content, encoding="utf-8", xml_declaration=True)
+            package.writestr(zipfile.ZipInfo(name, DAY), data, zipfile.ZIP_DEFLATED)
+    with (folder / "questions.csv").open("w", encoding="utf-8-sig", newline="") as file:  # Excel needs the mark
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        rows.writerows(_rows(questions))
+
+
+# ---------- Moodle XML ----------
+
+
+def moodle(questions: list[BankQuestion]) -> ET.Element:
+    """Return a Moodle quiz, with one category for each chapter."""
+    quiz, chapter = ET.Element("quiz"), ""
+    for each in questions:
+        if each.chapter != chapter:
+            chapter = each.chapter
+            category = ET.SubElement(quiz, "question", type="category")
+            _text(ET.SubElement(category, "category"), f"$course$/top/In Place/{chapter.replace('/', '//')}")
+        question = ET.SubElement(quiz, "question", type="multichoice" if each.options else "essay")
+        _text(ET.SubElement(question, "name"), each.name)
+        _html(question, "questiontext", each.text)
+        _html(question, "generalfeedback", [])
+        for name, value in {"defaultgrade": "1", "penalty": "0.3333333", "hidden": "0", "idnumber": each.key}.items():
+            ET.SubElement(question, name).text = value
+        if each.options:
+            for name, value in {"single": "true", "shuffleanswers": "false", "answernumbering": "abc"}.items():
+                ET.SubElement(question, name).text = value
+            for option in each.options:
+                answer = ET.SubElement(question, "answer", fraction="100" if option.right else "0", format="html")
+                ET.SubElement(answer, "text").text = _as_html(option.text)
+                _html(answer, "feedback", option.feedback)
+        else:
+            fields = {"responseformat": "monospaced", "responserequired": "1", "responsefieldlines": "15"}
+            for name, value in {**fields, "attachments": "0", "attachmentsrequired": "0"}.items():
+                ET.SubElement(question, name).text = value
+            _html(question, "graderinfo", [_code(each.solution)])
+            _text(ET.SubElement(question, "responsetemplate", format="plain_text"), each.starter)
+    return quiz
+
+
+def _text(parent: ET.Element, text: str) -> None:
+    ET.SubElement(parent, "text").text = text
+
+
+def _html(parent: ET.Element, name: str, blocks: list[ContentBlock]) -> None:
+    _text(ET.SubElement(parent, name, format="html"), _as_html(blocks))
+
+
+def _as_html(blocks: list[ContentBlock]) -> str:
+    return "".join(ET.tostring(block.element, encoding="unicode").strip() for block in blocks)
+
+
+# ---------- QTI 2.1 ----------
+
+
+def qti_files(questions: list[BankQuestion]) -> Iterator[tuple[str, ET.Element]]:
+    """Return the files of a QTI package: one for each question, and the manifest."""
+    manifest = ET.Element("manifest", xmlns=PACKAGE, identifier="in-place")
+    metadata = ET.SubElement(manifest, "metadata")
+    ET.SubElement(metadata, "schema").text = "QTIv2.1 Package"
+    ET.SubElement(metadata, "schemaversion").text = "1.0.0"
+    ET.SubElement(manifest, "organizations")
+    resources = ET.SubElement(manifest, "resources")
+    for each in questions:
+        name = f"items/{each.key}.xml"
+        kind = {"type": "imsqti_item_xmlv2p1", "href": name}
+        ET.SubElement(ET.SubElement(resources, "resource", identifier=each.key, **kind), "file", href=name)
+        yield name, qti_item(each)
+    yield "imsmanifest.xml", manifest
+
+
+def qti_item(question: BankQuestion) -> ET.Element:
+    """Return a QTI item: a choice with feedback for each option, or a free answer with a solution for the scorer."""
+    item = ET.Element(
+        "assessmentItem",
+        xmlns=QTI,
+        identifier=question.key,
+        title=f"{question.chapter}: {question.name}",
+        adaptive="false",
+        timeDependent="false",
+    )
+    base = "identifier" if question.options else "string"
+    response = ET.SubElement(item, "responseDeclaration", identifier="RESPONSE", cardinality="single", baseType=base)
+    ET.SubElement(item, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
+    if question.options:
+        feedback = {"identifier": "FEEDBACK", "cardinality": "single", "baseType": "identifier"}
+        ET.SubElement(item, "outcomeDeclaration", feedback)
+    body = ET.SubElement(item, "itemBody")
+    body.extend(block.element for block in question.text)
+    if not question.options:
+        rubric = ET.SubElement(body, "rubricBlock", view="scorer")
+        rubric.append(_code(question.solution).element)
+        body.append(_code(question.starter).element)
+        ET.SubElement(body, "extendedTextInteraction", responseIdentifier="RESPONSE", expectedLines="15")
+        return item
+    choice = {"responseIdentifier": "RESPONSE", "shuffle": "false", "maxChoices": "1"}
+    interaction = ET.SubElement(body, "choiceInteraction", choice)
+    processing = ET.SubElement(item, "responseProcessing")
+    for number, option in enumerate(question.options):
+        key = f"option{number}"
+        if option.right:
+            ET.SubElement(ET.SubElement(response, "correctResponse"), "value").text = key
+        ET.SubElement(interaction, "simpleChoice", identifier=key).extend(block.element for block in option.text)
+        shown = {"outcomeIdentifier": "FEEDBACK", "identifier": key, "showHide": "show"}
+        ET.SubElement(item, "modalFeedback", shown).extend(block.element for block in option.feedback)
+    condition = ET.SubElement(processing, "responseCondition")
+    right = ET.SubElement(condition, "responseIf")
+    match = ET.SubElement(right, "match")
+    ET.SubElement(match, "variable", identifier="RESPONSE")
+    ET.SubElement(match, "correct", identifier="RESPONSE")
+    for branch, score in ((right, "1"), (ET.SubElement(condition, "responseElse"), "0")):
+        value = ET.SubElement(branch, "setOutcomeValue", identifier="SCORE")
+        ET.SubElement(value, "baseValue", baseType="float").text = score
+    chosen = ET.SubElement(processing, "setOutcomeValue", identifier="FEEDBACK")
+    ET.SubElement(chosen, "variable", identifier="RESPONSE")
+    return item
+
+
+# ---------- CSV, and the text of a page ----------
+
+
+def _rows(questions: list[BankQuestion]) -> Iterator[tuple[str, ...]]:
+    """Return one row for each option, and one for each exercise, whose feedback is the solution."""
+    for each in questions:
+        start = (each.chapter, each.key, "prediction" if each.options else "exercise", _as_text(each.text))
+        for option in each.options:
+            yield (*start, _as_text(option.text), "yes" if option.right else "no", _as_text(option.feedback))
+        if not each.options:
+            yield (*start[:3], f"{start[3]}\n\n{each.starter}", "", "", each.solution)
+
+
+def _as_text(blocks: list[ContentBlock]) -> str:
+    return "\n".join(block.plain for block in blocks)
+
+
+def _code(text: str) -> ContentBlock:
+    block = ET.Element("pre")
+    ET.SubElement(block, "code").text = text
+    return ContentBlock(block)
+
+
+def _blocks(piece: Tag | None) -> list[ContentBlock]:
+    """Return the text of a page, whose only markup is code; code of several lines becomes a separate block.
+
+    Raises:
+        ValueError: if the text contains another element, whose content would be lost.
+    """
+    assert piece is not None
+    found = [ET.Element("p")]
+    for node in piece.children:
+        here = found[-1]
+        if isinstance(node, NavigableString):
+            if len(here):
+                here[-1].tail = (here[-1].tail or "") + str(node)
+            else:
+                here.text = (here.text or "") + str(node)
+        elif node.name != "code":
+            raise ValueError(f"a question may contain code, but not <{node.name}>: {piece.get_text()[:90]!r}")
+        elif "mt-lines" in node.get("class", []):
+            found += [_code(node.get_text()).element, ET.Element("p")]
+        else:
+            ET.SubElement(here, "code").text = node.get_text()
+    return [ContentBlock(each) for each in found if "".join(each.itertext()).strip()]
