@@ -1,23 +1,35 @@
 """Arrange a stage beside the paragraphs that name its steps, each with a still picture of its step.
 
 The build puts the stage and its paragraphs, from the first mark to the last, into two boxes of one block. On a wide
-screen they are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached.
+screen they are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached. The class
+``needs-N`` of the block has the height of the window, in px, that shows every step of the stage in its column; in a
+lower window ``beside.js`` puts the stage above its text.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Sequence
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from memory_stage.web import picture
+
 from . import stills
-from .step_marks import marks, step_mark, trace_of
+from .step_marks import Trace, marks, step_mark, trace_of
 
 #: Other elements of a stage's size, which are not put into a narrow column.
 WIDE = re.compile("<(?:memory-stage|memory-figure|play-ground|svg|img)\\b")
+
+COLUMN = 772  # px of a stage beside its text, in windows of 1200 to 1640 px
+LINE, MOST_LINES = 24, 19  # px of a line of the program, and lines before it scrolls
+SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the width of a letter
+CHOICE, ERROR = 34, 54  # px for the choice of a variant, and for an error
+OTHERS = 142  # px of title, controls and gaps, and over the stage
+FEW_STEPS = 60  # of a longer program, every fourth step is measured
 
 
 def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
@@ -47,12 +59,28 @@ def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
                 first, last = min(first, number), max(last, number)
     if first == last:
         return
-    beside = nodes.container(classes=["beside"])
+    needs = [f"needs-{_least_window(trace_of(stage.astext()))}"] if picture.available() else []
+    beside = nodes.container(classes=["beside", *needs])
     for block in blocks[first : last + 1]:
         section.remove(block)
     beside += nodes.container("", blocks[at], classes=["beside-stage"])
     beside += nodes.container("", *blocks[first:at], *blocks[at + 1 : last + 1], classes=["beside-text"])
     section.insert(first, beside)
+
+
+def _least_window(trace: Trace) -> int:
+    """Return the height in px of the lowest window that shows every step of a stage in its column."""
+    variants = trace["variants"]
+    steps = [step for variant in variants for step in variant["steps"]]
+    letters = max(len(step["say"]) for step in steps)
+    lines = min(MOST_LINES, max(len(variant["code"]) for variant in variants))
+    rest = OTHERS + LINE * lines + SENTENCE * max(2, math.ceil(letters * LETTER / COLUMN))
+    rest += CHOICE * (len(variants) > 1) + ERROR * any(step.get("error") for step in steps)
+    return rest + max(
+        int(re.search(r'height="(\d+)"', picture.svg(trace, number, step, COLUMN, room=0))[1])
+        for number, variant in enumerate(variants)
+        for step in range(0, len(variant["steps"]), 1 if len(variant["steps"]) <= FEW_STEPS else 4)
+    )
 
 
 def _fits(block: nodes.Node) -> bool:

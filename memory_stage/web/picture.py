@@ -48,11 +48,12 @@ def _v8() -> Script:
     return Script(script_source(), "memoryStage")
 
 
-def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760) -> str:
+def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760, room: int | None = None) -> str:
     """Return the picture of one step that the page draws at `width` px, as a complete SVG for light and dark schemes.
 
     Args:
         step: counted from 0; None is the last.
+        room: height in px; if a picture is higher, it names some storages without drawing them. None is any height.
 
     Raises:
         ImportError: if mini-racer is not installed.
@@ -60,4 +61,5 @@ def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760
     """
     steps = trace["variants"][variant]["steps"]
     step = len(steps) - 1 if step is None else range(len(steps))[step]
-    return _v8().call("picture", trace, {"variant": variant, "step": step, "width": width})
+    options = {"variant": variant, "step": step, "width": width}
+    return _v8().call("picture", trace, options if room is None else {**options, "room": room})

@@ -1,7 +1,8 @@
 /**
  * Pages with a stage beside its text: shows the step that a paragraph names when the reader reaches the paragraph, by
  * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses in the stage stays until
- * the reader goes on to another paragraph. In one column the stage is not followed: each paragraph has its picture.
+ * the reader goes on to another paragraph. In one column the stage is not followed: each paragraph has its picture. A
+ * window that is too low for a step of the stage has one column there.
  */
 
 import { dataOf, make, whenParsed } from './lib/dom.js';
@@ -86,7 +87,7 @@ class Reading {
   fitColumn() {
     const column = /** @type {HTMLElement | null} */ (this.stage.closest('.beside')?.querySelector('.beside-text'));
     const last = this.paragraphs.at(-1)?.block;
-    if (!column || !last || !TWO_COLUMNS.matches) return;
+    if (!column || !last || !this.isBeside) return;
     const rest = (column.lastElementChild ?? last).getBoundingClientRect().bottom - last.getBoundingClientRect().top;
     const tail = this.stage.offsetHeight - READ_AT * innerHeight - rest;
     column.style.setProperty('--tail', `${Math.max(0, Math.round(tail))}px`);
@@ -96,11 +97,15 @@ class Reading {
     const isMark = target === paragraph.button;
     const isOther = target.closest(OTHERS) && paragraph.block.contains(target.closest(OTHERS));
     if (!isMark && (isOther || !getSelection()?.isCollapsed)) return;
-    if (!isMark && !TWO_COLUMNS.matches) return; // its picture is below it
+    if (!isMark && !this.isBeside) return; // its picture is below it
     this.show(paragraph);
     paragraph.isAnnounced = false; // the reader has asked for it
     this.announce();
-    if (!TWO_COLUMNS.matches) this.stage.scrollIntoView();
+    if (!this.isBeside) this.stage.scrollIntoView();
+  }
+
+  get isBeside() {
+    return TWO_COLUMNS.matches && !this.stage.closest('.beside.tall');
   }
 
   /** True if the stage has the program of the page, which a reader may edit. */
@@ -137,7 +142,7 @@ class Reading {
   /** Return the last paragraph that begins above the line; undefined if the stage is out of view. */
   reached() {
     const { top, bottom } = this.stage.getBoundingClientRect();
-    if (!TWO_COLUMNS.matches || bottom <= 0 || top >= innerHeight) return undefined;
+    if (!this.isBeside || bottom <= 0 || top >= innerHeight) return undefined;
     return this.paragraphs.findLast(({ block }) => block.getBoundingClientRect().top <= READ_AT * innerHeight);
   }
 
@@ -177,7 +182,21 @@ function readings() {
   return [...found.values()];
 }
 
+/**
+ * Mark a block as too tall for the window while the window is lower than its class `needs-N` says.
+ * @param {HTMLElement} block
+ */
+function fitWindow(block) {
+  const needs = /\bneeds-(\d+)\b/.exec(block.className)?.[1];
+  if (!needs) return;
+  const fits = matchMedia(`(min-height: ${needs}px)`);
+  const mark = () => block.classList.toggle('tall', !fits.matches);
+  fits.addEventListener('change', mark);
+  mark();
+}
+
 function start() {
+  all('.beside').forEach(fitWindow);
   const followed = readings();
   const paragraphs = followed.flatMap(({ stage, paragraphs: ours }) =>
     ours.map(({ text, variant, step }) => ({ text, variant, step, trace: () => stage.data ?? dataOf(stage) })),

@@ -28,7 +28,7 @@ import { fitProgram, markLines, scrollToLine } from './program-view.js';
 import { QuestionBar } from './question-bar.js';
 import { savePicture } from './save-picture.js';
 import { copyLink, followLink } from './stage-link.js';
-import { keepHeight, keptHeight, mostHeight, roomOf } from './stage-room.js';
+import { keepHeight, keptHeight, roomOf, windowHeight } from './stage-room.js';
 import { fillList, markCurrent } from './step-list.js';
 import { fillVariantTable, variantChooser, variantTable } from './variant-table.js';
 
@@ -238,7 +238,7 @@ class MemoryStage extends ElementBase {
   fitWidth() {
     const width = this.$('.frame').clientWidth;
     const meter = meterOf(this.$('.stage'));
-    const isSame = width === this.width && meter === this.meter && mostHeight(width) === this.room.height;
+    const isSame = width === this.width && meter === this.meter && windowHeight(width) === this.room.window;
     if (!width || isSame) return;
     this.width = width;
     this.meter = meter;

@@ -36,8 +36,8 @@ const SHORT = 60;
 /**
  * Return the size of the pictures of a trace: the height of a cell, the magnification of everything, the px that are
  * empty over and under each picture, and the height of the tallest step in px (0 if it is not known). Everything is as
- * large as it can be while the step at which the trace opens is at most `least` px high, and every step at most `room`
- * px.
+ * large as it can be while the step at which the trace opens is at most `least` px high, and every step with all its
+ * storages at most `room` px. If that is not possible, the cells are the smallest.
  * @param {any} trace
  * @param {any} plan
  * @param {{width: number, depth: import('./depth.js').Depth, room: number, least?: number}} wish
@@ -54,8 +54,8 @@ function bestSize(trace, plan, width, depth, room, least) {
   const narrowest = showsTensors(depth) ? NARROWEST.tensors : NARROWEST.names;
   const opening = openingFrames(trace, plan);
   const all = plan.runs.flatMap((frames, variant) => frames.map(frame => ({ variant, frame })));
-  const heightOf = (moments, view, zoom) =>
-    zoom * Math.max(...moments.map(moment => stepHeight(plan, moment, view, room / zoom)));
+  const heightOf = (moments, view, zoom, most = room) =>
+    zoom * Math.max(...moments.map(moment => stepHeight(plan, moment, view, most / zoom)));
   const viewOf = (zoom, cell) => ({ width: Math.floor(width / zoom), depth, cell });
   let best = { cell: SMALLEST, zoom: 1, height: 0 };
   for (const zoom of ZOOMS) {
@@ -63,9 +63,9 @@ function bestSize(trace, plan, width, depth, room, least) {
     for (const cell of CELLS) {
       const height = heightOf(opening, viewOf(zoom, cell), zoom);
       if (height > least) continue;
-      if (height > best.height && (zoom === 1 || heightOf(all, viewOf(zoom, cell), zoom) <= room)) {
-        best = { cell, zoom, height };
-      }
+      if (height <= best.height) break;
+      if (heightOf(all, viewOf(zoom, cell), zoom, Infinity) > room) continue;
+      best = { cell, zoom, height };
       break;
     }
   }

@@ -9,15 +9,19 @@ export const NARROW = 620; // px; below this width, there is one column
 const SHARE = 0.53; // of the stage's area that the picture takes at least, if its program is short
 const MOST = 0.62; // of the window's height that an empty part of a picture may take
 const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, and some of the page
-const STACKED_REST = 300; // the same where the program and the controls are above and below the picture
 const LEAST = 400; // px that a picture may take in any window
+const LEAST_STACKED = 240; // the same where the program and the controls are above and below the picture
+const STICKS_AT = 16; // px of the window over a stage that stays in view
 const MOST_KEPT = 1.7; // times the least height of the picture that are kept free for its tallest step
 const MEASURED = 8; // longest sentences that are measured
 
-/** Return how high the picture of a stage may be. */
-export function mostHeight(width) {
-  if (width < NARROW) return Infinity;
-  return Math.max(LEAST, innerHeight - (width < WIDE ? STACKED_REST : WINDOW_REST));
+/** Return the height of the window if the size of a picture depends on it. */
+export const windowHeight = width => (width < NARROW ? Infinity : innerHeight);
+
+/** Return how high a picture may be, if the parts of the stage above and below it take `rest` px. */
+function mostHeight(width, rest) {
+  if (width >= WIDE) return Math.max(LEAST, innerHeight - WINDOW_REST);
+  return Math.max(LEAST_STACKED, windowHeight(width) - STICKS_AT - rest);
 }
 
 /**
@@ -29,26 +33,27 @@ export function roomOf({ $, width }) {
   const box = selector => $(selector).offsetHeight;
   const picture = Math.floor($('.space').clientWidth);
   const whole = box('.stage') - box('.panel');
-  const height = mostHeight(width);
+  const height = mostHeight(width, whole - box('.space'));
   let least;
   if (width < WIDE) least = ((whole - box('.space')) * SHARE) / (1 - SHARE);
   else {
     const rest = whole - box('.pair');
     least = Math.max(box('.when'), (SHARE * width * rest) / (picture - SHARE * width));
   }
-  return { pic: picture, height, least: Math.ceil(Math.min(least, height, Math.max(LEAST, MOST * innerHeight))) };
+  least = Math.ceil(Math.min(least, height, Math.max(LEAST, MOST * innerHeight)));
+  return { pic: picture, window: windowHeight(width), height, least };
 }
 
 /**
  * Return the height to keep for the picture. Once the reader steps it gets no lower, so that nothing below it moves up,
- * and it has room for the tallest step, if that is known and not much higher.
+ * and it has room for the tallest step, if that is known, fits the window and is not much higher.
  * @param {any} stage the element
  * @param {number} height of the current picture
  * @param {number} tallest height of a picture, or 0
  */
 export function keptHeight({ at, tall, room }, height, tallest) {
   if (at.rest) return height;
-  return Math.max(tall, height, tallest <= MOST_KEPT * room.least ? tallest : 0);
+  return Math.max(tall, height, tallest <= Math.min(MOST_KEPT * room.least, room.height) ? tallest : 0);
 }
 
 /**
