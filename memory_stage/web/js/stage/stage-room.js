@@ -11,7 +11,7 @@ const MOST = 0.62; // of the window's height that an empty part of a picture may
 const WINDOW_REST = 210; // px of the window that are not for the picture: title, question, and some of the page
 const LEAST = 400; // px that a picture may take in any window
 const LEAST_STACKED = 240; // the same where the program and the controls are above and below the picture
-const STICKS_AT = 16; // px of the window over a stage that stays in view
+const AROUND = 60; // px of the window that are not for a stage with such a picture
 const MOST_KEPT = 1.7; // times the least height of the picture that are kept free for its tallest step
 const MEASURED = 8; // longest sentences that are measured
 
@@ -21,7 +21,7 @@ export const windowHeight = width => (width < NARROW ? Infinity : innerHeight);
 /** Return how high a picture may be, if the parts of the stage above and below it take `rest` px. */
 function mostHeight(width, rest) {
   if (width >= WIDE) return Math.max(LEAST, innerHeight - WINDOW_REST);
-  return Math.max(LEAST_STACKED, windowHeight(width) - STICKS_AT - rest);
+  return Math.max(LEAST_STACKED, windowHeight(width) - AROUND - rest);
 }
 
 /**
