@@ -65,7 +65,7 @@ def say_write(done: FinishedStep, fact: Wrote) -> str:
 
 
 def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> str:
-    """Return True if this line gave the written tensor further names that no sentence has named."""
+    """Return the sentence about further names that this line gave the written tensor; '' if another one has them."""
     if names == ["_"]:
         return f"The notebook keeps {called(done, fact.tensor)} as its output, {code('_')}."
     return f"{code(names[0])} names the same tensor." if names and fact.victims else ""
@@ -138,12 +138,16 @@ def _says_through(done: FinishedStep, fact: Wrote) -> bool:
 
 
 def _same_tensor(done: FinishedStep, fact: Wrote) -> str:
-    """Return the other names of the written tensor."""
+    """Return the names of the written tensor that a call does not mention, or else its further names."""
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
         return ""
     through = called(done, fact.tensor)
-    others = [code(name) for name in names if code(name) != through][:2]
+    others = [name for name in names if code(name) != through]
+    if done.statement.kind == "expression":  # only then its text has every name that the line mentions
+        mentioned = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?!\w)").findall(done.statement.text)
+        others = [name for name in names if name not in mentioned] or others
+    others = [code(name) for name in others[:2]]
     return f"{both(others)} {'names' if len(others) == 1 else 'name'} the same tensor."
 
 

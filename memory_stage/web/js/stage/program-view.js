@@ -21,7 +21,7 @@ export function fitProgram({ $, data, width }) {
 }
 
 /**
- * Mark the current line, the lines before it, and the lines that saved or overwrote a stale tensor.
+ * Mark the current line (red if it raises an error), the lines before it, and the lines that saved or overwrote a stale tensor.
  * @param {any} stage the element
  * @param {any} frame
  */
@@ -29,7 +29,7 @@ export function markLines({ $, data, at }, frame) {
   [...$('.code').children].forEach((item, i) => {
     const line = i + 1;
     const isNow = frame.line <= line && line <= frame.end;
-    item.className = isNow ? 'now' : line < frame.line ? 'done' : '';
+    item.className = isNow ? `now${frame.error ? ' refused' : ''}` : line < frame.line ? 'done' : '';
     if (line === frame.line) item.setAttribute('aria-current', 'step');
     else item.removeAttribute('aria-current');
     item.querySelector('.blame')?.remove();
