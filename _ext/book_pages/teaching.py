@@ -68,14 +68,20 @@ class BuiltPage:
         return self._one("question with the words", words, pieces, lambda text: words in text)
 
     def stage(self, title: str) -> Tag:
-        """Return the stage with this title."""
+        """Return the stage with this title, opened at its first step, so that a class can vote before the answer."""
         pieces = {json.loads(stage.script.string)["title"]: stage for stage in self.body.select("memory-stage")}
-        return self._one("stage", title, pieces, lambda text: text == title)
+        found = self._one("stage", title, pieces, lambda text: text == title)
+        found["step"] = "1"
+        return found
 
     def exercise(self, title: str) -> Tag:
-        """Return the text of the exercise with these words in its bold title."""
+        """Return the text and the unfinished code of the exercise with these words in its bold title."""
         pieces = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
-        return self._one("exercise", title, pieces, lambda text: title in text)
+        text = self._one("exercise", title, pieces, lambda text: title in text)
+        code = text.find_next("div", class_="highlight")
+        if code is None:
+            raise ExtensionError(f"{PLAN}: {self.name} has no code after the exercise {title!r}.")
+        return BeautifulSoup(f"<div>{text}{code}</div>", "html.parser").div
 
     def to_remember(self) -> Tag:
         """Return the list under "What to remember"."""
