@@ -118,6 +118,7 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
         shutil.copyfile(source, folder / source.name)
     _write(folder / "index.html", "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book)))
     _write(folder / "questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
+    _write(folder / "notes.html", "notes.html", notes="\n".join(_notes(plan, book)))
 
 
 def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
@@ -136,6 +137,23 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
     for name in plan["remember"]:
         page = book[name]
         yield _slide(f"<h2>What to remember</h2>{_own_links(page.to_remember(), page)}", kind="remember")
+
+
+def _notes(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
+    """Return the notes for the speaker: minutes, questions with their answers and mistakes, stages and exercises."""
+    begin = 0
+    for part in plan["parts"]:
+        page = book[part["page"]]
+        minutes = f"Minutes {begin} to {begin + part['minutes']}"
+        begin += part["minutes"]
+        yield f"<h2>{minutes}: {escape(part['title'])}</h2>\n<p>Afterwards students can: {escape(part['aim'])}</p>"
+        for piece in part["show"]:
+            ((kind, words),) = piece.items()
+            if kind == "question":
+                question = page.question(words)
+                yield f"<h3>Vote</h3>\n{_asked(question)}\n{_answer(question)}"
+            else:
+                yield f"<p><strong>{kind.capitalize()}:</strong> {escape(words)}</p>"
 
 
 def _slide(content: str, kind: str) -> str:

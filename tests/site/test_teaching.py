@@ -105,12 +105,12 @@ def test_a_question_leads_to_the_slide_of_its_stage(slides):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["slides/index", "slides/questions"])
+@pytest.mark.parametrize("name", ["slides/index", "slides/questions", "slides/notes"])
 def test_slides_and_sheet_are_accessible(site, visit, name, scheme):
     assert visit(f"{site}{name}.html", scheme=scheme).violations() == []
 
 
-@pytest.mark.parametrize("name", ["slides/index", "slides/questions"])
+@pytest.mark.parametrize("name", ["slides/index", "slides/questions", "slides/notes"])
 def test_slides_and_sheet_open_from_the_disk_and_fit_a_phone(book, visit, name):
     seen = visit((book / f"{name}.html").as_uri(), width=390)
     assert (seen.foreign, seen.complaints, seen.overflow()) == ([], [], 0)

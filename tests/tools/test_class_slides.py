@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from _ext.book_pages.teaching import BuiltPage
+from _ext.book_pages.teaching import BuiltPage, _notes
+from book_kit import predict
 
 STAGE = '<memory-stage loading="lazy"><script type="application/json">{"title": "A view"}</script></memory-stage>'
 TEXT = "<p><strong>1. Windows.</strong> Return all windows.</p>"
@@ -29,3 +30,14 @@ def test_the_slide_of_an_exercise_has_its_text_and_its_code():
 def test_an_exercise_without_code_is_an_error():
     with pytest.raises(Exception, match=r"no code after the exercise 'Windows'"):
         page(TEXT).exercise("Windows")
+
+
+def test_the_notes_give_the_minutes_of_each_part_and_the_mistake_in_each_wrong_answer():
+    asked = predict("What is it?", {"a view": "It copies nothing.", "a copy": "You counted twice."}, "a view")
+    pages = {"a": page(asked._repr_mimebundle_()["text/html"], STAGE)}
+    show = [{"question": "What is it?"}, {"stage": "A view"}]
+    part = {"page": "a", "title": "Views", "aim": "Find views.", "show": show}
+    notes = "\n".join(_notes({"parts": [{**part, "minutes": 12}, {**part, "minutes": 15, "show": []}]}, pages))
+    assert "Minutes 0 to 12" in notes and "Minutes 12 to 27" in notes
+    assert "<strong>a view</strong>" in notes and "You counted twice." in notes
+    assert "<strong>Stage:</strong> A view" in notes
