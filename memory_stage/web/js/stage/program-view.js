@@ -21,7 +21,8 @@ export function fitProgram({ $, data, width }) {
 }
 
 /**
- * Mark the current line (red if it raises an error), the lines before it, and the lines that saved or overwrote a stale tensor.
+ * Mark the current line (red if it raises an error), the lines before it, and the lines that saved or overwrote a
+ * stale tensor.
  * @param {any} stage the element
  * @param {any} frame
  */
