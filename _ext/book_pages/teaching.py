@@ -127,7 +127,7 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
         page = book[part["page"]]
         yield _slide(
             f"<p class='count'>{number} of {len(plan['parts'])}, {part['minutes']} minutes</p>"
-            f"<h2>{escape(part['title'])}</h2><p>{escape(part['aim'])}</p>"
+            f"<h2>{escape(part['title'])}</h2><p>{escape(part['aim'][0].lower() + part['aim'][1:])}</p>"
             f"<p class='from'><a href='../{page.name}.html'>Chapter {escape(page.title)}</a></p>",
             kind="part",
         )
@@ -146,7 +146,8 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
         page = book[part["page"]]
         minutes = f"Minutes {begin} to {begin + part['minutes']}"
         begin += part["minutes"]
-        yield f"<h2>{minutes}: {escape(part['title'])}</h2>\n<p>Afterwards students can: {escape(part['aim'])}</p>"
+        aim = part["aim"][0].lower() + part["aim"][1:]
+        yield f"<h2>{minutes}: {escape(part['title'])}</h2>\n<p>Afterwards students can: {escape(aim)}</p>"
         for piece in part["show"]:
             ((kind, words),) = piece.items()
             if kind == "question":
