@@ -63,7 +63,7 @@ print(json.dumps(cases))
 
 
 @dataclass(frozen=True)
-class Exercise:
+class PortableExercise:
     """An exercise of a chapter, with everything that it needs to run outside the chapter."""
 
     name: str  # of the function
@@ -87,7 +87,7 @@ class ExerciseSheet:
 
     name: str  # "03_views"
     title: str  # "Views"
-    exercises: list[Exercise]
+    exercises: list[PortableExercise]
 
     def count_cases(self, folder: Path) -> list[int]:
         """Run every exercise in `folder` and return the number of its cases.
@@ -190,7 +190,7 @@ def read_sheet(file: Path) -> ExerciseSheet:
             statement = _statement(text)
             heading = STARTS.search(statement)
             found.append(
-                Exercise(
+                PortableExercise(
                     name=name,
                     title=heading.group(1) if heading else name,
                     text=statement,

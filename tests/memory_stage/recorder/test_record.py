@@ -157,6 +157,8 @@ def test_every_program_gives_a_valid_and_small_trace(source):
     done = traced(source)
     steps = done.variant["steps"]
     things = sum(len(step["events"]) for step in steps) + len(steps)
+    rasters = [event.pop("raster") for step in steps for event in step["events"] if "raster" in event]
+    assert all(len(json.dumps(raster)) < 2_000 for raster in rasters)  # at most 1,024 values, as text
     size = len(json.dumps(done.variant, separators=(",", ":")))
     assert size / things < 200, f"{size} bytes for {len(steps)} steps with {things} events"
 

@@ -93,8 +93,8 @@ def test_cells_are_at_least_44_px_high_and_equally_high_at_every_step(show, dept
         heights = set()
         for step in range(page.evaluate("host().frames.length")):
             page.evaluate(f"host().go({step})")
-            heights |= {round(height) for height in page.evaluate(CELLS)}
-        assert len(heights) == 1 and heights.pop() >= 44, (name, heights)
+            heights |= set(page.evaluate(CELLS))
+        assert max(heights) - min(heights) < 0.5 and min(heights) >= 44, (name, heights)  # fractions of a pixel differ
 
 
 @pytest.mark.parametrize("depth", ["memory", "tensors"])

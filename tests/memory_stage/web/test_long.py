@@ -228,8 +228,8 @@ def test_the_object_of_a_question_is_unfolded(show):
     page = show("many-tensors")
     page.evaluate("host().go(10)")
     folded = page.evaluate("""() => {
-        const isDrawn = id => inside(`.pic [data-storage="${id}"]`) !== null;
-        return [...host().frames[10].storages.values()].find(s => s.freed === undefined && !isDrawn(s.id)).id;
+        const isInFull = id => inside(`.pic [data-storage="${id}"]`)?.getBoundingClientRect().height > 20;
+        return [...host().frames[10].storages.values()].find(s => s.freed === undefined && !isInFull(s.id)).id;
     }""")
     page.evaluate("id => host().ask({ storage: id })", folded)
     assert folded in page.evaluate("ringed()")
