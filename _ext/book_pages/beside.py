@@ -28,7 +28,7 @@ COLUMN = 772  # px of a stage beside its text, in windows of 1200 to 1640 px
 LINE, MOST_LINES = 24, 19  # px of a line of the program, and lines before it scrolls
 SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the width of a letter
 CHOICE, ERROR = 34, 54  # px for the choice of a variant, and for an error
-OTHERS = 202  # px of title, controls and gaps, and around the stage
+OTHERS = 242  # px of title, controls and gaps, and around the stage
 FEW_STEPS = 60  # of a longer program, every fourth step is measured
 
 

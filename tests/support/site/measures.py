@@ -10,9 +10,10 @@ VOIDS = """stages => stages.map(stage => {
     const svg = stage.shadowRoot.querySelector('.pic svg'), box = svg.getBoundingClientRect();
     const drawn = [...svg.querySelectorAll('rect, path, circle, text')].filter(el => !el.closest('defs'))
         .map(el => el.getBoundingClientRect()).sort((a, b) => a.top - b.top);
+    const gap = 24 * box.height / svg.viewBox.baseVal.height; // the picture may be drawn larger
     let end = box.top, empty = 0;
     for (const { top, bottom } of [...drawn, { top: box.bottom, bottom: box.bottom }]) {
-        if (top - end > 24) empty += top - end;
+        if (top - end > gap) empty += top - end;
         end = Math.max(end, bottom);
     }
     return [stage.data.title, empty / box.height];
