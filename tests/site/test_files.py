@@ -63,10 +63,14 @@ def test_each_chapter_offers_its_executed_notebook(book):
         assert counts and counts == list(range(1, len(counts) + 1))
 
 
+#: The description of a page, from its first paragraph, or from its front matter with the attributes in another order.
+DESCRIPTION = r'<meta (?=[^>]*\bname="description")[^>]*\bcontent="([^"]{20,300})"'
+
+
 def test_each_page_has_a_different_title_and_description(book):
     pages = [book / "index.html", *(book / "chapters").glob("*.html")]
     heads = [page.read_text(encoding="utf-8").split("</head>")[0] for page in pages]
-    for pattern in (r"<title>(.+?)</title>", r'<meta name="description" content="([^"]{20,300})"'):
+    for pattern in (r"<title>(.+?)</title>", DESCRIPTION):
         found = [re.findall(pattern, head, re.DOTALL) for head in heads]
         assert all(len(texts) == 1 for texts in found), found
         assert len({texts[0] for texts in found}) == len(pages), found

@@ -32,7 +32,7 @@ def test_the_question_and_the_whole_picture_are_in_view_before_the_reader_scroll
     cut = {name for name, (left, top, right, bottom) in boxes.items() if min(left, top) < 0}
     cut |= {name for name, (_, _, right, bottom) in boxes.items() if right > size[0] or bottom > size[1]}
     assert cut == set(), boxes
-    picture, following = boxes["picture"], seen.page.locator(".ways").bounding_box()["y"]
+    picture, following = boxes["picture"], seen.page.locator(".ways.container").bounding_box()["y"]
     assert (picture[2] - picture[0]) * (picture[3] - picture[1]) > 0 and following > picture[3]
 
 

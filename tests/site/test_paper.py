@@ -47,8 +47,8 @@ def test_set_up_code_is_not_printed(paper):
 
 def test_an_answer_is_printed_after_its_question(paper):
     text = " ".join(" ".join(sheet.extract_text().split()) for sheet in paper.pages)
-    chapter = text[text.index("Training begins with some tensors") :]
-    asked, answered = chapter.index("Which of these comes out different?"), chapter.index("Answer")
+    chapter = text[text.index("Your new network starts with weights that are too large") :]
+    asked, answered = chapter.index("Which of these would be different?"), chapter.index("Answer")
     assert asked < answered
 
 

@@ -9,15 +9,15 @@ MOST_CLICKS = 3
 WAYS = {
     "does relu_ save memory in training?": (
         ["Memory ran out", "Fifteen confusions, 15"],
-        "relu_ needs only its output and holds nothing more",
+        "relu_ needs only its result, and holds nothing more.",
     ),
     "why does my numpy array change?": (
         ["A value changed by itself", "NumPy"],
-        "Which ways from a tensor x to an array, and from an array a to a tensor, share memory?",
+        "numpy() shares the memory of the tensor. NumPy has no versions, so its write is not counted.",
     ),
     "what changed in Paddle 2.6?": (
         ["9. Version 2.6: automatic detection"],
-        "Since version 2.6 Paddle is said to detect by itself where the two collide",
+        "is a real thing, and a smaller one than its name.",
     ),
     "which errors are there?": (
         ["An error stopped you", "All recorded messages"],
