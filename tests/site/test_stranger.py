@@ -17,7 +17,7 @@ WAYS = {
     ),
     "what changed in Paddle 2.6?": (
         ["9. Version 2.6: automatic detection"],
-        "is a real thing, and a smaller one than its name.",
+        "exists, but it does less than its name promises.",
     ),
     "which errors are there?": (
         ["An error stopped you", "All recorded messages"],
