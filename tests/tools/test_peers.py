@@ -34,5 +34,5 @@ def test_a_peer_that_cannot_be_had_is_left_out_with_a_line_and_nothing_has_faile
 
 
 def test_an_unknown_peer_is_named_in_the_error(capsys):
-    with pytest.raises(SystemExit, match="there is no peer 'jax'; they are torch, .*paddle"):
+    with pytest.raises(SystemExit, match=r"there is no peer 'jax'; they are torch, .*paddle"):
         peers.main(["jax"])
