@@ -116,11 +116,11 @@ class ExerciseSheet:
         cells = [self._opening()]
         for each in self.exercises:
             code = f"{each.starter}\n\n\n{each.check}"
-            cells += [_markdown(each.text), new_code_cell(each.setup), new_code_cell(code)]
-            cells += [_markdown(each.hint)] if each.hint else []
+            cells += [new_markdown_cell(each.text), new_code_cell(each.setup), new_code_cell(code)]
+            cells += [new_markdown_cell(each.hint)] if each.hint else []
             if solutions:
                 cells += [
-                    _markdown(f"The solution of *{each.title}*:"),
+                    new_markdown_cell(f"The solution of *{each.title}*:"),
                     new_code_cell(f"{each.solution}\n\n{each.check}"),
                 ]
         return _numbered(cells, self.name)
@@ -137,7 +137,7 @@ class ExerciseSheet:
             answer = f"{each.starter}\n\n\n### BEGIN SOLUTION\n{each.solution}\n### END SOLUTION\n\n\n{each.check}"
             hidden = f"# Points: {worth}\n### BEGIN HIDDEN TESTS\n{each.graded}\n### END HIDDEN TESTS"
             cells += [
-                _markdown(each.text + (f"\n\n{each.hint}" if each.hint else "")),
+                new_markdown_cell(each.text + (f"\n\n{each.hint}" if each.hint else "")),
                 _marked(each.setup, f"{key}-setup", locked=True),
                 _marked(answer, f"{key}-answer", solution=True),
                 _marked(hidden, f"{key}-tests", grade=True, locked=True, points=worth),
@@ -156,7 +156,7 @@ class ExerciseSheet:
                 shutil.copytree(module, folder / module.name, ignore=ignored, dirs_exist_ok=True)
 
     def _opening(self) -> nbformat.NotebookNode:
-        return _markdown(
+        return new_markdown_cell(
             f"# {self.title}: exercises\n\nThey need the packages `minitensor`, `memory_stage` and `book_kit` of the "
             f"book *In Place*. Complete each function and run its cell: the report names the first case that differs."
         )
@@ -283,10 +283,6 @@ def _marked(
         "task": False,
     }
     return new_code_cell(code, metadata={"nbgrader": mark if points is None else {**mark, "points": points}})
-
-
-def _markdown(text: str) -> nbformat.NotebookNode:
-    return new_markdown_cell(text)
 
 
 def _numbered(cells: list[nbformat.NotebookNode], name: str) -> nbformat.NotebookNode:

@@ -128,20 +128,21 @@ CODE = re.compile(
 FENCE = re.compile(r"^(?P<marks>`{3,})[^\n]*\n[\s\S]*?^(?P=marks)[ \t]*$", re.MULTILINE)
 MARKUP = re.compile(
     r"\A---\n[\s\S]*?\n---\n|^:{3,}[^\n]*$|^:[\w-]+:[^\n]*$|^\(\S+\)=$|^\|[^\n]*\|$|^%[^\n]*$|<!--[\s\S]*?-->|<[^>\n]+>"
-    r"|\{[\w:-]+\}`[^`]*`|\]\([^)\n]*\)|\$\$[\s\S]*?\$\$|\$[^$\n]+\$|^ *\[[\w-]+\]:[^\n]*$",
+    r"|\]\([^)\n]*\)|\$\$[\s\S]*?\$\$|\$[^$\n]+\$|^ *\[[\w-]+\]:[^\n]*$",
     re.MULTILINE,
 )
+ROLE = re.compile(r"\{[\w:-]+\}`[^`]*`")
 
 
 def texts(path: Path) -> Iterator[Text]:
     """Yield the texts of a Python file, a JavaScript file or a chapter."""
-    source, name = path.read_text(encoding="utf-8"), _relative(path)
+    source, name = path.read_text(encoding="utf-8"), relative_name(path)
     if path.suffix == ".py":
         yield from _of_python(source, name)
     elif path.suffix in (".js", ".mjs"):
         yield from _of_javascript(source, name)
     elif path.suffix == ".md":
-        yield Text(name, 1, _blanked(CODE, _blanked(MARKUP, _blanked(FENCE, source))))
+        yield Text(name, 1, blanked(CODE, blanked(ROLE, blanked(MARKUP, blanked(FENCE, source)))))
 
 
 def _of_python(source: str, path: str) -> Iterator[Text]:
@@ -158,7 +159,7 @@ def _of_python(source: str, path: str) -> Iterator[Text]:
             comments.append((found.start(), found["comment"].lstrip("#:").removeprefix(" ")))
         elif (not code or code.endswith(":")) and source[end : end + 1] in ("", "\n") and _is_alone(source, found):
             text = re.sub(r"^\w?(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$", "", found["docstring"])
-            yield Text(path, source.count("\n", 0, found.start()) + 1, _blanked(CODE, text))
+            yield Text(path, source.count("\n", 0, found.start()) + 1, blanked(CODE, text))
         if found["docstring"]:
             code = "string"
     yield from _in_blocks(comments, source, path)
@@ -189,20 +190,21 @@ def _in_blocks(comments: list[tuple[int, str]], source: str, path: str) -> Itera
         alone = not source[begin:start].strip()
         if not (alone and line == last + 1 and start - begin == column):
             if block:
-                yield Text(path, first, _blanked(CODE, "\n".join(block)))
+                yield Text(path, first, blanked(CODE, "\n".join(block)))
             block, first = [], line
         block.append(text)
         last, column = line + text.count("\n"), start - begin if alone else -1
     if block:
-        yield Text(path, first, _blanked(CODE, "\n".join(block)))
+        yield Text(path, first, blanked(CODE, "\n".join(block)))
 
 
-def _blanked(pattern: re.Pattern[str], text: str) -> str:
+def blanked(pattern: re.Pattern[str], text: str) -> str:
     """Replace each match by spaces: positions and lines stay."""
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
-def _relative(path: Path) -> str:
+def relative_name(path: Path) -> str:
+    """Return the path of a file in the repository; of another file, its whole path."""
     path = path.resolve()
     return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.as_posix()
 
@@ -275,7 +277,7 @@ def code_files(where: Path) -> list[Path]:
     if where.is_file():
         return [where]
     found = [path for suffix in ("py", "js", "mjs") for path in where.rglob(f"*.{suffix}")]
-    return sorted(path for path in found if not SKIPPED.search(_relative(path)))
+    return sorted(path for path in found if not SKIPPED.search(relative_name(path)))
 
 
 def limits() -> dict[str, dict[str, float]]:
@@ -289,7 +291,7 @@ def packages(keys: Iterable[str]) -> dict[str, list[Path]]:
     ordered = sorted(keys, key=len, reverse=True)
     for folder in FOLDERS:
         for path in code_files(ROOT / folder):
-            name = _relative(path)
+            name = relative_name(path)
             key = next((key for key in ordered if name.startswith(f"{key}/")), folder)
             found.setdefault(key, []).append(path)
     return found

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools import plain_language  # noqa: E402
-from tools.plain_language import CODE, FENCE, MARKUP, Finding, Text  # noqa: E402
+from tools.plain_language import CODE, FENCE, MARKUP, Finding, Text, blanked, relative_name  # noqa: E402
 
 #: Figures of a page that has been rewritten: words and phrases per 1,000 words, openings per 100 sentences, and the
 #: mean number of words in a sentence. "if" and "shortest" are lower limits.
@@ -48,8 +49,8 @@ def pages() -> list[Path]:
 def texts(page: Path) -> Iterator[Text]:
     """Yield the prose of a page, and then each text of its questions and checks."""
     for text in plain_language.texts(page):
-        yield Text(text.path, text.line, plain_language._blanked(HEADING, text.words))
-    source, name = page.read_text(encoding="utf-8"), plain_language._relative(page)
+        yield Text(text.path, text.line, blanked(HEADING, text.words))
+    source, name = page.read_text(encoding="utf-8"), relative_name(page)
     for cell in CELL.finditer(source):
         code = OPTIONS.sub("", cell["source"])
         code = re.sub(r"^%.*$", "", code, flags=re.MULTILINE)
@@ -62,14 +63,14 @@ def texts(page: Path) -> Iterator[Text]:
             if ast.unparse(call.func) in SPEAKING:
                 for node in ast.walk(call):
                     if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-                        words = plain_language._blanked(CODE, node.value)
+                        words = blanked(CODE, node.value)
                         yield Text(name, first + node.lineno, words)
 
 
 def sentences(page: Path) -> list[str]:
     """Return the sentences of the prose of a page, without headings; inline code counts as one word."""
     source = page.read_text(encoding="utf-8")
-    source = re.sub(r"`[^`\n]+`", "code", MARKUP_WITHOUT_ROLES.sub(" ", FENCE.sub("\n\n", source)))
+    source = re.sub(r"`[^`\n]+`", "code", MARKUP.sub(" ", FENCE.sub("\n\n", source)))
     blocks = re.split(r"\n[ \t]*\n|\n[ \t]*(?:[-*]|\d+\.) +", source)
     return [
         sentence
@@ -78,10 +79,6 @@ def sentences(page: Path) -> list[str]:
         for sentence in SENTENCE.split(" ".join(block.split()))
         if len(sentence.split()) > 2
     ]
-
-
-#: The markup without roles, which stand for a word or a link.
-MARKUP_WITHOUT_ROLES = re.compile(MARKUP.pattern.replace(r"|\{[\w:-]+\}`[^`]*`", ""), re.MULTILINE)
 
 
 def rates(page: Path) -> tuple[dict[str, float], list[Finding]]:
@@ -108,7 +105,7 @@ def over(figures: dict[str, float], limits: dict[str, float]) -> list[str]:
 def limits() -> dict[str, dict[str, float]]:
     """Return the limits of each page, by its path in the repository."""
     given = json.loads(LIMITS_FILE.read_text())
-    return {name: TARGET | given.get(name, {}) for name in map(plain_language._relative, pages())}
+    return {name: TARGET | given.get(name, {}) for name in map(relative_name, pages())}
 
 
 def check() -> int:
@@ -133,7 +130,7 @@ def tighten() -> None:
         entry = {}
         for kind, target in TARGET.items():
             choose, worse = (max, min) if kind in LOWER else (min, max)
-            rounded = int(figures[kind] * 10) / 10 if kind in LOWER else -int(-figures[kind] * 10 // 1) / 10
+            rounded = (math.floor if kind in LOWER else math.ceil)(figures[kind] * 10) / 10
             tight = worse(target, choose(limit[kind], rounded))
             if tight != target:
                 entry[kind] = tight
@@ -157,7 +154,7 @@ def main(arguments: list[str]) -> int:
         if chosen.paths:
             print(*findings, sep="\n")
             status = status or int(bool(over(figures, TARGET)))
-        print(f"{plain_language._relative(page)}: {', '.join(f'{kind} {rate:.1f}' for kind, rate in figures.items())}")
+        print(f"{relative_name(page)}: {', '.join(f'{kind} {rate:.1f}' for kind, rate in figures.items())}")
     return status if chosen.paths or chosen.figures else check()
 
 

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from memory_stage.web import picture
 
 from . import stills
-from .step_marks import Trace, marks, step_mark, trace_of
+from .step_marks import Trace, marks, section_of, step_mark, trace_of
 
 #: Other elements of a stage's size, which are not put into a narrow column.
 WIDE = re.compile("<(?:memory-stage|memory-figure|play-ground|svg|img)\\b")
@@ -47,9 +47,7 @@ def arrange(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 
 def _put_beside(stage: nodes.raw, named: Sequence[step_mark]) -> None:
     """Move the stage and the blocks of its section between the first and the last mark into a block of two boxes."""
-    section = stage.parent
-    while not isinstance(section, nodes.section):
-        section = section.parent
+    section = section_of(stage)
     blocks = list(section.children)
     at = next(number for number, block in enumerate(blocks) if _contains(block, stage))
     first = last = at

@@ -123,7 +123,7 @@ def find_stages(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
 def marks(doctree: nodes.document) -> Iterator[tuple[step_mark, nodes.raw | None]]:
     """Yield each mark of a page with its stage, or None."""
     found = doctree.findall(lambda node: isinstance(node, step_mark) or _is_stage(node))
-    return pairs((node, _section(node), isinstance(node, nodes.raw)) for node in found)
+    return pairs((node, section_of(node), isinstance(node, nodes.raw)) for node in found)
 
 
 def pairs(found: Iterable[tuple[Any, Any, bool]]) -> Iterator[tuple[Any, Any]]:
@@ -165,7 +165,8 @@ def _is_stage(node: nodes.Node) -> bool:
     return isinstance(node, nodes.raw) and node.get("format") == "html" and STAGE in node.astext()
 
 
-def _section(node: nodes.Node) -> nodes.Node | None:
+def section_of(node: nodes.Node) -> nodes.section | None:
+    """Return the innermost section around a node, or None."""
     while node is not None and not isinstance(node, nodes.section):
         node = node.parent
     return node

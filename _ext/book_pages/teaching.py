@@ -121,13 +121,18 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     _write(folder / "notes.html", "notes.html", notes="\n".join(_notes(plan, book)))
 
 
+def _aim(part: dict[str, Any]) -> str:
+    """Return the aim of a part as the continuation of a sentence."""
+    return escape(part["aim"][0].lower() + part["aim"][1:])
+
+
 def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
     yield _slide(f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p>", kind="opening")
     for number, part in enumerate(plan["parts"], 1):
         page = book[part["page"]]
         yield _slide(
             f"<p class='count'>{number} of {len(plan['parts'])}, {part['minutes']} minutes</p>"
-            f"<h2>{escape(part['title'])}</h2><p>{escape(part['aim'][0].lower() + part['aim'][1:])}</p>"
+            f"<h2>{escape(part['title'])}</h2><p>{_aim(part)}</p>"
             f"<p class='from'><a href='../{page.name}.html'>Chapter {escape(page.title)}</a></p>",
             kind="part",
         )
@@ -146,8 +151,7 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
         page = book[part["page"]]
         minutes = f"Minutes {begin} to {begin + part['minutes']}"
         begin += part["minutes"]
-        aim = part["aim"][0].lower() + part["aim"][1:]
-        yield f"<h2>{minutes}: {escape(part['title'])}</h2>\n<p>Afterwards students can: {escape(aim)}</p>"
+        yield f"<h2>{minutes}: {escape(part['title'])}</h2>\n<p>Afterwards students can: {_aim(part)}</p>"
         for piece in part["show"]:
             ((kind, words),) = piece.items()
             if kind == "question":

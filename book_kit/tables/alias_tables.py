@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import minitensor as mt
+from book_kit.data.library_names import NAMES
+from book_kit.tables.reference_tables import markdown
 
 Answer = dict[str, Any]
 Records = dict[str, dict[str, Any]]
 
-LIBRARIES = {"numpy": "NumPy", "torch": "PyTorch", "paddle": "Paddle"}
 FROM_OPERATIONS = {
     "detach": "`x.detach()`",
     "view": "`x.view`",
@@ -122,7 +123,7 @@ def _table(first: str, rows: Mapping[str, str], records: Records, word: Callable
 def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answer | None]]:
     """Return the answers of each library and of minitensor, by the head of its column."""
     answers = {
-        f"{LIBRARIES[record['library']]} {record['version']}": [record["answers"].get(each) for each in questions]
+        f"{NAMES[record['library']]} {record['version']}": [record["answers"].get(each) for each in questions]
         for record in records.values()
     }
     return {**answers, "minitensor": [minitensors_answer(records, each) for each in questions]}
@@ -133,9 +134,7 @@ def _markdown(first: str, titles: list[str], columns: dict[str, list[str]]) -> s
     old, new = "Paddle 2.6.2", "Paddle 3.3.1"
     if old in columns and columns[old] == columns.get(new):
         columns = {f"{head}, 3.3.1" if head == old else head: columns[head] for head in columns if head != new}
-    rows = [" | ".join([first, *columns]), "|".join(["---"] * (1 + len(columns)))]
-    rows += [" | ".join(cells) for cells in zip(titles, *columns.values(), strict=True)]
-    return "\n".join(f"| {row} |" for row in rows)
+    return markdown([first, *columns], zip(titles, *columns.values(), strict=True))
 
 
 def _alias_or_copy(answer: Answer | None) -> str:
