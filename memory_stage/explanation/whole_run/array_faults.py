@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.explanation.whole_run import named_tensors
-from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, listed
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix, capitalized, named_lines
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, writes_array
 from memory_stage.watch.lines import Lines, ProgramLine
 
@@ -74,7 +74,7 @@ def array_fault(
     }
     lines = [ProgramLine(text.file, number, "") for number in sorted(writes)][:MOST_WRITERS]
     tensor = f"`{name}`" if name else "a tensor"
-    subject = listed([f"line {line.number}" for line in lines]) if lines else "a write of NumPy"
+    subject = named_lines(lines) if lines else "a write of NumPy"
     evidence = [] if not sharing.line.number else [Evidence(sharing.line, f"{tensor} shares its memory with an array")]
     evidence.append(saved)
     evidence += [
@@ -115,8 +115,7 @@ def _readonly_fault(made: ProgramLine, written: list[tuple[ProgramLine, str]]) -
     ]
     function = getattr(calls[0].func, "attr", "") if calls else ""
     edits = SharingCall(made, function).copying(text) if function else ()
-    subject = listed([f"line {line.number}" for line, _ in written[:MOST_WRITERS]])
-    subject = subject[0].upper() + subject[1:]
+    subject = capitalized(named_lines(line for line, _ in written[:MOST_WRITERS]))
     return Fault(
         "shared",
         f"{subject} {'write' if len(written) > 1 else 'writes'} into {tensor}, whose memory is a read-only buffer: the "

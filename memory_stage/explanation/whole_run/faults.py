@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import linecache
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,3 +139,13 @@ class HarmlessWrites:
 def listed(words: Sequence[str]) -> str:
     """Return words as a list in a sentence: ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def named_lines(lines: Iterable[ProgramLine]) -> str:
+    """Return lines by their numbers in a sentence: ``line 3 and line 5``."""
+    return listed([f"line {line.number}" for line in lines])
+
+
+def capitalized(words: str) -> str:
+    """Return a sentence with a capital first letter."""
+    return words[0].upper() + words[1:]

@@ -12,7 +12,14 @@ import torch
 
 from memory_stage.engines.torch.node_names import short_name
 from memory_stage.explanation.whole_run import array_faults, derivatives
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, listed
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, capitalized
+from memory_stage.explanation.whole_run.overwritten_fault import (
+    MOST_WRITERS,
+    operations_by_line,
+    overwriting,
+    overwritten_fault,
+    words_for,
+)
 from memory_stage.explanation.whole_run.overwritten_fixes import fixes
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import assigned_name
@@ -24,9 +31,6 @@ from memory_stage.watch.write_log import LineWrites
 
 MESSAGE = "modified by an inplace operation"
 _VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+) instead")
-
-#: Lines of writers, and of operations that saved the tensor, that a fault names.
-MOST_WRITERS = MOST_SAVERS = 3
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def _out_of_sight(watch: WatchedRun, message: re.Match[str], frame: FrameType) -
         )
         return Fault(
             "overwritten",
-            f"{_capitalized(_culprits(lines))} `{name}`, which a checkpoint or a hook keeps for the backward pass in "
+            f"{capitalized(overwriting(lines))} `{name}`, which a checkpoint or a hook keeps for the backward pass in "
             f"line {watch.line_of(frame).number}.",
             tuple(evidence),
             "A checkpoint runs its block again during backward, and needs the block's inputs as they were.",
@@ -178,56 +182,29 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
     made = next((each for each in (saved, *others) if _is_result_of(each, saved)), None)
     if not name and made is not None:
         name = assigned_name(made.line)
-    tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{operation}`"
     asking = watch.line_of(frame)
-    lines = list(dict.fromkeys(watch.lines[each.line] for each in writers))[:MOST_WRITERS]
+    operations = operations_by_line(watch.lines, writers)
     savers = {(each.line, short_name(each.tensor.node.name())): None for each in sorted([saved, *others], key=_age)}
-    known = [(line, each) for line, each in savers if line.number]
-    evidence = [Evidence(line, f"`{each}` saves {tensor}") for line, each in known[:MOST_SAVERS]]
-    evidence += [
-        Evidence(line, f"`{next(each.operation for each in writers if watch.lines[each.line] == line)}` overwrites it")
-        for line in lines
-    ]
-    evidence.append(Evidence(asking, "backward needs it as it was when it was saved"))
-    if is_silent:
-        verdict = (
-            f"Wrong gradients: {_culprits(lines)} {tensor} without raising its version, and the backward pass in "
-            f"line {asking.number} uses the new numbers."
-        )
-    else:
-        verdict = (
-            f"{_capitalized(_culprits(lines))} {tensor}, which the backward pass in line {asking.number} still needs."
-        )
     overwrite = OverwrittenValue(
         name,
         attribute == "out",
         saved.line,
-        lines,
+        list(operations),
         asking,
         saved.time,
         writers[0].operation if writers else "",
         len(savers) == 1,
     )
-    return Fault(
-        "overwritten silently" if is_silent else "overwritten",
-        verdict,
-        tuple(evidence),
+    return overwritten_fault(
+        overwrite,
+        words_for(name, overwrite.is_result, operation),
+        savers,
+        operations,
         derivatives.reason(operation, attribute),
-        tuple(fixes(watch, overwrite, frames)),
+        fixes(watch, overwrite, frames),
         is_silent,
-        first_node=min(each.sequence for each in (saved, *others)),
+        min(each.sequence for each in (saved, *others)),
     )
-
-
-def _culprits(lines: Sequence[ProgramLine]) -> str:
-    """Return the subject and the verb of a sentence about the lines that overwrote a tensor."""
-    if not lines:
-        return "a write that no call of torch made overwrites"
-    return f"{listed([f'line {line.number}' for line in lines])} overwrite{'' if len(lines) > 1 else 's'}"
-
-
-def _capitalized(words: str) -> str:
-    return words[0].upper() + words[1:]
 
 
 def _age(saved: _Saved) -> int:

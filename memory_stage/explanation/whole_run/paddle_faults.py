@@ -8,7 +8,8 @@ from types import FrameType
 from typing import Any
 
 from memory_stage.explanation.whole_run import derivatives, named_tensors
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, listed
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, named_lines
+from memory_stage.explanation.whole_run.overwritten_fault import operations_by_line, overwritten_fault, words_for
 from memory_stage.explanation.whole_run.paddle_graph import SavedState, logged_nodes, saved_states
 from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_name, is_fed_back
 from memory_stage.explanation.whole_run.write_fixes import (
@@ -24,7 +25,6 @@ from memory_stage.watch.write_log import LineWrites
 
 STALE, FREED = "has been modified by an inplace operation", "backward twice for the same subgraph"
 _VERSIONS = re.compile(r"Its version is (\d+) but the expected version is (\d+)")
-MOST_WRITERS = 3
 
 
 def diagnose_error(
@@ -95,38 +95,24 @@ def _overwritten(
     name = _name_of(run, frames, saved.state)
     if not name and attribute == "out":
         name = assigned_name(lines[saved.node.line])
-    tensor = f"`{name}`" if name else f"the {'result' if attribute == 'out' else 'input'} of `{saved.node.operation}`"
-    asking, made = run.line_of(frame), lines[saved.node.line]
-    written = list(dict.fromkeys(lines[each.line] for each in writers))[:MOST_WRITERS]
-    evidence = [Evidence(made, f"`{saved.node.operation}` saves {tensor}")] if made.number else []
-    for line in written:
-        name_of_write = next(each.operation for each in writers if lines[each.line] == line)
-        evidence.append(Evidence(line, f"`{name_of_write}` overwrites it"))
-    evidence.append(Evidence(asking, "backward needs it as it was when it was saved"))
-    subject = listed([f"line {line.number}" for line in written])
-    verb = "overwrite" if len(written) > 1 else "overwrites"
-    if is_silent:
-        verdict = (
-            f"Wrong gradients: {subject} {verb} {tensor} without raising its version, and the backward pass in line "
-            f"{asking.number} uses the new numbers."
-        )
-    else:
-        verdict = (
-            f"{subject.capitalize()} {verb} {tensor}, which the backward pass in line {asking.number} still needs."
-        )
-    of = OverwrittenValue(name, attribute == "out", made, written, asking, saved.node.time, writers[0].operation)
+    made = lines[saved.node.line]
+    operations = operations_by_line(lines, writers)
+    of = OverwrittenValue(
+        name, attribute == "out", made, list(operations), run.line_of(frame), saved.node.time, writers[0].operation
+    )
     if writers[0].operation == "step" or of.is_optimizer_step:
         fixes = list(around_a_step(of))
     else:
         fixes = [*at_the_write(of, frames, lambda value: _is_shared(run, value)), *at_the_reading(of)]
-    return Fault(
-        "overwritten silently" if is_silent else "overwritten",
-        verdict,
-        tuple(evidence),
+    return overwritten_fault(
+        of,
+        words_for(name, of.is_result, saved.node.operation),
+        [(made, saved.node.operation)],
+        operations,
         derivatives.reason(operation, attribute),
-        tuple(fixes),
+        fixes,
         is_silent,
-        first_node=saved.node.number,
+        saved.node.number,
     )
 
 
@@ -143,7 +129,7 @@ def _cut_history(
         if maker.made_version < each.version <= state.version and each.begin < state.end and state.begin < each.end
     ]
     lines = run.calls.lines
-    written = list(dict.fromkeys(lines[each.line] for each in writers))[:MOST_WRITERS]
+    written = list(operations_by_line(lines, writers))
     key = ("view", maker.line, node.line, tuple(each.line for each in writers))
     if not written or key in known:
         return None
@@ -158,7 +144,7 @@ def _cut_history(
     ]
     evidence += [Evidence(reads, "reads the new numbers")] if reads.number and reads != asking else []
     evidence.append(Evidence(asking, "differentiates as if nothing had been written"))
-    subject = listed([f"line {line.number}" for line in written])
+    subject = named_lines(written)
     return Fault(
         "history cut",
         f"Wrong gradients: {subject} {'write' if len(written) > 1 else 'writes'} into {tensor} through another tensor "
