@@ -147,8 +147,8 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const now = lay(mergedGroups(here));
   for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
   const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
-  // always shown: storages that this step touched, or a question is about; then those that its line names, then the
-  // latest
+  // always shown: storages that this step touched and that outlive it, or a question is about; then those that its line
+  // names, then the latest
   const touchedAt = ({ st: storage, rows }) => {
     if (storage.id === frame.lit?.storage || rows.some(r => isStale(r.t))) return frame.step;
     const isMeant = rows.some(r => r.names.some(n => words.has(n.name.match(WORD)?.[0])));
@@ -162,7 +162,7 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const open = new Set();
   const isCrowd = now.length > CROWD;
   for (const [at, x] of latest) {
-    const isDue = at === frame.step && open.size < MOST_IN_FULL;
+    const isDue = at === frame.step && open.size < MOST_IN_FULL && x.st?.born !== x.st?.freed;
     const isSpare = !isCrowd || open.size < MOST_IN_FULL;
     if (isDue || (isSpare && fits([...open, x], restHeight(now.length - open.size)))) open.add(x);
   }

@@ -19,7 +19,7 @@ const CELLS = [120, 104, 88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
 /** px over a picture, and under it, that may be empty: more on a phone, where the program is above the picture. */
-const MOST_MARGIN = { wide: 24, narrow: 70 };
+const MOST_MARGIN = { wide: 18, narrow: 70 };
 
 /** px; narrower pictures are a phone's. */
 const NARROW = 580;
