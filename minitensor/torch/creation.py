@@ -446,7 +446,11 @@ def ones_like(input: Tensor, **named: Any) -> Tensor:
 
 
 def empty_like(input: Tensor, **named: Any) -> Tensor:
-    """Return a tensor of zeros in the shape and dtype of ``input``, as :func:`zeros_like` does, and with its errors."""
+    """Return a tensor of zeros in the shape and dtype of ``input``; PyTorch does not fill it.
+
+    Raises:
+        TypeError and RuntimeError: as :func:`zeros_like` does.
+    """
     return like("empty_like", input, np.zeros, named)
 
 

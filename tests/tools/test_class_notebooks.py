@@ -121,9 +121,37 @@ def test_an_exercise_without_a_solution_is_named(tmp_path):
         read_sheet(chapter)
 
 
+READS_A_FACT = """# Facts
+
+```{code-cell} ipython3
+tests = dict(cases=[(open("../facts/three-kinds.json").read(),)], against=len)
+```
+
+**1. Count.** Count the characters.
+
+```{code-cell} ipython3
+def count(text):
+    ...
+
+
+check(count, **tests)
+```
+
+```{code-cell} ipython3
+def count_solution(text):
+    return len(text)
+
+
+require(count_solution, **tests)
+```
+"""
+
+
 def test_files_that_an_exercise_reads_are_copied_beside_its_notebook(tmp_path):
-    for name in ("02_three_kinds_of_operation", "16_an_engine_in_an_afternoon"):
-        read_sheet(CHAPTERS / f"{name}.md").copy_files(tmp_path)
+    chapter = tmp_path / "facts.md"
+    chapter.write_text(READS_A_FACT, encoding="utf-8")
+    for path in (chapter, CHAPTERS / "16_an_engine_in_an_afternoon.md"):
+        read_sheet(path).copy_files(tmp_path)
     assert (tmp_path / "facts" / "three-kinds.json").exists()
     assert (tmp_path / "small_engine" / "workshop.py").exists()
 
