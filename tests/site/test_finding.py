@@ -328,6 +328,12 @@ def test_the_first_place_found_answers_the_question(tab, site, query):
     assert page_of(search(tab, query)[0]) in ASKED[query]
 
 
+def test_a_change_through_another_tensor_also_finds_what_a_tensor_is(tab, site):
+    tab.goto(f"{site}404.html")
+    found = search(tab, "tensor changed when I changed the other one")[:3]
+    assert "chapters/01_what_a_tensor_is.html#three-things-that-look-like-one" in found
+
+
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_also_in_chinese_finds_the_page_about_it(tab, site, word):
     tab.goto(f"{site}404.html")
