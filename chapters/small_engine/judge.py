@@ -1,10 +1,13 @@
 """Run every short program over a small vocabulary on an engine, and judge it: right, refused or wrong.
 
+    python judge.py engine.py                              all programs of at most two statements
+    python judge.py engine.py --show                       and the first program of each fault, with its numbers
+    python judge.py engine.py --also "{0}.sqrt_()"         with one more statement
+    python judge.py engine.py --length 3 --vocabulary wide
+
 A program is Python text and runs twice: on the engine, and on numpy's arrays of complex numbers. Those numbers are
 x + i STEP d, so that the imaginary parts have the derivative in the direction d, and keep it if numpy moves, views or
 overwrites a number. This reference has no history, saves nothing, and has no rule for views that could be wrong.
-
-    python judge.py engine.py --length 3 --vocabulary wide
 """
 
 import argparse
@@ -64,7 +67,8 @@ class Exact(np.ndarray):
         return self.real
 
 
-FUNCTIONS = {"add": np.add, "multiply": np.multiply, "exp": np.exp, "sin": np.sin, "scale": lambda x, k, b: x * k + b}
+NAMES = ("add", "subtract", "multiply", "divide", "exp", "log", "sin", "cos", "tanh", "sqrt")
+FUNCTIONS = {**{name: getattr(np, name) for name in NAMES}, "scale": lambda x, factor, bias: x * factor + bias}
 for name, function in FUNCTIONS.items():
     setattr(Exact, name, lambda x, *others, function=function: function(x, *others))
     setattr(Exact, name + "_", lambda x, *others, function=function: x.write(function(x, *others)))
@@ -87,9 +91,9 @@ def run(program, x):
     return names
 
 
-def exactly(program):
+def exactly(program, direction=DIRECTION):
     """Return the arrays after the program on the reference; None if it overwrites the leaf."""
-    x = (X + STEP * 1j * DIRECTION).view(Exact)
+    x = (X + STEP * 1j * direction).view(Exact)
     x.flags.writeable = False
     try:
         names = run(program, x)
@@ -97,8 +101,9 @@ def exactly(program):
         return None
     except (ValueError, IndexError) as error:
         raise NoSense from error
-    if any(array.size == 0 or np.abs(np.asarray(array)).max() > LARGEST for array in names.values()):
-        raise NoSense
+    for array in map(np.asarray, names.values()):
+        if array.size == 0 or not np.abs(array).max() <= LARGEST or np.abs(array.imag).max() > STEP**0.5:
+            raise NoSense  # an imaginary part that is not tiny: the square root or logarithm of a negative number
     return names
 
 
@@ -144,34 +149,98 @@ def total(names):
     return sum((tensor * weights(number, tuple(tensor.shape))).sum() for number, tensor in enumerate(names.values()))
 
 
-def verdict(engine, program, expected):
-    """Run a program on an engine, and return "right", "refused" or "wrong".
-
-    engine: it has `tensor(data, stop_gradient=False)`, and its tensors have the statements, `numpy()`, `backward()` and
-            `grad`. It refuses with a ValueError or a RuntimeError.
-        expected: the exact numbers by name, or None if the leaf is overwritten.
-    """
-    x = engine.tensor(X, stop_gradient=False)
+def ran(engine, program):
+    """Return the numbers by name and the gradient of x after a program, or the exception that stopped it."""
     try:
+        x = engine.tensor(X, stop_gradient=False)
         names = run(program, x)
         total(names).backward()
-    except (ValueError, RuntimeError):
-        return "refused"
+        gradient = None if x.grad is None else np.asarray(x.grad)
+        return {name: np.asarray(tensor.numpy()) for name, tensor in names.items()}, gradient
+    except Exception as error:
+        return error
+
+
+def verdict(engine, program, expected):
+    """Run a program on an engine, and return "right", "refused", "crashed" or "wrong".
+
+    engine: it has `tensor(data, stop_gradient=False)`, and its tensors have the statements, `numpy()`, `backward()` and
+            `grad`. It refuses with a ValueError or a RuntimeError; any other exception is a crash.
+        expected: the exact numbers by name, or None if the leaf is overwritten.
+    """
+    found = ran(engine, program)
+    if isinstance(found, Exception):
+        is_refusal = isinstance(found, ValueError | RuntimeError) and not isinstance(found, RecursionError)
+        return "refused" if is_refusal else "crashed"
     if expected is None:
         return "wrong"
+    numbers, gradient = found
     derivative = np.asarray(total(expected)).imag / STEP
-    right = x.grad is not None and np.isclose(np.asarray(x.grad) @ DIRECTION, derivative, rtol=1e-9, atol=1e-9)
-    right = right and all(np.allclose(names[name].numpy(), np.asarray(exact).real) for name, exact in expected.items())
-    return "right" if right else "wrong"
+    right = np.shape(gradient) == X.shape and np.isclose(gradient @ DIRECTION, derivative, rtol=1e-9, atol=1e-9)
+    return "right" if right and same(numbers, expected) else "wrong"
 
 
-def judge(engine, judged):
-    """Count the programs that are right, refused and wrong; "leaf" counts those that overwrite the leaf and ran."""
+def same(numbers, expected):
+    """True if an engine's numbers are the exact ones."""
+    exact = {name: np.asarray(array).real for name, array in expected.items()}
+    return all(numbers[name].shape == exact[name].shape and np.allclose(numbers[name], exact[name]) for name in exact)
+
+
+def judge(engine, judged, first=None):
+    """Count the programs that are right, refused and wrong; "leaf" counts those that overwrite the leaf and ran.
+
+    A program that crashes is refused, and "crashed" counts it too. The dict `first` gets one program of each kind.
+    """
     count = Counter(right=0, refused=0, wrong=0, leaf=0)
     for program, expected in judged:
-        found = verdict(engine, program, expected)
-        count[found if expected is not None else "leaf"] += expected is not None or found == "wrong"
+        kind = found = verdict(engine, program, expected)
+        if found == "crashed":
+            count["crashed"] += expected is not None
+            found = "refused"
+        if expected is not None or found == "wrong":
+            count[found if expected is not None else "leaf"] += 1
+        if first is not None and (kind != "refused" or expected is not None):
+            kind = "leaf" if expected is None and kind == "wrong" else kind
+            first.setdefault(kind, (program, expected))
     return dict(count)
+
+
+# ---------- the command line ----------
+
+FAULTS = {
+    "wrong": "is silently wrong",
+    "leaf": "overwrites the leaf x without an error",
+    "crashed": "crashes, which counts as refused",
+    "refused": "is refused",
+}
+
+
+def shown(engine, program, expected):
+    """Return a program with the numbers of an engine and the exact ones, or with the error."""
+    lines = [f"x = tensor({X.tolist()}, stop_gradient=False)", "a = x * 1.0", *program]
+    found = ran(engine, program)
+    if isinstance(found, Exception):
+        return "\n".join([*lines, f"  {type(found).__name__}: {found}"])
+    numbers, gradient = found
+    lines.append(f"  gradient of x       {rounded(gradient)}")
+    if expected is None:
+        return "\n".join(lines)
+    exact = [np.asarray(total(exactly(program, unit))).imag / STEP for unit in np.eye(X.size)]
+    lines.append(
+        f"  exactly             {rounded(exact)}   (x.grad after the weighted sum of all numbers of all tensors)"
+    )
+    for name, array in expected.items():
+        if not same(numbers, {name: array}):
+            lines += [
+                f"  {name:<20}{rounded(numbers[name])}",
+                f"  exactly             {rounded(np.asarray(array).real)}",
+            ]
+    return "\n".join(lines)
+
+
+def rounded(numbers):
+    """Return numbers as text with four digits, or "None"."""
+    return "None" if numbers is None else np.array2string(np.asarray(numbers, float), precision=4, separator=", ")
 
 
 def main():
@@ -180,11 +249,25 @@ def main():
     parser.add_argument("engine", help="a Python file")
     parser.add_argument("--length", type=int, default=2, help="the most statements of a program")
     parser.add_argument("--vocabulary", choices=VOCABULARIES, default="small")
+    parser.add_argument("--also", metavar="STATEMENTS", help="more statements, as in '{0}.sqrt_() | {0}[::-1]'")
+    parser.add_argument("--show", action="store_true", help="print the first program of each fault, with its numbers")
     chosen = parser.parse_args()
+    vocabulary = VOCABULARIES[chosen.vocabulary] + (f" | {chosen.also}" if chosen.also else "")
     specification = importlib.util.spec_from_file_location("engine", chosen.engine)
     engine = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(engine)
-    print(judge(engine, programs(chosen.length, VOCABULARIES[chosen.vocabulary])))
+    np.seterr(all="ignore")  # programs with infinite numbers are skipped
+    first = {}
+    try:
+        print(judge(engine, programs(chosen.length, vocabulary), first))
+    except (AttributeError, IndexError, KeyError, NameError, SyntaxError, TypeError, ValueError) as error:
+        known = ", ".join(FUNCTIONS)
+        parser.error(
+            f"--also {chosen.also!r}: {error}. Allowed are names of numpy's arrays, and {known}, with or without _"
+        )
+    for kind, title in FAULTS.items():
+        if kind in first and (chosen.show or kind == "crashed"):
+            print(f"\nThe first program that {title}:\n{shown(engine, *first[kind])}")
 
 
 if __name__ == "__main__":

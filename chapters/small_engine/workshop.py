@@ -148,8 +148,12 @@ def short_programs() -> list[tuple[tuple[str, ...], Any]]:
 
 @functools.cache
 def counts(text: str) -> dict[str, int]:
-    """Return the counts of the judge for an engine over all short programs."""
-    return judge.judge(loaded(text), short_programs())
+    """Return the counts of the judge for an engine over all short programs, and print the first that crashes."""
+    engine, first = loaded(text), {}
+    counted = judge.judge(engine, short_programs(), first)
+    if "crashed" in first:
+        print(f"The first program that {judge.FAULTS['crashed']}:\n{judge.shown(engine, *first['crashed'])}")
+    return counted
 
 
 def said(text: str, program: str) -> str:
@@ -184,7 +188,7 @@ class Step:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         bars = self.verdicts._repr_mimebundle_()["text/html"]
         lines = "\n".join(map(_marked, self.diff.splitlines()))
-        diff = f'<div class="mt-note mathjax_ignore"><pre style="{CODE}">{lines}</pre></div>\n'
+        diff = f'<div class="mt-note mt-diff mathjax_ignore"><pre style="{CODE}">{lines}</pre></div>\n'
         return {"text/plain": str(self), "text/html": f"<div>{diff}{bars}</div>"}
 
 

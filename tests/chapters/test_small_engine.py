@@ -6,6 +6,7 @@ import ast
 import json
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -85,7 +86,9 @@ def test_every_step_makes_the_changes_of_the_chapter():
 def test_the_engine_and_the_judge_stay_short():
     assert workshop.lines_of_code(CELLS.at(1)) <= 135
     assert workshop.lines_of_code(CELLS.at(7)) <= 180
-    assert workshop.lines_of_code(FILES[1].read_text(encoding="utf-8")) <= 115
+    judging, command_line = FILES[1].read_text(encoding="utf-8").split("# ---------- the command line ----------")
+    assert workshop.lines_of_code(judging) <= 125
+    assert workshop.lines_of_code(command_line) <= 60
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
@@ -209,6 +212,81 @@ def test_the_check_of_the_version_is_missed_only_where_not_everything_is_copied(
 def test_a_file_is_judged_from_the_command_line():
     ran = subprocess.run([sys.executable, FILES[1], FILES[0]], capture_output=True, text=True, check=True)
     assert ast.literal_eval(ran.stdout) == {"right": 500, "refused": 0, "wrong": 0, "leaf": 0}
+
+
+@pytest.fixture
+def judged_file(tmp_path):
+    """Return a function that judges the text of an engine from the command line, and returns counts and the rest."""
+
+    def run(text, *options):
+        file = tmp_path / "engine.py"
+        file.write_text(text, encoding="utf-8")
+        ran = subprocess.run([sys.executable, FILES[1], file, *options], capture_output=True, text=True, check=True)
+        counts, _, rest = ran.stdout.partition("\n")
+        return ast.literal_eval(counts), rest
+
+    return run
+
+
+def test_show_prints_the_first_program_of_each_fault_with_its_numbers(judged_file):
+    _, shown = judged_file(CELLS.at(3), "--show")
+    titles = re.findall(r"^The first program that (.+):$", shown, re.MULTILINE)
+    assert titles == [judge.FAULTS[kind] for kind in ("wrong", "leaf", "refused")]
+    wrong = shown.split("The first program")[1]
+    program = tuple(re.search(r"a = x \* 1\.0\n(.+?)\n  gradient", wrong, re.DOTALL)[1].splitlines())
+    engine = workshop.loaded(CELLS.at(3))
+    assert judge.verdict(engine, program, judge.exactly(program)) == "wrong"
+    engines, exact = (
+        [float(number) for number in re.findall(r"\d\.\d+", line)] for line in re.findall(r"  .*\[.*\]", wrong)
+    )
+    assert np.allclose(engines, judge.ran(engine, program)[1], atol=1e-4)
+    right = workshop.loaded(CELLS.at(7))  # the finished engine is right about this program
+    assert np.allclose(exact, judge.ran(right, program)[1], atol=1e-4)
+
+
+def test_a_crash_of_the_engine_counts_as_refused_and_names_the_program(judged_file):
+    counts, shown = judged_file(CELLS.at(7).replace("saved.outlive(x)", "saved.outlives(x)"))
+    assert counts["refused"] == counts["crashed"] > 0
+    assert counts["right"] + counts["refused"] == 500
+    assert "crashes, which counts as refused:\nx = tensor([0.31" in shown
+    assert "AttributeError: 'Saved' object has no attribute 'outlives'" in shown
+
+
+def test_other_statements_are_judged_with_a_row_of_the_table_for_them(judged_file):
+    row = 'TABLE = [\n    Operation("sqrt", np.sqrt, x="g / (2 * out)"),\n'
+    counts, _ = judged_file(CELLS.at(7).replace("TABLE = [\n", row), "--also", "{0}.sqrt_()")
+    assert counts["right"] > 500
+    assert (counts["refused"], counts["wrong"], counts["leaf"]) == (0, 0, 0)
+    counts, shown = judged_file(CELLS.at(7), "--also", "{0}.sqrt_()")
+    assert counts["crashed"] > 0
+    assert "'Tensor' object has no attribute 'sqrt_'" in shown
+    counts, _ = judged_file(CELLS.at(7), "--also", "{0}.subtract_({1}) | {0}.log_()")  # logarithms of negative numbers
+    assert (counts["refused"], counts["wrong"], counts["leaf"]) == (0, 0, 0)
+
+
+def test_a_statement_that_the_judge_does_not_know_is_an_error_that_names_it():
+    ran = subprocess.run(
+        [sys.executable, FILES[1], FILES[0], "--also", "{0}.no_such_()"], capture_output=True, text=True
+    )
+    assert ran.returncode == 2
+    assert "--also '{0}.no_such_()'" in ran.stderr and "sqrt" in ran.stderr
+
+
+def test_a_reader_can_apply_the_diffs_of_the_chapter_with_patch(tmp_path):
+    if not shutil.which("patch"):
+        pytest.skip("the command patch is not installed")
+    engine, diff = tmp_path / "engine.py", tmp_path / "step.diff"
+    engine.write_text(CELLS.at(1), encoding="utf-8")
+    for step in STEPS[1:]:
+        diff.write_text(CELLS.diffs[step], encoding="utf-8")
+        ran = subprocess.run(["patch", engine, diff], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert engine.read_text(encoding="utf-8") == CELLS.at(step)
+
+
+def test_no_program_of_the_vocabulary_needs_the_third_line_of_the_first_exercise():
+    less = workshop.without(CELLS.at(7), "self.version += 1")
+    assert workshop.counts(less) == workshop.counts(CELLS.at(7))
 
 
 # ---- the workshop ----------------------------------------------------------------------------------------------------

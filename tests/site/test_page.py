@@ -7,10 +7,29 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from chapters.small_engine import workshop
 from tests.support.waiting import soon
 
 APPENDIX = "chapters/A_every_in_place_operation"
 CHAPTER = "chapters/08_leaves"
+
+
+def copied(page, piece):
+    """Press the button Copy of a piece of code, and return the text that it put on the clipboard."""
+    page.evaluate("() => { navigator.clipboard.writeText = async text => { globalThis.copied = text; }; }")
+    piece.locator("button.copy").click()
+    return soon(page.evaluate, "globalThis.copied")
+
+
+def test_copied_cells_and_diffs_assemble_the_engine_of_the_chapter(site, visit):
+    page = visit(f"{site}chapters/16_an_engine_in_an_afternoon.html", width=1440).page
+    cells = page.locator(".cell_input", has_text=re.compile(r"^\s*%%engine"))
+    text = "\n\n\n".join(copied(page, cell).rstrip("\n") for cell in cells.all()) + "\n"
+    diffs = page.locator(".mt-diff")
+    assert diffs.count() == 6
+    for diff in diffs.all():
+        text = workshop.patched(text, copied(page, diff))
+    assert text == workshop.FINISHED.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

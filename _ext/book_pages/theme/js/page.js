@@ -5,7 +5,8 @@ import { whenParsed } from './lib/dom.js';
 import { startWhenNear } from './lib/lazy-elements.js';
 
 const MODE_LABELS = { auto: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' };
-const CODE = '.bd-article .cell_input pre, .bd-article div[class*=highlight-]:not(.cell_input *, .cell_output *) pre';
+const CODE = '.bd-article :is(.cell_input pre, .mt-diff pre, [class*=highlight-]:not(.cell_input *, .cell_output *) pre)';
+const MAGIC = /^%%engine .*\n/; // it is no line of the file that a reader assembles
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
@@ -53,7 +54,7 @@ function offerCopies() {
       textContent: 'Copy',
     });
     button.addEventListener('click', async () => {
-      await copy(pre.textContent);
+      await copy(pre.textContent?.replace(MAGIC, '') ?? '');
       button.textContent = 'Copied';
       setTimeout(() => {
         button.textContent = 'Copy';
