@@ -5,7 +5,8 @@ import { whenParsed } from './lib/dom.js';
 import { startWhenNear } from './lib/lazy-elements.js';
 
 const MODE_LABELS = { auto: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' };
-const CODE = '.bd-article :is(.cell_input pre, .mt-diff pre, [class*=highlight-]:not(.cell_input *, .cell_output *) pre)';
+const CODE =
+  '.bd-article :is(.cell_input pre, .mt-diff pre, [class*=highlight-]:not(.cell_input *, .cell_output *) pre)';
 const MAGIC = /^%%engine .*\n/; // it is no line of the file that a reader assembles
 
 /** @type {(selector: string) => HTMLElement[]} */
