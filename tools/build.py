@@ -1,5 +1,8 @@
 """Build the book into `_build/html`, running every cell; any warning or failing cell is an error.
 
+Editions in other languages, such as `zh`, are built at the same time, into `_build/html/zh`. They have their own log,
+`_build/zh/build.log`.
+
     python tools/build.py [--force] [--quiet]
 
 If the sources have not changed since the last build, it is kept, unless --force is given. The output is also written to
@@ -18,16 +21,22 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools import live  # noqa: E402
 
+if TYPE_CHECKING:
+    from _ext.book_pages.languages import Edition
+
 # Every file from which a page is made.
 SOURCES = ("_config.yml", "_toc.yml", "*.md", "*.bib", "requirements.txt", "_ext/**/*", "book/**/*")
 SOURCES += ("chapters/**/*", "facts/**/*", "minitensor/**/*", "memory_stage/**/*", "book_kit/**/*")
+STRICT = ("-n", "-W", "--keep-going")  # a warning is an error
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 LIVE = "Python in the page is in _build/html/_static/live."
 NOT_LIVE = "The pages were built without Python in the page: make book LIVE=1 adds it."
@@ -59,19 +68,83 @@ def build(book: Path, *, quiet: bool = False) -> int:
     shutil.rmtree(book / "_build", ignore_errors=True)
     (book / "_build").mkdir()
     made_from = fingerprint(book)
-    command = [_jupyter_book(), "build", str(book), "-n", "-W", "--keep-going"]
+    command = [_jupyter_book(), "build", str(book), *STRICT]
     with tempfile.TemporaryDirectory() as folder:
         environment = _environment(Path(folder))
         if brought:
             live.place(brought, Path(folder) / "live")
             environment["BOOK_LIVE"] = str(Path(folder) / "live")
+        begun = [_begin(edition, environment) for edition in _editions(book)]
         status = _run(command, environment, book / "_build" / "build.log", quiet)
+        for building in begun:
+            status = max(status, building.wait())
+            shown = building.log.read_text(encoding="utf-8", errors="replace")
+            if building.failed:
+                with (book / "_build" / "build.log").open("a", encoding="utf-8") as log:
+                    log.write(shown)
+            if not quiet:
+                print(shown, end="", flush=True)
+    if status == 0:
+        for building in begun:
+            building.publish(book / "_build" / "html")
     if status == 0:
         _stamp(book).write_text(made_from)
         if not quiet:
             print(table_of_times((book / "_build" / "build.log").read_text(encoding="utf-8")))
             print(LIVE if brought else NOT_LIVE)
     return status
+
+
+# ---------- editions in other languages ----------
+
+
+@dataclass
+class _Building:
+    """A build of an edition that runs beside that of the English book."""
+
+    code: str
+    folder: Path  # of its configuration, its log and its `_build`
+    process: subprocess.Popen[bytes]
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "build.log"
+
+    @property
+    def failed(self) -> bool:
+        return self.process.returncode != 0
+
+    def wait(self) -> int:
+        """Wait for the end, and return the exit status, which is negative if a signal has ended it."""
+        return abs(self.process.wait())
+
+    def publish(self, site: Path) -> None:
+        """Move the pages into the built book."""
+        shutil.move(self.folder / "_build" / "html", site / self.code)
+
+
+def _editions(book: Path) -> list[Edition]:
+    # Imported here, because every test imports this file, and Sphinx's extension takes half a second.
+    from _ext.book_pages.languages import editions
+
+    return editions(book)
+
+
+def _begin(edition: Edition, environment: dict[str, str]) -> _Building:
+    """Begin to build an edition, in a folder beside the English build."""
+    import yaml  # not at the top, because engine tests import this file without the packages for the book
+
+    folder = edition.book / "_build" / edition.code
+    folder.mkdir()
+    files = {"_config.yml": edition.configuration(), "_toc.yml": edition.table_of_contents()}
+    for name, content in files.items():
+        (folder / name).write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    command = [_jupyter_book(), "build", str(edition.folder), "--path-output", str(folder), *STRICT]
+    command += ["--config", str(folder / "_config.yml"), "--toc", str(folder / "_toc.yml")]
+    speaking = {**environment, "MEMORY_STAGE_LANGUAGE": edition.code}  # the stages of its pages use this language
+    with (folder / "build.log").open("wb") as log:
+        process = subprocess.Popen(command, env=speaking, stdout=log, stderr=subprocess.STDOUT)
+    return _Building(edition.code, folder, process)
 
 
 # ---------- how long the pages took ----------
@@ -110,7 +183,8 @@ def _run(command: list[str], environment: dict[str, str], log: Path, quiet: bool
 
 def fingerprint(book: Path) -> str:
     """Return a hash of the content of all sources."""
-    paths = {path for pattern in SOURCES for path in book.glob(pattern) if path.is_file()}
+    editions = [f"{settings.parent.name}/**/*" for settings in book.glob("*/book.yml")]
+    paths = {path for pattern in (*SOURCES, *editions) for path in book.glob(pattern) if path.is_file()}
     digest = hashlib.sha256(f"{sys.version} {live.wanted()}".encode())
     for path in sorted(path for path in paths if not IGNORED & set(path.parts)):
         digest.update(f"{path.relative_to(book)}\0".encode() + path.read_bytes())

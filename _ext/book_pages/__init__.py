@@ -16,7 +16,8 @@ For every page that Jupyter Book writes:
   playground begins with programs of the book (``playground``);
 * slides and a sheet of questions for a class are made from the pages (``teaching``);
 * the first use of a term links to the glossary (``terms``);
-* search engines and shared addresses get a description (``description``).
+* search engines and shared addresses get a description (``description``);
+* a page has the same anchors in every language, and links to itself in the others (``translated``, ``languages``).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from . import (
     streams,
     teaching,
     terms,
+    translated,
 )
 
 THEME = Path(__file__).parent / "theme"
@@ -53,6 +55,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_theme("in_place", str(THEME))
     app.add_config_value("book_address", "", "html", [str])
     app.add_config_value("live", bool(live.FOLDER), "html", [bool])
+    app.add_config_value("edition", "", "env", [str])  # the folder of an edition in another language, such as "zh"
+    app.add_transform(translated.SameAnchors)
+    app.add_post_transform(translated.EnglishPages)
     app.add_role("step", step_marks.StepRole())
     app.add_node(step_marks.step_mark, html=(step_marks.visit_step_mark, step_marks.depart_step_mark))
     app.connect("config-inited", mathematics.use_own_copy)
@@ -72,6 +77,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", navigation.show_chapters, priority=600)
     app.connect("html-page-context", links.lead_to_the_sources, priority=600)
     app.connect("html-page-context", live.add_to_context, priority=600)
+    app.connect("html-page-context", translated.offer_languages, priority=600)
     app.connect("html-page-context", description.describe_page, priority=610)
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
     app.connect("html-page-context", live.choose_assets, priority=910)

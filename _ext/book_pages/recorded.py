@@ -9,6 +9,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .translated import book_of
+
 #: A file of facts in inline code, for example `facts/views.json`.
 CITED = re.compile(r"facts/[\w./-]+\.\w+")
 
@@ -40,7 +42,7 @@ def copy_facts(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _source(app: Sphinx, path: str) -> Path:
-    return Path(app.srcdir) / path
+    return book_of(app) / path
 
 
 def _text(page: Path) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .translated import book_of
+
 GLOSSARY = "chapters/E_glossary"
 #: Pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
@@ -31,10 +33,7 @@ def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
     if app.builder.format != "html" or GLOSSARY not in app.env.found_docs or not READ.match(pagename):
         return
     terms = {
-        form.lower(): term
-        for term in glossary(Path(app.srcdir))
-        for form in term["forms"]
-        if is_term_on(term, pagename)
+        form.lower(): term for term in glossary(book_of(app)) for form in term["forms"] if is_term_on(term, pagename)
     }
     longest_first = sorted(terms, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)

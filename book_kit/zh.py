@@ -1,0 +1,15 @@
+"""The kit of the book's notebooks in Chinese: `%load_ext book_kit.zh`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import book_kit
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Register the cell magics, and let the stage speak Chinese."""
+    book_kit.load_ipython_extension(ipython)

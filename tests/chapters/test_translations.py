@@ -1,0 +1,156 @@
+"""Translated pages have the blocks of the English ones: the same cells, code, links, marks and numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from _ext.book_pages.languages import SETTINGS, Edition, editions
+from _ext.book_pages.source_blocks import blocks
+from _ext.book_pages.translated import headings
+from tests.support.chapters.chapter import ROOT
+from tools import translation
+from tools.parity import code_faults, faults
+
+TRANSLATED = [(edition, page) for edition in editions(ROOT) for page in edition.pages()]
+NAMES = [f"{edition.code}/{page}" for edition, page in TRANSLATED]
+
+CELL = """```{{code-cell}} ipython3
+:tags: [remove-input]
+
+%%stage --title "{title}" --key 2
+x = mt.zeros([2])  # {comment}
+x.add_({amount})
+```"""
+
+
+@pytest.mark.parametrize(("edition", "page"), TRANSLATED, ids=NAMES)
+def test_a_page_keeps_the_code_the_links_the_marks_and_the_numbers_of_the_english_page(edition, page):
+    """A page that is behind is compared again when it is accepted; until then it shows a notice."""
+    if changed := edition.changed(page):
+        pytest.xfail("\n".join([f"{edition.code}/{page}.md was translated before these blocks changed:", *changed]))
+    assert translation.page_faults(edition, page) == []
+    assert edition.source_of(page), f"python tools/translation.py accept {page}"
+    recorded = [tuple(heading) for heading in edition.source_of(page)["headings"]]
+    assert recorded == [tuple(heading) for heading in headings(edition.english(page))]
+
+
+def test_each_part_of_the_book_has_a_caption_in_each_edition():
+    for edition in editions(ROOT):
+        assert edition.table_of_contents()["root"] == "index"
+
+
+# ---- what the comparison finds ---------------------------------------------------------------------------------------
+
+
+def found(english: str, other: str) -> str:
+    (block,), (translated,) = blocks(english), blocks(other)
+    return "\n".join(faults(block, translated, "zh"))
+
+
+def test_a_translation_of_a_cell_has_no_faults():
+    english = CELL.format(title="A write", comment="two zeros", amount="1.0")
+    assert found(english, CELL.format(title="一次写入", comment="两个零", amount="1.0")) == ""
+
+
+def test_a_translation_of_a_paragraph_has_no_faults():
+    english = "{step}`3` Line 3 writes 16 MiB through `v` ([chapter 3](03_views.md#a-part))."
+    assert found(english, "{step}`3` 第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。") == ""
+
+
+@pytest.mark.parametrize(
+    ("other", "fault"),
+    [
+        (CELL.format(title="一次写入", comment="", amount="2.0"), "has other code"),
+        (CELL.format(title="一次写入", comment="", amount="1.0").replace("--key 2", "--key 1"), "arguments of %%stage"),
+        (CELL.format(title="一次写入", comment="", amount="1.0").replace(":tags: [remove-input]\n", ""), "settings"),
+        ("一段文字。", "is paragraph"),
+    ],
+)
+def test_a_changed_cell_is_found(other, fault):
+    assert fault in found(CELL.format(title="A write", comment="two zeros", amount="1.0"), other)
+
+
+@pytest.mark.parametrize(
+    ("other", "fault"),
+    [
+        ("第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md)）。", "links"),
+        ("第 3 行通过 `w` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。", "code: lacks ['v'], adds ['w']"),
+        ("第 3 行通过 `v` 写入 32 MiB（[第 3 章](03_views.md#a-part)）。", "lacks the numbers 16"),
+        ("{step}`3` 第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。", "roles"),
+        ("第 3 行 writes it through the second view `v` 16 MiB（[章](03_views.md#a-part)）。", "has English left"),
+    ],
+)
+def test_a_changed_paragraph_is_found(other, fault):
+    assert fault in found("Line 3 writes 16 MiB through `v` ([chapter 3](03_views.md#a-part)).", other)
+
+
+@pytest.mark.parametrize(
+    ("english", "other", "fault"),
+    [
+        ('f"{a} of {b}"', 'f"{b} 中的 {a}"', ""),
+        ('f"{a} of {b}"', 'f"{b} 中的 {b}"', "has other code"),
+        ('Path("../facts/views.json")', 'Path("../../facts/views.json")', ""),
+        ('Path("../facts/views.json")', 'Path("../facts/views.json")', "path"),
+        ('f("`x` holds")', 'f("`y` 的内容")', "code in a text"),
+        ('f("float32")', 'f("float64")', "name"),
+        ('run("""\nx = 1\ny = x\n""")', 'run("""\nx = 1\ny = 2\n""")', "has other code"),
+        ("%load_ext book_kit", "%load_ext book_kit.zh", ""),
+        ("%load_ext book_kit", "%load_ext other_kit", "commands"),
+    ],
+)
+def test_texts_of_a_program_are_translated_and_its_code_is_kept(english, other, fault):
+    said = "\n".join(code_faults(english, other, "zh"))
+    assert fault in said
+    assert bool(fault) == bool(said)
+
+
+# ---- records ---------------------------------------------------------------------------------------------------------
+
+PAGE = "---\nquestion: Why?\n---\n\n# A title\n\nFirst.\n\n## A part\n\nSecond.\n\nThird.\n"
+
+
+@pytest.fixture
+def edition(tmp_path):
+    (tmp_path / "xx").mkdir()
+    settings = {"title": "T", "author": "A", "copyright": "C", "captions": {"One": "Un"}}
+    (tmp_path / "xx" / SETTINGS).write_text(json.dumps(settings), encoding="utf-8")
+    contents = {"format": "jb-book", "root": "index", "parts": [{"caption": "One", "chapters": [{"file": "a"}]}]}
+    (tmp_path / "_toc.yml").write_text(json.dumps(contents), encoding="utf-8")
+    for folder in (tmp_path, tmp_path / "xx"):
+        (folder / "index.md").write_text(PAGE, encoding="utf-8")
+    return Edition(tmp_path, "xx")
+
+
+def test_a_changed_an_added_and_a_removed_block_of_the_english_page_are_named(edition):
+    edition.record("index", headings(PAGE))
+    assert edition.changed("index") == []
+    text = PAGE.replace("First.", "Once.").replace("Second.\n\n", "").replace("Third.\n", "Third.\n\nFourth.\n")
+    (edition.book / "index.md").write_text(text, encoding="utf-8")
+    assert edition.changed("index") == [
+        "index.md:7: changed: Once.",
+        "index.md: removed: Second.",
+        "index.md:13: added: Fourth.",
+    ]
+
+
+def test_a_page_that_is_not_translated_is_missing_in_the_contents(edition):
+    assert edition.table_of_contents() == {"format": "jb-book", "root": "index"}
+    (edition.folder / "a.md").write_text("# A", encoding="utf-8")
+    assert edition.table_of_contents()["parts"] == [{"caption": "Un", "chapters": [{"file": "a"}]}]
+
+
+def test_an_edition_without_its_first_page_or_a_caption_is_refused(edition):
+    contents = (edition.book / "_toc.yml").read_text().replace("One", "Two")
+    (edition.book / "_toc.yml").write_text(contents)
+    with pytest.raises(ValueError, match="has no caption for the part 'Two'"):
+        edition.table_of_contents()
+    (edition.folder / "index.md").unlink()
+    with pytest.raises(ValueError, match="an edition needs its first page"):
+        edition.table_of_contents()
+
+
+def test_headings_have_the_anchors_that_the_build_gives_them():
+    text = "# 1. What `x` is\n\n```python\n# no heading\n```\n\n## Again\n\n## Again\n"
+    assert headings(text) == [("what-x-is", "1-what-x-is"), ("again", "again"), ("id1", "again-1")]

@@ -1,0 +1,218 @@
+"""Compare a block of a translated page with its English block: code, links, marks, numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from _ext.book_pages.source_blocks import Block, cell_parts  # noqa: E402
+
+LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]*)\"|^```\{literalinclude\} (\S+)", re.MULTILINE)
+ROLE = re.compile(r"\{([\w-]+)\}`([^`]+)`")
+CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+TAG = re.compile(r"</?[a-z][\w-]*")
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)*(?![\w.]*\w)")
+WORD = re.compile(r"[A-Za-z][a-z'’]+")
+#: English words in a row that no name has; shorter runs are names, such as "Jupyter Book".
+SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
+#: A word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
+IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
+RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
+OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
+PROMPTS = {"code_prompt_show", "code_prompt_hide"}
+LOADED = "%load_ext book_kit"
+
+
+def faults(english: Block, other: Block, code: str) -> Iterator[str]:
+    """Yield what a translated block has changed although a translation keeps it.
+
+    Args:
+        english: the English block.
+        other: its translation.
+        code: the name of the edition, such as "zh".
+    """
+    if english.kind != other.kind:
+        yield f"is {other.kind}, and the English block is {english.kind}"
+    elif english.kind == "front matter":
+        yield from _compared("front matter", _keys(english.text), _keys(other.text))
+    elif english.kind == "cell":
+        settings, source = cell_parts(english.text)
+        own_settings, own_source = cell_parts(other.text)
+        yield from _compared("settings of the cell", _settings(settings), _settings(own_settings))
+        yield from code_faults(source, own_source, code)
+    elif english.kind == "code":
+        uncommented = [re.sub(r"#.*", "", text).split() for text in (english.text, other.text)]
+        yield from _compared("code", *uncommented)
+    else:
+        yield from prose_faults(english.text, other.text)
+        if english.kind.startswith("{"):
+            yield from _compared("options", OPTION.findall(english.text), OPTION.findall(other.text))
+
+
+def prose_faults(english: str, other: str) -> Iterator[str]:
+    """Yield links, marks, code, tags and numbers that differ, and text that is still English."""
+    yield from _compared("links", _links(english, deeper=True), _links(other, deeper=False))
+    yield from _compared("roles", Counter(ROLE.findall(english)), Counter(ROLE.findall(other)))
+    plain, own_plain = ROLE.sub("", english), ROLE.sub("", other)
+    yield from _compared("code", set(CODE.findall(plain)), set(CODE.findall(own_plain)))
+    yield from _compared(
+        "tags", Counter(TAG.findall(CODE.sub("", plain))), Counter(TAG.findall(CODE.sub("", own_plain)))
+    )
+    yield from text_left(plain, own_plain)
+
+
+def text_left(english: str, other: str) -> Iterator[str]:
+    """Yield numbers that are missing in a translation, and English sentences that are left in it."""
+    words, own = _words(english), _words(other)
+    if missing := sorted(set(NUMBER.findall(words)) - set(re.findall(r"\d[\d,]*(?:\.\d+)*", own))):
+        yield f"lacks the numbers {', '.join(missing)}"
+    if left := SENTENCE.search(own):
+        yield f"has English left: {left.group()!r}"
+
+
+def _words(text: str) -> str:
+    """Return a text without code, addresses and tags."""
+    without = re.sub(r"\]\([^)]*\)|<[^>]*>|\{\w+\}|https?:\S+", " ", CODE.sub(" ", text))
+    return without.replace("*", "")
+
+
+# ---- code ------------------------------------------------------------------------------------------------------------
+
+
+def code_faults(english: str, other: str, edition: str) -> Iterator[str]:
+    """Yield differences between two programs that are not in texts or comments."""
+    other = other.replace(f"{LOADED}.{edition}", LOADED)
+    if english.startswith("%%"):
+        magic, _, english = english.partition("\n")
+        own_magic, _, other = other.partition("\n")
+        yield from _magic_faults(magic, own_magic)
+    lines, own_lines = (re.findall(r"^[%!].*$", text, re.MULTILINE) for text in (english, other))
+    yield from _compared("commands", lines, own_lines)
+    programs = [re.sub(r"^([ ]*)[%!].*$", r"\1pass", text, flags=re.MULTILINE) for text in (english, other)]
+    try:
+        trees = [ast.parse(program) for program in programs]
+    except SyntaxError:
+        yield from _compared("code", *(program.split() for program in programs))
+        return
+    blanked, own_blanked = _Blanked(), _Blanked()
+    dumped, own_dumped = ast.dump(blanked.visit(trees[0])), ast.dump(own_blanked.visit(trees[1]))
+    if dumped != own_dumped:
+        yield f"has other code: {_first_difference(dumped, own_dumped)}"
+        return
+    for text, own_text in zip(blanked.texts, own_blanked.texts, strict=True):
+        yield from _text_faults(text, own_text, edition)
+
+
+class _Blanked(ast.NodeTransformer):
+    """Empty every text of a program, and record what it was, with `{}` for each expression of an f-string."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if not isinstance(node.value, str):
+            return node
+        self.texts.append(node.value)
+        return ast.Constant("")
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Leave the expressions in an order that does not depend on the text."""
+        pieces = [piece.value if isinstance(piece, ast.Constant) else "{}" for piece in node.values]
+        self.texts.append("".join(map(str, pieces)))
+        found = []
+        for piece in node.values:
+            if isinstance(piece, ast.FormattedValue):
+                inside = _Blanked()
+                found.append((ast.dump(inside.visit(piece)), inside.texts))
+        for _, texts in sorted(found):
+            self.texts += texts
+        return ast.Constant(tuple(dumped for dumped, _ in sorted(found)))
+
+
+def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
+    """Yield what differs between two texts of a program although it is no prose."""
+    if "\n" in english and not CODE.search(english) and _is_program(english):
+        yield from code_faults(textwrap.dedent(english), textwrap.dedent(other), edition)
+    elif RELATIVE.match(english):
+        yield from _compared("path", f"../{english}".rstrip("/"), other.rstrip("/"))
+    elif IN_CODE_ONLY.fullmatch(english):
+        yield from _compared("name", english, other)
+    else:
+        yield from _compared("code in a text", set(CODE.findall(english)), set(CODE.findall(other)))
+        if english != other:  # equal texts are keys; on the built page, a test looks for English
+            yield from text_left(english, other)
+
+
+def _is_program(text: str) -> bool:
+    try:
+        statements = ast.parse(textwrap.dedent(text)).body
+    except SyntaxError:
+        return False
+    return any(not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call) for statement in statements)
+
+
+def _magic_faults(english: str, other: str) -> Iterator[str]:
+    try:
+        words, own = shlex.split(english), shlex.split(other)
+    except ValueError:
+        words, own = english.split(), other.split()
+    if len(words) != len(own):
+        yield f"has other arguments of {words[0]}: {other}"
+        return
+    for word, own_word in zip(words, own, strict=True):
+        if word.startswith(("%", "-")) or not WORD.search(word):
+            yield from _compared(f"arguments of {words[0]}", word, own_word)
+        else:
+            yield from _compared(f"code in {words[0]}", set(CODE.findall(word)), set(CODE.findall(own_word)))
+            yield from text_left(word, own_word)
+
+
+def _first_difference(english: str, other: str) -> str:
+    at = next((at for at, pair in enumerate(zip(english, other)) if len(set(pair)) > 1), min(len(english), len(other)))  # noqa: B905
+    return f"{other[max(0, at - 40) : at + 60]!r} is not {english[max(0, at - 40) : at + 60]!r}"
+
+
+# ---- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _compared(what: str, english: Any, other: Any) -> Iterator[str]:
+    if english == other:
+        return
+    if isinstance(english, set | Counter):
+        lacking, more = english - other, other - english
+        parts = [("lacks", lacking), ("adds", more)]
+        yield f"{what}: " + ", ".join(f"{verb} {sorted(map(str, found))}" for verb, found in parts if found)
+    else:
+        yield f"{what}: {other!r} is not {english!r}"
+
+
+def _links(text: str, *, deeper: bool) -> Counter[str]:
+    """Return the addresses of a text; relative ones to files, not to pages, as they are in a deeper folder."""
+    found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
+    return Counter(f"../{link}" if deeper and _is_file(link) else link for link in found)
+
+
+def _is_file(link: str) -> bool:
+    return link.startswith("../") and ".md" not in link
+
+
+def _keys(front_matter: str) -> Any:
+    return sorted(yaml.safe_load(front_matter.strip("-\n")))
+
+
+def _settings(text: str) -> Any:
+    settings = yaml.safe_load(text) or {}
+    prompts = settings.get("mystnb", {})
+    return {**settings, "mystnb": {name: value for name, value in prompts.items() if name not in PROMPTS}}
