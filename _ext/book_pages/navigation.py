@@ -34,8 +34,9 @@ def show_chapters(
 
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Return the page that a web server sends for a missing address."""
-    yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
+    """Return the page that a web server sends for a missing address; it is the same for all editions."""
+    if not app.config.edition:
+        yield NOT_FOUND, {"title": "No page here", "body": ""}, "404.html"
 
 
 def _sections(app: Sphinx, pagename: str) -> str:

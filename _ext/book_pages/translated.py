@@ -22,6 +22,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 from .languages import Edition, contents, editions
+from .navigation import NOT_FOUND
 
 LOG = logging.getLogger(__name__)
 #: A fenced block of a page, or one of its headings.
@@ -196,6 +197,8 @@ def versions(book: Path, own: Edition | None, page: str, is_source: bool, root: 
         is_source: False for a page that every edition has, such as the search.
         root: the name of the first page.
     """
+    if page == NOT_FOUND:  # it is shown at any address, so it does not know its own
+        return []
     up = "../" * (page.count("/") + (own is not None))
     found = [Version(ENGLISH, ENGLISH_NAME, f"{up}{page}.html")] if own else []
     for edition in editions(book):

@@ -3,6 +3,7 @@
 import { chooseNextMode, currentMode } from './lib/color-mode.js';
 import { whenParsed } from './lib/dom.js';
 import { startWhenNear } from './lib/lazy-elements.js';
+import { keepSection } from './lib/same-section.js';
 
 const MODE_LABELS = { auto: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' };
 const CODE =
@@ -117,6 +118,7 @@ whenParsed(() => {
   offerCopies();
   all('.table-scroll, .cell_output .output pre').forEach(shade);
   markSection();
+  keepSection();
   startWhenNear();
   addEventListener('load', showStills);
 });
