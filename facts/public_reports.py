@@ -4,8 +4,9 @@ python facts/public_reports.py torch      in an environment that has torch, nump
 python facts/public_reports.py paddle
 
 A report scores one point if the explanation names the line that is to blame, and one if its fixes hold: each edit is
-applied, and the program then has the output of the one that was put right by hand, and no fault. A fix in words, which
-no test can apply, scores half a point.
+applied, and the program then has the output of the one that was put right by hand, and no fault. If the reader has to
+choose between two meanings, there is a right program for each. A fix in words, which no test can apply, scores half a
+point.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
     path, expected = FOLDER / f"{name}.py", CULPRITS[name.partition("_")[0]]
     explanation, _, error = explained(path)
-    _, right, _ = explained(FOLDER / "right" / path.name)
+    right = {explained(each)[1] for each in (FOLDER / "right").glob(f"{path.stem}*.py")}
     lines = [each.line.number for fault in explanation.faults for each in fault.evidence]
     fixes = [fix for fault in explanation.faults for fix in fault.fixes]
     edits = [fix for fix in fixes if fix.edits]
@@ -91,12 +92,12 @@ def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
     }
 
 
-def _holds(source: str, right: str) -> bool:
+def _holds(source: str, right: set[str]) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mended.py"
         path.write_text(source, encoding="utf-8")
         explanation, output, error = explained(path)
-    return not error and output == right and not explanation.faults
+    return not error and output in right and not explanation.faults
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ r"""Show the memory of a program step by step, in a page, a notebook or a file.
   for readers without JavaScript V8 runs it when the page is written.
 * :mod:`~memory_stage.explanation` reports each in-place operation with reasons and advice.
 * :mod:`~memory_stage.figures` draws further figures in the same style.
-* :mod:`~memory_stage.integrations` has the magic ``%%explain`` and a plugin of pytest.
+* :mod:`~memory_stage.integrations` has the magic ``%%explain``, a plugin of pytest and callbacks of trainers.
 """
 
 from __future__ import annotations

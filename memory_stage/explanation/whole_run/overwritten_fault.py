@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix, capitalized, named_lines
@@ -36,7 +37,7 @@ def overwritten_fault(
         first_node: the number of the first node that saved the tensor.
     """
     known = [(line, operation) for line, operation in savers if line.number][:MOST_SAVERS]
-    evidence = [Evidence(line, f"`{operation}` saves {tensor}") for line, operation in known]
+    evidence = [Evidence(line, f"`{operation}` saves {own_words(tensor, operation)}") for line, operation in known]
     evidence += [Evidence(line, f"`{operation}` overwrites it") for line, operation in operations.items()]
     evidence.append(Evidence(of.asked_in, "backward needs it as it was when it was saved"))
     clause, asked = f"{overwriting(of.written_in)} {tensor}", f"the backward pass in line {of.asked_in.number}"
@@ -51,6 +52,11 @@ def overwritten_fault(
 def words_for(name: str, is_result: bool, operation: str) -> str:
     """Return words for a tensor that an operation saved: its name in code marks, or its part in the operation."""
     return f"`{name}`" if name else f"the {'result' if is_result else 'input'} of `{operation}`"
+
+
+def own_words(tensor: str, operation: str) -> str:
+    """Return words for a tensor in a sentence about an operation: "its input" for "the input of `add`"."""
+    return re.sub(rf"^the (\w+) of `{re.escape(operation)}`$", r"its \1", tensor)
 
 
 def operations_by_line(lines: Lines, writers: Iterable[LineWrites]) -> dict[ProgramLine, str]:

@@ -43,19 +43,16 @@ def _around_a_step(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameTy
     if carried is not None:
         yield carried
         return
-    again = _forward_again(of, frames, text)
-    if again is None:
-        yield from around_a_step(of)
-        return
-    yield again
-    yield list(around_a_step(of))[1]
+    again, later = around_a_step(of)
+    yield _forward_again(of, frames, text) or again
+    yield _backward_before_step(of, text) or later
 
 
 def _forward_again(of: OverwrittenValue, frames: list[FrameType], text: ProgramText) -> Fix | None:
     """Return the fix that repeats, after the step, the statements whose results the step has made stale.
 
-    They are found in the function that asked for the backward pass: plain assignments in the block of the step, each
-    of a tensor whose graph needs an overwritten one.
+    They are found in the function that asked for the backward pass: assignments to names in the block of the step,
+    each of a tensor whose graph needs an overwritten one.
     """
     step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
     if step is None or asking is None or not frames or of.asked_in.file != text.file or not text.is_alone(step):
@@ -70,20 +67,74 @@ def _forward_again(of: OverwrittenValue, frames: list[FrameType], text: ProgramT
         names = assigned_names(statement) & needed
         if not names or not any(_is_stale(variables.get(name)) for name in names):
             continue
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        if not isinstance(statement, ast.Assign) or not _assigns_names(statement):
             return None
-        needed |= names_in(statement.value)
         if block.index(statement) < block.index(step):
-            repeated.append(statement)
+            repeated.append(_with_needed_targets(statement, needed))
+        needed |= names_in(statement.value)
     if not repeated:
         return None
     lines = [ast.unparse(each) for each in reversed(repeated)]
-    return Fix(
+    sentence = (
         f"Run the forward pass again after line {of.written_in[0].number}: `{root}` then describes the parameters that "
-        f"the step has left.",
-        text.file,
-        (text.insert_after(step, *lines),),
+        f"the step has left."
     )
+    if of.saved_in.function != of.asked_in.function:  # the repeated call runs lines that are not shown
+        sentence += " What it draws at random, it draws again."
+    return Fix(sentence, text.file, (text.insert_after(step, *lines),))
+
+
+def _assigns_names(statement: ast.Assign) -> bool:
+    """Return True for an assignment to one name, or to a tuple of names."""
+    (target, *others) = statement.targets
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return not others and all(isinstance(each, ast.Name) for each in parts)
+
+
+def _with_needed_targets(statement: ast.Assign, needed: set[str]) -> ast.Assign:
+    """Return an assignment that gives the values of a tuple only to the names that are needed."""
+    target = statement.targets[0]
+    if not isinstance(target, ast.Tuple):
+        return statement
+    names = [each.id if isinstance(each, ast.Name) and each.id in needed else "_" for each in target.elts]
+    return ast.Assign([ast.Tuple([ast.Name(name) for name in names])], statement.value, lineno=statement.lineno)
+
+
+def _backward_before_step(of: OverwrittenValue, text: ProgramText) -> Fix | None:
+    """Return the fix that moves a backward pass before the step, and restricts it to another optimizer's parameters.
+
+    Without the restriction, its gradients would be added to those that the step uses. Only calls of ``zero_grad`` may
+    lie between the two, because the step could change the result of any other statement.
+    """
+    step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
+    if step is None or asking is None or of.asked_in.file != text.file:
+        return None
+    block, root, stepped = text.block_of(step), _differentiated(asking), _owner_of_call(step, "step")
+    if asking not in block or block.index(asking) < block.index(step) or not root or not stepped:
+        return None
+    moved = block[block.index(step) + 1 : block.index(asking)]
+    later = [_owner_of_call(each, "step") for each in block[block.index(asking) + 1 :]]
+    optimizer = next((each for each in later if each), "")
+    if optimizer in ("", stepped) or not all(_owner_of_call(each, "zero_grad") for each in moved):
+        return None
+    if not all(text.is_alone(each) for each in (step, *moved, asking)):
+        return None
+    parameters = f"[p for group in {optimizer}.param_groups for p in group['params']]"
+    lines = [*map(ast.unparse, moved), f"{root}.backward(inputs={parameters})"]
+    return Fix(
+        f"Or differentiate `{root}` before line {step.lineno}, for the parameters of `{optimizer}` only: its gradients "
+        f"are then those of the parameters before the step.",
+        text.file,
+        (text.insert_before(step, *lines), *(text.replace(each) for each in (*moved, asking))),
+    )
+
+
+def _owner_of_call(statement: ast.stmt, method: str) -> str:
+    """Return the object whose method a statement calls without arguments, or ""."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Attribute):
+        return ""
+    return ast.unparse(call.func.value) if call.func.attr == method else ""
 
 
 def _differentiated(statement: ast.stmt) -> str:

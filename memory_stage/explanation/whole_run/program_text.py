@@ -135,6 +135,36 @@ class ProgramText:
         calls = [each for each in self._nodes() if isinstance(each, ast.Call)]
         return [each for each in calls if getattr(each.func, "attr", getattr(each.func, "id", "")) in names]
 
+    def element_of(self, expression: ast.expr, line: int) -> str | None:
+        """Return the expression that made an entry of a list, with the index by which a later line reads the entry.
+
+        For ``rows[k]`` it is ``x[k]``, if the program has made ``rows = [x[i] for i in range(n)]`` in one place only.
+
+        Args:
+            expression: reads the entry.
+            line: the number of its line.
+        """
+        if not isinstance(expression, ast.Subscript) or isinstance(expression.slice, ast.Slice):
+            return None
+        name = ast.unparse(expression.value)
+        made = [
+            each.value
+            for each in self.statements()
+            if isinstance(each, ast.Assign) and name in [ast.unparse(target) for target in each.targets]
+        ]
+        if len(made) != 1 or not isinstance(made[0], ast.ListComp) or len(made[0].generators) != 1:
+            return None
+        (loop,) = made[0].generators
+        is_counted = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range" and not loop.ifs
+        if not is_counted or len(loop.iter.args) != 1 or not isinstance(loop.target, ast.Name):  # type: ignore[attr-defined]
+            return None
+        function, making = self.function_at(line), self.function_at(made[0].lineno)
+        names = names_in(made[0].elt) - {loop.target.id}
+        if making is not None and making is not function and not names <= {"self"}:
+            return None  # its variables have other values in another function, or none
+        index = loop.target.id
+        return ast.unparse(_Renamed(index, expression.slice).visit(ast.parse(ast.unparse(made[0].elt), mode="eval")))
+
     def wrapped(self, expression: ast.expr, pattern: str) -> tuple[Edit, ...]:
         """Return the edit that puts a one-line expression into a pattern, such as ``{}.clone()``."""
         if expression.lineno != expression.end_lineno:
@@ -164,6 +194,16 @@ class ProgramText:
 
     def _nodes(self) -> Iterator[ast.AST]:
         return iter(()) if self._tree is None else ast.walk(self._tree)
+
+
+class _Renamed(ast.NodeTransformer):
+    """Replaces a name in an expression by another expression."""
+
+    def __init__(self, name: str, by: ast.expr) -> None:
+        self._name, self._by = name, by
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._by if node.id == self._name else node
 
 
 def names_in(node: ast.AST) -> set[str]:

@@ -123,7 +123,8 @@ def _of_leaf(of: RefusedStatement) -> list[Fix]:
     ]
     function = of.text.function_at(of.line.number)
     is_argument = function is not None and target in {each.arg for each in function.args.args}
-    rewritten = "" if _INITIALIZING.search(source) or is_argument else out_of_place(source)
+    is_plain = bool(re.match(rf"{target}\b(?!\.\w+\.)", source)) if target else False  # a module keeps its parameters
+    rewritten = "" if _INITIALIZING.search(source) or is_argument or not is_plain else out_of_place(source)
     if rewritten and len(statements) == 1:
         fixes.append(of.fix("Or make a new tensor that has a history, and keep the leaf.", of.replaced(rewritten)))
     return fixes
@@ -223,12 +224,16 @@ def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
 
 
 def _of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
-    return [
-        Fix(
-            "Index the tensor right before the write, where gradients are recorded. Or write "
-            "under torch.no_grad(), if the write needs no gradient."
-        )
-    ]
+    """Write through a view that is taken where the write is, in the words in which the program took the old view."""
+    words = "or write under torch.no_grad(), if the write needs no gradient."
+    call = of.statement.value if isinstance(of.statement, ast.Expr) else None
+    written = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    view = None if written is None else of.text.element_of(written, of.line.number)
+    if written is None or view is None or of.statement is None:
+        return [Fix(f"Index the tensor right before the write, where gradients are recorded; {words}")]
+    source = of.text.source_of(of.statement).replace(ast.unparse(written), view, 1)
+    sentence = f"Take the view where the write is: autograd records `{view}` there."
+    return [of.fix(sentence, of.replaced(source)), Fix(words[0].upper() + words[1:])]
 
 
 def _of_casting(of: RefusedStatement) -> list[Fix]:

@@ -149,5 +149,6 @@ def around_a_step(of: OverwrittenValue) -> Iterator[Fix]:
         f"the parameters that the step has left."
     )
     yield Fix(
-        f"Or call this backward() before line {step}: its gradients are then those of the parameters before the step."
+        f"Or call this backward() before line {step}, with the parameters that it is to train as `inputs=`: its "
+        f"gradients are then those of the parameters before the step. Without `inputs=`, line {step} uses them, too."
     )

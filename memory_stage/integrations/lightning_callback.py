@@ -1,0 +1,46 @@
+"""A callback of Lightning: explain a training that ``Trainer.fit`` runs.
+
+    from memory_stage.integrations.lightning_callback import ExplainCallback
+
+    Trainer(callbacks=[ExplainCallback()]).fit(module)
+
+``with memory_stage.explain():`` around ``fit`` does the same. The callback is for programs that do not call ``fit``
+themselves, such as those of LightningCLI, where a file of settings lists the callbacks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_stage.explanation.whole_run.explanation import Explanation
+from memory_stage.integrations.watched_training import WatchedTraining
+
+try:
+    from lightning.pytorch import Callback
+except ImportError:
+    from pytorch_lightning import Callback
+
+
+class ExplainCallback(Callback):
+    """Explain each training that a trainer of Lightning runs, and print a fault when it is found."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._training = WatchedTraining()
+
+    @property
+    def explanation(self) -> Explanation | None:
+        """The explanation of the training that began last; None before the first."""
+        return self._training.explanation
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        """Watch the training. Graphs that the module keeps are searched at its end."""
+        self._training.begin(pl_module, {"self": pl_module})
+
+    def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
+        """Stop watching."""
+        self._training.end()
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        """Stop watching, and explain the error that ended the training."""
+        self._training.end(exception)
