@@ -58,6 +58,23 @@ def _both(program: str) -> dict[str, str]:
 
 _VALUES = "values = [((i * 37) % 101 - 50) / 16 + i / 128 for i in range(60)]\n"
 
+_BYTES = """
+from recording import apart
+if "paddle" in globals():
+    def dtype(name): return name
+def strides(v): return list(v.stride() if "torch" in globals() else v.strides)
+def seen(make, d):
+    def look():
+        x = make()
+        try:
+            v = x.view(dtype(d))
+        except Exception:
+            return "refused"
+        return f"shape {list(v.shape)}, strides {strides(v)}, values {whole(v)}"
+    answer = apart(look)
+    return answer if isinstance(answer, str) else answer["error"]
+"""
+
 QUESTIONS: Questions = {
     "two tensors": (_both("found = pairs(lambda a, b: ones(a, 2) + ones(b, 2))"), ["found"]),
     "a tensor and one without dimensions": (_both("found = pairs(lambda a, b: ones(a, 2) + ones(b))"), ["found"]),
@@ -145,6 +162,64 @@ QUESTIONS: Questions = {
             "            'one': 2.5, 'large': [60000.0, 1.0], 'small': [1e-4, 1.0]}.items():\n"
             "        if 'float' in d or n in ('whole',):\n"
             "            found[f'{n} {d}'] = str(tensor(v, d))\n"
+        ),
+        ["found"],
+    ),
+    "the bytes of a tensor as another dtype": (
+        _both(
+            _BYTES + "x = {a: tensor([0.0, 1, 2, 3, 4, 5, 6, 7], a).reshape([2, 4]) for a in names}\n"
+            "found = {a: {b: seen(lambda: x[a], b) for b in names} for a in names}"
+        ),
+        ["found"],
+    ),
+    "the bytes of layouts as another dtype": (
+        _both(
+            _BYTES + "x = tensor(list(range(24)), 'float32').reshape([2, 3, 4])\n"
+            "layouts = {\n"
+            "    'transposed': lambda: x.permute([2, 1, 0]) if 'torch' in globals() else x.transpose([2, 1, 0]),\n"
+            "    'columns 1 and 2': lambda: x[:, :, 1:3], 'columns 0 and 1': lambda: x[:, :, :2],\n"
+            "    'columns from 1': lambda: x[:, :, 1:], 'every second column': lambda: x[:, :, ::2],\n"
+            "    'a block': lambda: x[1:, 1:], 'no dimensions': lambda: x[0, 0, 0],\n"
+            "    'no rows': lambda: ones('float32', 0, 4),\n"
+            "    'no columns': lambda: ones('float32', 4, 0), 'one column': lambda: ones('float32', 2, 1),\n"
+            "    'an odd length': lambda: ones('float32', 3),\n"
+            "}\n"
+            "found = {n: {b: seen(each, b) for b in ('uint8', 'float16', 'int32', 'float64')}\n"
+            "    for n, each in layouts.items()}"
+        ),
+        ["found"],
+    ),
+    "a gradient through the bytes of another dtype": (
+        _both(
+            _BYTES + "def wants(v): return v.requires_grad if 'torch' in globals() else not v.stop_gradient\n"
+            "def version(v): return v._version if 'torch' in globals() else v.inplace_version\n"
+            "def ends(program):\n"
+            "    def run():\n"
+            "        try: return program()\n"
+            "        except Exception as error: return 'refused' if 'version' in str(error) else 'no gradient'\n"
+            "    return apart(run)\n"
+            "def of_other():\n"
+            "    w = leaf([1.0, 2.0], 'float32')\n"
+            "    return {'a float': wants(w.view(dtype('float16'))), 'an integer': wants(w.view(dtype('int32'))),\n"
+            "        'the same': wants(w.view(dtype('float32'))), 'is itself': w.view(dtype('float32')) is w}\n"
+            "def written():\n"
+            "    w = leaf([1.0, 2.0], 'float32')\n"
+            "    y = w * 1\n"
+            "    v = y.view(dtype('int32'))\n"
+            "    v.zero_()\n"
+            "    return [version(y), version(v), y.tolist()]\n"
+            "def stale():\n"
+            "    w = leaf([1.0, 2.0], 'float32')\n"
+            "    y = w * 1\n"
+            "    q = (y * y).sum()\n"
+            "    y.view(dtype('int32')).zero_()\n"
+            "    q.backward()\n"
+            "    return w.grad.tolist()\n"
+            "def gradient():\n"
+            "    w = leaf([1.0, 2.0], 'float32')\n"
+            "    (w * 1).view(dtype('float16')).sum().backward()\n"
+            "    return w.grad.tolist()\n"
+            "found = {each.__name__: ends(each) for each in (of_other, written, stale, gradient)}"
         ),
         ["found"],
     ),

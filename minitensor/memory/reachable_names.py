@@ -97,7 +97,7 @@ class Sharing:
         base = None if x._history is None else x._history.base
         if base is not None and base.size != x._array.size:
             return f"view of a tensor of shape {list(base.shape)}"
-        size = x._storage.buffer.size
+        size = x._storage.buffer.nbytes // x._array.itemsize
         return f"part of a storage of {size} elements" if base is None and size != x._array.size else ""
 
     def others(self, x: Tensor) -> Iterator[Tensor]:

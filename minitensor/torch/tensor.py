@@ -415,6 +415,9 @@ class Tensor(BaseTensor):
             cells = memory_of(storage.buffer).copy()
             memo[storage] = cells, new_storage(cells)
         cells, copied = memo[storage]
+        if cells.dtype != self._array.dtype:  # a view of the bytes as another dtype
+            size = self._array.itemsize
+            cells = cells[: cells.nbytes // size * size // cells.itemsize].view(self._array.dtype)
         other = type(self)._alias(strided(cells, self.offset, self._array.shape, self._array.strides), copied)
         memo[id(self)] = other
         if self.requires_grad:

@@ -14,11 +14,14 @@ import numpy as np
 
 from minitensor.engine.core.history import Node, is_protected, new_node, repeated
 from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.dtypes import DType
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.views import parts, reshaping, transposing
 from minitensor.engine.views.making import Reshaping, reshaped, view_of
+from minitensor.engine.views.other_dtype import read_as
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_ints, need_tensor, sizes_of
+from minitensor.torch.dtypes import SCALAR_NAMES, dtype, dtype_of
 from minitensor.torch.errors import leaf_written, warn
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -113,14 +116,39 @@ def _on_same_memory(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | N
     return reshaped if np.may_share_memory(reshaped, array) else None
 
 
-def view(input: Tensor, *size: Any) -> Tensor:
-    """Return the elements in another shape, always on the same storage.
+def _bytes_as(input: Tensor, wanted: dtype) -> Tensor:
+    """Return the bytes of ``input`` as elements of ``wanted``, with PyTorch's refusals."""
+
+    def error(part: str, needed: str, number: int) -> Exception:
+        names = " as ".join(SCALAR_NAMES[each] for each in (input._array.dtype, wanted.numpy))
+        if part == "dim()":
+            return RuntimeError(f"self.dim() cannot be 0 to view {names} (different element sizes)")
+        return RuntimeError(f"self.{part} must be {needed} to view {names} (different element sizes), but got {number}")
+
+    return as_kind(read_as(input, wanted, error))
+
+
+def view(input: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    """Return the elements in another shape, or the bytes as another dtype, always on the same storage.
+
+    Args:
+        size: lengths with the same product, one of which may be -1; or a dtype, as in ``x.view(torch.int32)``. Such a
+            view requires no grad.
+        dtype: the dtype, if it is given by name.
 
     Raises:
-        RuntimeError: if that needs a copy.
+        RuntimeError: if that needs a copy, or if the bytes do not divide into elements of the dtype.
+        TypeError: if neither a shape nor a dtype is given, or both are.
     """
+    given = size[0] if len(size) == 1 else None
+    if dtype is None and (isinstance(given, DType) or any(given is each for each in (float, int, bool))):
+        size, dtype = (), given
+    if dtype is not None:
+        if size or isinstance(dtype, str):
+            raise TypeError(f"view() takes a shape or a torch.dtype, not {(*size, dtype)!r}")
+        return _bytes_as(input, dtype_of(dtype))
     if not size:
-        raise TypeError("view() takes the new shape, as in x.view(2, 3)")
+        raise TypeError("view() takes the new shape, as in x.view(2, 3), or a dtype, as in x.view(torch.int32)")
     wanted = _complete(input, sizes_of("view", size))
     array = _on_same_memory(input._array, wanted)
     if array is None:

@@ -19,7 +19,17 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines import events
-from memory_stage.engines.protocol import CellLayout, Copied, Role, Saved, SavedTensorState, StorageInfo, StorageView
+from memory_stage.engines.cell_layouts import in_cells, numbers_in_cells
+from memory_stage.engines.protocol import (
+    CellLayout,
+    Copied,
+    Elements,
+    Role,
+    Saved,
+    SavedTensorState,
+    StorageInfo,
+    StorageView,
+)
 from memory_stage.trace.cells import MOST_RANGES, SMALL, Run, merged, runs_of
 from minitensor.engine import events as engine_events
 from minitensor.engine.core.history import READ, RESHAPED, WRITE, Leaf, Node, peek
@@ -150,7 +160,10 @@ class MinitensorEngine:
         """Read its array, its storage's buffer and its node."""
         node = peek(x)
         leaf = node is None or (type(node) is Leaf and _shows_all_of_it(x))
-        return StorageView(_layout(x._array, x._storage.buffer), _dtype_name(x._array), node is not None, leaf)
+        array, buffer = x._array, x._storage.buffer
+        apart = array.itemsize != buffer.itemsize
+        own = Elements(*_own_layout(array, buffer), array.itemsize) if apart else None
+        return StorageView(_layout(array, buffer), _dtype_name(array), node is not None, leaf, own)
 
     def storage(self, x: Tensor) -> Storage:
         """Return its storage. That of ``x.data`` has separate versions."""
@@ -413,7 +426,12 @@ def _slots(optimizer: Optimizer) -> Iterator[tuple[str, Tensor, int, Tensor]]:
 
 
 def _layout(array: Any, buffer: Any) -> CellLayout:
-    """Return shape, strides and offset (in cells) of an array in ``buffer``."""
+    """Return shape, strides and offset of an array, in cells of ``buffer``."""
+    return in_cells(_own_layout(array, buffer), array.itemsize, buffer.itemsize)
+
+
+def _own_layout(array: Any, buffer: Any) -> CellLayout:
+    """Return shape, strides and offset of an array in ``buffer``, in elements of the array."""
     size = array.itemsize
     offset = (address(array) - address(buffer)) // size if array.size else 0
     return CellLayout(list(array.shape), [stride // size for stride in array.strides], offset)
@@ -426,7 +444,12 @@ def _dtype_name(array: Any) -> str:
 
 def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
     """Return the sorted cells that an index array or a mask selects."""
-    shape, strides, offset = _layout(x._array, buffer)
+    return numbers_in_cells(_elements(x, buffer, where), x._array.itemsize, buffer.itemsize)
+
+
+def _elements(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
+    """Return the numbers of the selected elements, counted from the begin of ``buffer`` in elements."""
+    shape, strides, offset = _own_layout(x._array, buffer)
     if len(where) == 1 and x._array.flags.c_contiguous and hasattr(where[0], "dtype"):
         mask = host_array(where[0])
         if mask.dtype.kind == "b" and mask.shape == x._array.shape:
@@ -436,14 +459,14 @@ def _positions(x: Tensor, buffer: Any, where: tuple[Any, ...]) -> np.ndarray:
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         along = (np.arange(n) * stride).reshape([-1 if d == axis else 1 for d in range(len(shape))])
         found = found + np.broadcast_to(along, shape)[where]
-    return np.unique(found)
+    return found.reshape(-1)
 
 
 def _ranges(patch: Patch, buffer: np.ndarray) -> list[Run]:
     """Return the runs of cells of ``buffer`` that ``patch`` preserves; if there are many, one run around all."""
     at, start = patch.cells, address(buffer) // buffer.itemsize
-    whole = [(at.begin - start, at.end - 1 - start)]
-    if at.is_stretch:
+    whole = [(at.lowest // buffer.itemsize - start, (at.end * at.itemsize - 1) // buffer.itemsize - start)]
+    if at.is_stretch or at.itemsize != buffer.itemsize:
         return whole
     if at.layout is not None:
         runs, total = runs_of(at.layout.shape, at.layout.strides, whole[0][0] + at.layout.offset, SMALL)

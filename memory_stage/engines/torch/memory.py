@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch.nn.parameter import is_lazy
 
+from memory_stage.engines.cell_layouts import in_cells
 from memory_stage.engines.protocol import CellLayout, StorageInfo
 from memory_stage.engines.torch.cuda import Gpu, gpu_at, is_capturing
 
@@ -217,31 +218,6 @@ def own_layout_of(x: torch.Tensor) -> CellLayout:
     """Return shape, strides and offset in the registered storage, in elements."""
     shift = shifts.get(address_of(x), 0) if shifts else 0
     return CellLayout(list(x.shape), list(x.stride()), x.storage_offset() + shift)
-
-
-def in_cells(own: CellLayout, size: int, cell: int) -> CellLayout:
-    """Convert a layout in elements of ``size`` bytes to cells of ``cell`` bytes."""
-    shape, strides, offset = own
-    if size == cell or 0 in shape:
-        return own
-    if size > cell:
-        times = size // cell
-        return CellLayout([*shape, times], [*(stride * times for stride in strides), 1], offset * times)
-    parts = cell // size
-    steps = list(zip(shape, strides, strict=True))
-    whole = [(n, stride // parts) for n, stride in steps if stride % parts == 0]
-    within = offset % parts + sum((n - 1) * stride for n, stride in steps if stride % parts)
-    count = within // parts + 1
-    whole += [(count, 1)] if count > 1 or not whole else []
-    return CellLayout([n for n, _ in whole], [stride for _, stride in whole], offset // parts)
-
-
-def numbers_in_cells(numbers: np.ndarray, size: int, cell: int) -> np.ndarray:
-    """Convert numbers of elements of ``size`` bytes to sorted numbers of cells of ``cell`` bytes."""
-    if size > cell:
-        times = size // cell
-        numbers = (numbers.reshape(-1, 1) * times + np.arange(times)).reshape(-1)
-    return np.unique(numbers * size // cell if size < cell else numbers)
 
 
 def elements_of(x: torch.Tensor) -> np.ndarray:

@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from memory_stage.engines.torch.memory import (
-    address_of,
-    cell_sizes,
-    elements_of,
-    layout_of,
-    numbers_in_cells,
-    own_layout_of,
-)
+from memory_stage.engines.cell_layouts import numbers_in_cells
+from memory_stage.engines.torch.memory import address_of, cell_sizes, elements_of, layout_of, own_layout_of
 
 MOST_COMPARED = 1 << 20  # bytes of a tensor that a call may write without a version
 

@@ -181,8 +181,18 @@ class Cells:
         self.mark(marks, begin, True)
         return marks
 
+    def in_bytes(self) -> Cells:
+        """Return the bytes of these cells."""
+        size = self.itemsize
+        if self.is_stretch:
+            return Cells(1, self.begin * size, self.extent * size)
+        each = np.unique(self.numbers()) * size
+        return Cells.at((each[:, None] + np.arange(size)).ravel(), 1)
+
     def overlaps(self, other: Cells) -> bool:
-        """True if the two sets have a cell in common."""
+        """True if the two sets have a cell in common, or a byte, if their cells differ in size."""
+        if self.itemsize != other.itemsize:
+            return self.in_bytes().overlaps(other.in_bytes())
         begin, end = max(self.begin, other.begin), min(self.end, other.end)
         if begin >= end:
             return False

@@ -55,7 +55,7 @@ def alias_input(op: str, b: np.ndarray, x: Tensor, own: Saved | None, *wanted: N
     if own is not None:
         if same_layout(a, b):
             return own
-        shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b)
+        shown = Patch(Cells.of(a), own[0], storage=own[1]).shown(b) if a.dtype == b.dtype else None
         if shown is not None:  # a view of the overwritten operand is saved as the same view of the copy
             return shown, own[1], 0
     # `b` is not overwritten, so it is still right after the write, which raises the version by one.

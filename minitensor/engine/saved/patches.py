@@ -111,16 +111,18 @@ class SaveGroup:
 
     Attributes:
         members: pairs of a node and a position in its ``saved``.
+        array: the array that each of them saved.
         cells: the cells that each of them shows.
         patches: the patches that preserve some of them already.
         left: the number of cells that are not preserved.
         taken: the number of those that the write overwrites.
     """
 
-    __slots__ = ("members", "cells", "patches", "left", "taken")
+    __slots__ = ("members", "array", "cells", "patches", "left", "taken")
 
     def __init__(self, array: np.ndarray, patches: tuple[Patch, ...], left: int | None) -> None:
         self.members: list[tuple[Node, int]] = []
+        self.array = array
         self.cells = Cells.reached(array)
         if left is None:
             left = np.unique(self.cells.numbers()).size if overlaps_itself(array) else array.size
@@ -143,18 +145,25 @@ class SaveGroup:
 
 
 def preserved(
-    groups: list[SaveGroup], storage: Storage, array: np.ndarray | None, written: Cells, own: Any
+    groups: list[SaveGroup], storage: Storage, array: np.ndarray, whole: bool, written: Cells, own: Any
 ) -> list[tuple[Patch, list[SaveGroup]]]:
     """Return patches of the cells that are written and needed, each cell once.
 
     Args:
-        array: the array that the write goes through; None for an advanced index of it.
+        array: the array that the write goes through.
+        whole: true if it writes all of ``array``, and no advanced index of it.
         own: a saved copy of all of ``array`` that the operation has made anyway.
     """
+    alike = [group for group in groups if group.array.dtype == array.dtype == storage.buffer.dtype]
+    if len(alike) < len(groups):
+        # A view of the bytes as another dtype is written, or was saved. Cells have one size, so all of it is copied.
+        return [_whole(group) for group in groups if group not in alike and group.left] + preserved(
+            alike, storage, array, whole, written, own
+        )
     if all(group.needs_all(written) for group in groups):
         for group in groups:
             group.taken = written.count
-        pieces = [written] if array is not None else Cells.pieces(written.numbers(), written.itemsize)
+        pieces = [written] if whole else Cells.pieces(written.numbers(), written.itemsize)
         needing, parts = groups, [(cells, groups) for cells in pieces]
     else:
         needing, parts = _parts(groups, written)
@@ -163,12 +172,18 @@ def preserved(
     if own is not None:
         return [(Patch(written, own[0], storage=own[1]), needing)]
     needed = sum(cells.count * written.itemsize + sum(note.nbytes for note in cells.notes) for cells, _ in parts)
-    if array is not None and needed > array.nbytes:  # scattered cells need index arrays: a copy of all is smaller
+    if whole and needed > array.nbytes:  # scattered cells need index arrays: a copy of all is smaller
         return [(Patch(written, array.copy()), needing)]
     return [
         (Patch(cells, cells.copied(storage.buffer), sum(len(group.members) for group in part)), part)
         for cells, part in parts
     ]
+
+
+def _whole(group: SaveGroup) -> tuple[Patch, list[SaveGroup]]:
+    """Return a patch of all cells of ``group``. Older patches take precedence where they have values before it."""
+    group.taken = group.left
+    return Patch(Cells.of(group.array), group.array.copy()), [group]
 
 
 def _parts(groups: list[SaveGroup], written: Cells) -> tuple[list[SaveGroup], list[tuple[Cells, list[SaveGroup]]]]:

@@ -149,12 +149,12 @@ def before_write(storage: Storage, array: np.ndarray, own: Saved | None = None, 
         if is_right(saved):
             array_saved, _, version = saved
             patches, left = (version.patches, version.left) if type(version) is Preserved else ((), None)
-            key = address(array_saved), array_saved.shape, array_saved.strides, id(patches)
+            key = address(array_saved), array_saved.shape, array_saved.strides, array_saved.dtype, id(patches)
             if key not in groups:
                 groups[key] = SaveGroup(array_saved, patches, left)
             groups[key].members.append((node, k))
     plan.groups = list(groups.values())
-    plan.patches = preserved(plan.groups, storage, array if index is None else None, written, own)
+    plan.patches = preserved(plan.groups, storage, array, index is None, written, own)
     return plan
 
 

@@ -14,9 +14,11 @@ import numpy as np
 from minitensor.engine.core.history import Node, new_node
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_lengths
+from minitensor.engine.dtypes import DType, dtype_of
 from minitensor.engine.modes import modes, paused
 from minitensor.engine.operations.arguments import as_axis, need_tensor
 from minitensor.engine.views.making import Reshaping, refuse_leaf, reshaped, view_of
+from minitensor.engine.views.other_dtype import view_as_dtype
 
 
 def _reshape_forward(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -99,20 +101,24 @@ def reshape(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tenso
     return out
 
 
-def view(x: Tensor, shape: Any, *more: Any, name: str | None = None) -> Tensor:
-    """Return a view of the elements in another shape, always on the same storage.
+def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) -> Tensor:
+    """Return a view of the elements in another shape, or of the bytes as another dtype, always on the same storage.
 
     Args:
-        shape: integers; one may be -1, which is computed.
+        shape_or_dtype: integers, one of which may be -1, which is computed; or a dtype, as in ``x.view("int32")``.
+            Such a view wants no gradient. Its last dimension is longer or shorter if the sizes of the dtypes differ.
 
     Raises:
-        ValueError: if that would take a copy, or if the elements do not fill ``shape``.
-        TypeError: if ``shape`` is not a list of integers, or if ``x`` is not a tensor.
+        ValueError: if that would take a copy, if the elements do not fill the shape, or if the bytes do not divide into
+            elements of the dtype.
+        TypeError: if ``shape_or_dtype`` is neither a list of integers nor a dtype, or if ``x`` is not a tensor.
     """
     need_tensor("view", x)
+    if not more and isinstance(shape_or_dtype, (str, DType, type, np.dtype)):
+        return view_as_dtype(x, dtype_of(shape_or_dtype))
     if more:
-        shape = [shape, *more]
-    wanted = _full_shape("view", x, shape)
+        shape_or_dtype = [shape_or_dtype, *more]
+    wanted = _full_shape("view", x, shape_or_dtype)
     array = _same_memory(x._array, wanted)
     if array is None:
         raise ValueError(

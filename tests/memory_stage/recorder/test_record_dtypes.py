@@ -88,3 +88,19 @@ def test_the_gradient_of_a_sum_needs_one_element():
         assert np.array_equal(x.grad.astype("float32").numpy(), np.ones(1000))
         del x, total
     assert peaks["float16"] * 2 == peaks["float32"]
+
+
+def test_a_write_through_another_dtype_is_drawn_on_the_cells_of_the_storage():
+    """A cell is a float32; an element of float16 is half of one, and a float64 covers two."""
+    variant = traced(
+        "x = mt.to_tensor([1.0, -2.0, 4.0, 8.0])\nhalves = x.view('float16')\nhalves[3] = 1.0\n"
+        "halves[mt.to_tensor([0, 1, 6])] = 0.0\nlast = x.view('uint8')[12:]\nlast[:] = 0\nx.view('float64')[0] = 2.0"
+    )
+    layouts = [tensor["elements"] for tensor in events(variant, "tensor") if "elements" in tensor]
+    assert [(each["shape"], each["offset"], each["itemsize"]) for each in layouts] == [
+        *(([8], 0, 2), ([16], 0, 1), ([4], 12, 1), ([2], 0, 8))
+    ]
+    assert [sorted(map(int, write["cells"])) for write in events(variant, "write")] == [[1], [0, 3], [3], [0, 1]]
+    assert events(variant, "write")[0]["cells"] == {"1": "0.00781"}  # -2.0 is 0xc0000000, and now 0x3c000000
+    assert events(variant, "write")[3]["cells"] == {"0": "0", "1": "2"}  # 2.0 in float64 is 0x4000000000000000
+    assert [write["version"] for write in events(variant, "write")] == [1, 2, 3, 4]

@@ -1,0 +1,87 @@
+"""Views that read the bytes of a storage as elements of another dtype: ``x.view("int32")``.
+
+Nothing is converted. The result is a detached alias: it shares the storage and its version, and no gradient passes
+through it, because bytes of another dtype have no derivative. In PyTorch it wants no gradient either. In Paddle it
+does, and backward reads the bytes of its gradient as the other dtype, which is no derivative of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from minitensor.engine.core.regions import address, overlaps_itself, steps_of
+from minitensor.engine.core.tensor import Tensor
+from minitensor.engine.dtypes import BY_NUMPY, DType, bool_
+from minitensor.engine.events import ViewCreated, watch
+
+
+def read_as(x: Tensor, dtype: DType, error: Callable[[str, str, int], Exception]) -> Tensor:
+    """Return a detached alias of ``x`` whose elements are the same bytes as ``dtype``.
+
+    The last dimension becomes longer or shorter by the ratio of the two sizes; the other dimensions stay.
+
+    Args:
+        error: takes the part of the layout that prevents it, the number that it would have to be or be divisible by,
+            as text, and its value. Returns the exception to raise.
+
+    Raises:
+        TypeError: if ``dtype`` is bool and ``x`` is not, because a byte may be another number than 0 and 1.
+    """
+    array = x._array
+    if dtype.numpy == bool_.numpy != array.dtype:
+        raise TypeError(
+            f"view: the bytes of a {x.dtype.name} tensor cannot be read as bool, because a byte may hold another "
+            f"number than 0 and 1. Compare instead, as in x != 0, which makes a new tensor."
+        )
+    size, wanted = array.itemsize, dtype.numpy.itemsize
+    if size != wanted:
+        steps = steps_of(array)
+        if array.ndim == 0:
+            raise error("dim()", "", 0)
+        if steps[-1] != 1:
+            raise error("stride(-1)", "1", steps[-1])
+        ratio = wanted // size
+        if ratio:
+            begin = (address(array) - address(x._storage.buffer)) // size
+            checked = {"size(-1)": array.shape[-1], "storage_offset()": begin}
+            checked |= {f"stride({i})": step for i, step in enumerate(steps[:-1])}
+            for part, number in checked.items():
+                if number % ratio:
+                    raise error(part, f"divisible by {ratio}", number)
+    shown = array.view(dtype.numpy)
+    if type(shown) is np.ndarray and overlaps_itself(shown):
+        shown.flags.writeable = False
+    alias = type(x)._alias(shown, x._storage)
+    if watch.listener is not None:
+        watch.listener(ViewCreated(alias, "view", (x,)))
+    return alias
+
+
+def _refusal(x: Tensor, dtype: DType) -> Callable[[str, str, int], Exception]:
+    def error(part: str, needed: str, number: int) -> Exception:
+        before, after = BY_NUMPY[x._array.dtype], dtype
+        sizes = f"{before.name} has {before.itemsize} bytes and {after.name} has {after.itemsize}"
+        if part == "dim()":
+            return ValueError(
+                f"view: a tensor without dimensions cannot be read as {after.name}, because {sizes}. Use "
+                f"`unsqueeze(0)` first."
+            )
+        return ValueError(
+            f"view: the bytes of a {before.name} tensor of shape {x.shape}, strides {x.strides} and offset {x.offset} "
+            f"cannot be read as {after.name}: {sizes}, so {part} must be {needed}, not {number}. `contiguous()` or "
+            f"`clone()` makes a tensor whose elements follow each other."
+        )
+
+    return error
+
+
+def view_as_dtype(x: Tensor, dtype: DType) -> Tensor:
+    """Return the bytes of ``x`` as elements of ``dtype``; ``x`` itself if it has that dtype, as in Paddle.
+
+    Raises:
+        ValueError: if the bytes do not divide into elements of ``dtype``.
+        TypeError: if ``dtype`` is bool and ``x`` is not.
+    """
+    return x if dtype.numpy == x._array.dtype else read_as(x, dtype, _refusal(x, dtype))
