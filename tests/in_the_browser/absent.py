@@ -30,7 +30,9 @@ NOT_THERE = {
         "test_a_text_with_a_syntax_error_is_not_explained_and_the_answer_has_the_line[too many ": SMALL_STACK,
     },
     "tests/memory_stage/recorder/test_record.py": {
-        "test_endless_recursion_is_an_error_of_the_program_at_its_line": "pytest uses too much of that stack; tests/site tests it",
+        "test_endless_recursion_is_an_error_of_the_program_at_its_line": (
+            "pytest uses too much of that stack; tests/site tests it"
+        ),
     },
     "tests/memory_stage/sentences/test_sentences_all.py": {
         "test_every_text_has_a_program": PYTHON_313,

@@ -369,9 +369,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         An int64 tensor of that shape with one dimension more, of length ``num_classes``.
 
     Raises:
+        TypeError: if ``num_classes`` is not an integer.
         RuntimeError: if the dtype is not int64, or an element is not a class.
     """
     need_tensor("one_hot", tensor)
+    num_classes = checks.integer("one_hot()", "num_classes", num_classes)
     array = host_array(tensor._array)
     if array.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")

@@ -136,3 +136,9 @@ def test_a_failed_load_copies_nothing():
     with pytest.raises(RuntimeError, match="size mismatch for bias"):
         layer.load_state_dict({"weight": torch.ones(1, 2), "bias": torch.ones(5)})
     assert layer.weight.tolist() == before
+
+
+@pytest.mark.parametrize("given", [{"a": 1}, 1.5, None, "2", [2]], ids=repr)
+def test_one_hot_takes_an_integer_as_number_of_classes(given):
+    with pytest.raises(TypeError, match=r"one_hot\(\): num_classes must be an integer, not"):
+        torch.nn.functional.one_hot(torch.tensor([0, 1]), given)
