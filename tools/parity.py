@@ -23,7 +23,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]*)\"|^```\{literalinclu
 ROLE = re.compile(r"\{([\w-]+)\}`([^`]+)`")
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 TAG = re.compile(r"</?[a-z][\w-]*")
-NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)*(?![\w.]*\w)")
+#: A number in the text; "100 million" is none, because other languages count in other units.
+NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)*(?![\w.]*\w)(?! [mb]illion)")
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
 #: English words in a row that no name has; shorter runs are names, such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
@@ -76,7 +77,7 @@ def prose_faults(english: str, other: str) -> Iterator[str]:
 def text_left(english: str, other: str) -> Iterator[str]:
     """Yield numbers that are missing in a translation, and English sentences that are left in it."""
     words, own = _words(english), _words(other)
-    if missing := sorted(set(NUMBER.findall(words)) - set(re.findall(r"\d[\d,]*(?:\.\d+)*", own))):
+    if missing := sorted(set(NUMBER.findall(words)) - set(re.findall(r"\d+(?:,\d{3})*(?:\.\d+)*", own))):
         yield f"lacks the numbers {', '.join(missing)}"
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"
