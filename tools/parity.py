@@ -28,6 +28,8 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)*(?![\w.]*\w)(?! [mb]illi
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
 #: English words in a row that no name has; shorter runs are names, such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
+#: A passage in quotes or in italics. The messages of frameworks are such passages, and stay as they are.
+QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
 #: A word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
@@ -79,8 +81,14 @@ def text_left(english: str, other: str) -> Iterator[str]:
     words, own = _words(english), _words(other)
     if missing := sorted(set(NUMBER.findall(words)) - set(re.findall(r"\d+(?:,\d{3})*(?:\.\d+)*", own))):
         yield f"lacks the numbers {', '.join(missing)}"
+    for passage in _quoted(english) & _quoted(other):  # of both, or it was only not translated
+        own = own.replace(passage, " ")
     if left := SENTENCE.search(own):
         yield f"has English left: {left.group()!r}"
+
+
+def _quoted(text: str) -> set[str]:
+    return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)}
 
 
 def _words(text: str) -> str:

@@ -59,6 +59,15 @@ def test_a_translation_of_a_paragraph_has_no_faults():
     assert found(english, "{step}`3` 第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。") == ""
 
 
+def test_a_message_in_italics_or_quotes_stays_english_and_other_sentences_do_not():
+    message = "one of the variables needed for gradient computation has been modified"
+    english = f"It raises *{message}*, with 100 million numbers of 4, 8 or 65,504 bytes."
+    assert found(english, f"它报错：*{message}*，共 1 亿个数，每个 4、8 或 65,504 字节。") == ""
+    assert found(english, f"它报错：“{message} ...”，每个 4、8 或 65,504 字节。") == ""
+    assert "has English left" in found(english, f"它报错：{message}，每个 4、8 或 65,504 字节。")
+    assert "has English left" in found("It fails without one word.", f"它报错：*{message}*。")
+
+
 @pytest.mark.parametrize(
     ("other", "fault"),
     [
