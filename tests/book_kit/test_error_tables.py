@@ -19,9 +19,12 @@ STARTS = error_tables.starts(ROOT)
 #: The module that runs each library's programs: the library if it is installed, else minitensor under its names.
 HERE = {"minitensor": minitensor, "numpy": numpy, "paddle": minitensor, "torch": minitensor.torch}
 
+REPLACEMENTS = {program for row in ROWS for program in row.instead}
+
 #: Replacements that minitensor lacks under the framework's names, with the reason.
 NOT_HERE = {
     "i.div_(2, rounding_mode='floor')": "no rounding_mode",
+    **{row: "no DistributedDataParallel" for row in REPLACEMENTS if "DistributedDataParallel" in row},
 }
 
 

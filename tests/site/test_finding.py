@@ -90,6 +90,10 @@ PASTED = {
         ),
         "chapters/08_leaves.html#an-update-that-comes-too-early",
     ),
+    "of several ranks, its first words": (
+        "Expected to have finished reduction in the prior iteration",
+        "chapters/14_many_ranks.html#equal-to-one-process",
+    ),
     "of memory, four words": ("CUDA out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
     "of memory, three words": ("out of memory", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
     "of memory, abbreviated": ("OOM", "chapters/fifteen_confusions.html#where-did-my-memory-go"),
