@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -9,6 +10,7 @@ from sphinx.application import Sphinx
 
 from . import stills
 from .included import with_lines
+from .step_marks import in_language
 
 
 def executed(app: Sphinx) -> Path:
@@ -29,5 +31,5 @@ def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
             for cell in ran.cells:
                 if cell.cell_type == "markdown":
                     cell.source = with_lines(cell.source, Path(app.srcdir, pagename).parent)
-            stills.add_to_notebook(ran)
+            stills.add_to_notebook(ran, partial(in_language, app))
             nbformat.write(ran, target)

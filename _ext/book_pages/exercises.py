@@ -22,18 +22,21 @@ from sphinx.errors import ExtensionError
 from .downloads import executed
 from .exercise_cells import exercises, lacking
 from .live import FOLDER
+from .words import say
 
 # The report of `check` on an unfinished exercise; that of a solution also has the class mt-right.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)
 # On paper nothing runs or folds, so texts about that are not printed, and a print is the same with LIVE=1.
 BOX = """
-<exercise-box{before}><p><span class="mt-screen">{here} </span>To run your answer{elsewhere}, open \
-<a href="{notebook}" download>this page’s notebook</a> in <a href="{running}">a copy of the book</a>; \
-the solution is<span class="mt-screen"> folded</span> below.</p></exercise-box>"""
+<exercise-box{before}><p><span class="mt-screen">{here} </span>{where}</p></exercise-box>"""
+WHERE = (
+    'To run your answer{elsewhere}, open <a href="{notebook}" download>this page’s notebook</a> '
+    'in <a href="{running}">a copy of the book</a>; the solution is<span class="mt-screen"> folded</span> below.'
+)
 NO_PYTHON = "This page runs no Python."
 LACKING = "The tests of this exercise need <code>{lacks}</code>, which Python in a page lacks."
 CHECKED = "Check runs your answer in this page, where your browser can do that."
-ELSEWHERE = '<span class="mt-screen"> elsewhere</span>'
+ELSEWHERE = "elsewhere"
 
 
 def read_cells(app: Sphinx, env: BuildEnvironment) -> None:
@@ -77,19 +80,23 @@ def offer_writing(
             f"{pagename} shows {count} reports on exercises, but its cells have {len(in_page)} exercises"
         )
     each = iter(in_page)
-    context["body"] = REPORT.sub(lambda report: report.group() + _box(next(each), places), context["body"])
+    context["body"] = REPORT.sub(lambda report: report.group() + _box(app, next(each), places), context["body"])
 
 
-def _box(in_page: tuple[str, str] | None, places: dict[str, str]) -> str:
+def _box(app: Sphinx, in_page: tuple[str, str] | None, places: dict[str, str]) -> str:
     """Return the element of an exercise.
 
     Args:
+        app: the build, which knows the language of the page.
         in_page: the code before it and the package that the page lacks, if Python in the page is available.
         places: addresses of the notebook and of the services that run it.
     """
+    before, lacks = in_page or ("", "")
+    where = say(app, WHERE, elsewhere="", **places)
     if in_page is None:
-        return BOX.format(before="", here=NO_PYTHON, elsewhere="", **places)
-    before, lacks = in_page
+        return BOX.format(before="", here=say(app, NO_PYTHON), where=where)
     if lacks:
-        return BOX.format(before="", here=LACKING.format(lacks=html.escape(lacks)), elsewhere="", **places)
-    return BOX.format(before=f' data-before="{html.escape(before)}"', here=CHECKED, elsewhere=ELSEWHERE, **places)
+        return BOX.format(before="", here=say(app, LACKING, lacks=html.escape(lacks)), where=where)
+    elsewhere = f'<span class="mt-screen"> {say(app, ELSEWHERE)}</span>'
+    where = say(app, WHERE, elsewhere=elsewhere, **places)
+    return BOX.format(before=f' data-before="{html.escape(before)}"', here=say(app, CHECKED), where=where)

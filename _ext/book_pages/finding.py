@@ -23,9 +23,13 @@ from sphinx.application import Sphinx
 from book_kit.data.library_names import NAMES
 from book_kit.tables import error_tables
 
-from .terms import anchor, glossary
+from .languages import Edition, page_in
+from .terms import GLOSSARY, anchor, glossary
+from .translated import edition_of
 
 ROOT = Path(__file__).parents[2]
+ERROR_INDEX = "chapters/B_error_index"
+SOURCES = "sources"  # the anchor of the section, in every language
 LONGEST = 160  # characters of a quoted message
 #: Nodes that are not prose: code, pictures as text, raw HTML, and the sources at the end of a chapter.
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.citation, nodes.comment, nodes.image)
@@ -34,12 +38,16 @@ LIBRARIES = ("paddle", "torch", "numpy", "jax")
 NAMED_IN_CODE = re.compile(r"`(?:\w+\.)*(\w{2,})(?:\(\))?`")
 
 
-def messages(root: Path) -> dict[str, Any]:
+def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
     """Return the recorded messages with their causes for the finder: one entry for each different message."""
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
-    for cause in causes.values():
+    translated = edition.data("causes") if edition else {}
+    for key, cause in causes.items():
+        cause["page"] = page_in(edition, cause["page"])
+        cause.update(translated.get(key, {}))
         cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # its heading in the error index
-    return {"causes": causes, "messages": [_entry(row) for row in error_tables.recorded(root)]}
+    index = page_in(edition, ERROR_INDEX)
+    return {"causes": causes, "index": index, "messages": [_entry(row) for row in error_tables.recorded(root)]}
 
 
 def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
@@ -50,14 +58,18 @@ def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
     return {"cause": row.cause, "message": row.message, "by": by, "short": short}
 
 
-def terms(root: Path) -> list[dict[str, Any]]:
+def terms(root: Path, edition: Edition | None = None) -> list[dict[str, Any]]:
     """Return the terms of the glossary, which the search shows if a reader searches for their names."""
-    fields = ("name", "chinese", "meaning", "page", "place")
+    fields = ("name", "chinese", "meaning", "place")
+    translated = edition.data("glossary") if edition else {}
     return [
         {key: term[key] for key in fields}
+        | translated.get(term["name"], {})
         | {
             "forms": [form.lower() for form in term["forms"]] + term.get("chinese_forms", []),
             "named": sorted({name.lower() for library in LIBRARIES for name in NAMED_IN_CODE.findall(term[library])}),
+            "page": page_in(edition, term["page"]),
+            "glossary": page_in(edition, GLOSSARY),
             "anchor": anchor(term),
         }
         for term in glossary(root)
@@ -70,7 +82,7 @@ def sections(page: str, doctree: nodes.document) -> Iterator[dict[str, Any]]:
     of = titles[0].astext() if titles else page
     for section in doctree.findall(nodes.section):
         title = next(iter(section.findall(nodes.title)), None)
-        if title is None or title.astext() == "Sources":
+        if title is None or section["ids"][0] == SOURCES:
             continue
         texts: list[str] = []
         tables: list[str] = []
@@ -128,7 +140,7 @@ def offer_data(app: Sphinx) -> None:
     """Write the messages for the pages; the sections follow after every page has been read."""
     folder = Path(app.doctreedir) / "finding"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT)), encoding="utf-8")
+    (folder / "messages.js").write_text(_script("bookMessages", messages(ROOT, edition_of(app))), encoding="utf-8")
     (folder / "sections.js").write_text("", encoding="utf-8")
     app.config.html_static_path.append(str(folder))
 
@@ -153,7 +165,7 @@ def write_sections(app: Sphinx, exception: Exception | None) -> None:
     known = json.loads(kept.read_text(encoding="utf-8"))
     found = [section for page, them in known.items() if page in app.env.all_docs for section in them]
     (Path(app.outdir) / "searchindex.js").unlink(missing_ok=True)  # Sphinx's search index, which no page loads
-    script = _script("bookSections", found) + _script("bookTerms", terms(ROOT))
+    script = _script("bookSections", found) + _script("bookTerms", terms(ROOT, edition_of(app)))
     (Path(app.outdir) / "_static" / "sections.js").write_text(script, encoding="utf-8")
 
 

@@ -96,6 +96,11 @@ class Edition:
     def _record(self, page: str) -> Path:
         return self.folder / "sources" / f"{page}.json"
 
+    def data(self, name: str) -> dict[str, Any]:
+        """Return the translation of the texts in `book/NAME.json`; empty if there is none."""
+        path = self.folder / "book" / f"{name}.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
     # ---- the files that Jupyter Book reads
 
     def table_of_contents(self) -> dict[str, Any]:
@@ -133,6 +138,14 @@ class Edition:
 def editions(book: Path) -> list[Edition]:
     """Return the editions of the book in the folder ``book``, without the English one."""
     return [Edition(book, path.parent.name) for path in sorted(book.glob(f"*/{SETTINGS}"))]
+
+
+def page_in(edition: Edition | None, page: str) -> str:
+    """Return the address of a page, from the root of the edition and without a suffix.
+
+    It is that of the English page if the edition lacks the page.
+    """
+    return page if edition is None or edition.has(page) else f"../{page}"
 
 
 def contents(book: Path) -> Iterator[str]:

@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from .downloads import executed
+from .words import say
 
 BINDER = "https://mybinder.org/v2/gh"
 COLAB = "https://colab.research.google.com/github"
@@ -35,8 +36,12 @@ def lead_to_the_sources(
         return
     links: list[Link] = []
     if (executed(app) / f"{pagename}.ipynb").exists():
-        links.append(Link("Download as notebook", context["pathto"](f"_sources/{pagename}.ipynb", 1), download=True))
-        links.append(Link("as text", context["pathto"](f"_sources/{context['sourcename']}", 1), download=True))
+        links.append(
+            Link(say(app, "Download as notebook"), context["pathto"](f"_sources/{pagename}.ipynb", 1), download=True)
+        )
+        links.append(
+            Link(say(app, "as text"), context["pathto"](f"_sources/{context['sourcename']}", 1), download=True)
+        )
     options = app.config.html_theme_options
     if url := options.get("repository_url"):
         links += repository_links(

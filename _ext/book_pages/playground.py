@@ -18,10 +18,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from .downloads import executed
+from .words import say
 
 PAGES = ("chapters/playground", "chapters/fifteen_confusions")  # their stages are offered, in this order
 PLACE = re.compile(r"(<play-ground\b[^>]*>).*?(</play-ground>)", re.DOTALL)
-NEEDS = "<p>Here you can write a program and run it, in a browser that runs JavaScript and WebAssembly.</p>"
+NEEDS = "Here you can write a program and run it, in a browser that runs JavaScript and WebAssembly."
 
 
 def offer_playground(
@@ -29,7 +30,7 @@ def offer_playground(
 ) -> None:
     """Change the text of the element if Python in the page is available."""
     if app.config.live and "body" in context:
-        context["body"] = PLACE.sub(rf"\1{NEEDS}\2", context["body"])
+        context["body"] = PLACE.sub(rf"\1<p>{say(app, NEEDS)}</p>\2", context["body"])
 
 
 def write_programs(app: Sphinx, exception: Exception | None) -> None:

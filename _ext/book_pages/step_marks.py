@@ -27,6 +27,8 @@ from sphinx.util.docutils import SphinxRole
 
 from memory_stage.recorder.key_step import opening
 
+from .words import say
+
 LOG = logging.getLogger(__name__)
 #: The text of a mark.
 MARK = re.compile(r"(?:(?P<line>[1-9]\d*)(?:#(?P<nth>[1-9]\d*|last))?|(?P<end>end))(?: in (?P<label>\S.*))?")
@@ -54,7 +56,7 @@ class StepRole(SphinxRole):
     """Read a mark."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        shown = step_mark("", said(self.text), names=self.text)
+        shown = step_mark("", in_language(self.env.app, self.text), names=self.text)
         shown.source, shown.line = self.get_source_info()
         return [shown], []
 
@@ -68,6 +70,22 @@ def said(names: str) -> str:
     if nth := mark["nth"]:
         words.append(f"{ORDINALS[nth]} step" if nth in ORDINALS else f"step {nth}")
     return ", ".join([*words, *filter(None, [mark["label"]])])
+
+
+def in_language(app: Sphinx, names: str) -> str:
+    """Return the words of a mark in the language of the edition that is built."""
+    mark = MARK.fullmatch(names.strip())
+    if mark is None or not app.config.edition:
+        return said(names)
+    if mark["end"]:
+        words = say(app, "last step")
+    elif mark["nth"] == "last":
+        words = say(app, "line {line}, last step", line=mark["line"])
+    elif mark["nth"]:
+        words = say(app, "line {line}, step {nth}", line=mark["line"], nth=mark["nth"])
+    else:
+        words = say(app, "line {line}", line=mark["line"])
+    return say(app, "{words}, {label}", words=words, label=mark["label"]) if mark["label"] else words
 
 
 def moment_of(names: str, trace: Trace) -> Moment:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from docutils import nodes
@@ -33,8 +33,13 @@ def add_to_page(trace: Trace, named: Sequence[step_mark]) -> None:
         around.insert(around.index(mark.parent) + 1, nodes.raw("", IN_PAGE.format(svg=svg), format="html"))
 
 
-def add_to_notebook(notebook: NotebookNode) -> None:
-    """Replace each mark of an executed notebook with words, and attach the still picture of its step to its cell."""
+def add_to_notebook(notebook: NotebookNode, words: Callable[[str], str] = said) -> None:
+    """Replace each mark of an executed notebook with words, and attach the still picture of its step to its cell.
+
+    Args:
+        notebook: the notebook to change.
+        words: returns the words of a mark in the language of the page.
+    """
     stages = dict(pairs(_marks_and_stages(notebook.cells)))
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type != "markdown":
@@ -43,7 +48,7 @@ def add_to_notebook(notebook: NotebookNode) -> None:
             trace = stages[number, mark.start()]
             moment = moment_of(mark["names"], trace) if trace and picture.available() else None
             end = END.search(cell.source, mark.end()).start()
-            text = f"**{said(mark['names'])}**{cell.source[mark.end() : end]}"
+            text = f"**{words(mark['names'])}**{cell.source[mark.end() : end]}"
             if moment:
                 indent = " " * (mark.start() - cell.source.rfind("\n", 0, mark.start()) - 1)
                 text += f"\n\n{indent}{_attached(cell, trace, moment)}"

@@ -21,7 +21,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
-from .languages import Edition, contents, editions
+from .languages import Edition, contents, editions, page_in
 from .navigation import NOT_FOUND
 
 LOG = logging.getLogger(__name__)
@@ -183,6 +183,7 @@ def offer_languages(
     own = edition_of(app)
     context["tag"] = own.settings["tag"] if own else app.config.language
     behind = own.changed(pagename) if own and doctree is not None else []
+    context["error_index"] = "../" * pagename.count("/") + page_in(own, "chapters/B_error_index") + ".html"
     context["behind"] = own.settings["behind"].format(count=len(behind)) if own and behind else ""
     context["versions"] = versions(book_of(app), own, pagename, doctree is not None, app.config.root_doc)
 

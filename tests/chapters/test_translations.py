@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from _ext.book_pages import words
 from _ext.book_pages.languages import SETTINGS, Edition, editions
 from _ext.book_pages.source_blocks import blocks
 from _ext.book_pages.translated import headings
@@ -163,3 +165,15 @@ def test_an_edition_without_its_first_page_or_a_caption_is_refused(edition):
 def test_headings_have_the_anchors_that_the_build_gives_them():
     text = "# 1. What `x` is\n\n```python\n# no heading\n```\n\n## Again\n\n## Again\n"
     assert headings(text) == [("what-x-is", "1-what-x-is"), ("again", "again"), ("id1", "again-1")]
+
+
+# ---- the words of the pages' frame -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("edition", editions(ROOT), ids=lambda edition: edition.code)
+def test_each_word_of_the_frame_is_translated_with_the_same_values_and_tags(edition):
+    translated = words.catalogue(edition.folder / words.CATALOGUE)
+    assert set(translated) == words.used()
+    value_or_tag = re.compile(r"\{\w+\}|</?\w+")
+    for (_, text), said in translated.items():
+        assert sorted(value_or_tag.findall(text)) == sorted(value_or_tag.findall(said)), text

@@ -6,6 +6,7 @@
 import { causesOf } from './finder/messages.js';
 import { causeSections } from './lib/causes.js';
 import { make, rootOfBook, whenParsed } from './lib/dom.js';
+import { t } from './lib/words.js';
 
 const DELAY = 150; // milliseconds after the last key
 const LONGEST_QUERY = 200; // characters of a search for the words of a message
@@ -26,8 +27,8 @@ class ErrorDoor extends HTMLElement {
     this.text.setAttribute('autocapitalize', 'off');
     this.status.setAttribute('role', 'status');
     this.text.addEventListener('input', () => this.findSoon());
-    const label = make('label', { htmlFor: 'pasted-error' }, 'Paste your error, whole or in part');
-    const button = make('button', { type: 'submit' }, 'Find it');
+    const label = make('label', { htmlFor: 'pasted-error' }, t('Paste your error, whole or in part'));
+    const button = make('button', { type: 'submit' }, t('Find it'));
     const form = make('form', {}, label, this.text, button, this.status, this.found);
     form.addEventListener('submit', event => {
       event.preventDefault();
@@ -48,9 +49,12 @@ class ErrorDoor extends HTMLElement {
     const causes = pasted ? causesOf(this.text.value) : [];
     this.found.replaceChildren(...causeSections(causes));
     if (!pasted) this.status.textContent = '';
-    else if (causes.length === 1) this.status.textContent = 'One place explains it.';
-    else if (causes.length) this.status.textContent = `${causes.length} places explain messages like it.`;
-    else this.status.replaceChildren('No recorded message is like this one. ', searchLink(pasted), '.');
+    else if (causes.length === 1) this.status.textContent = t('One place explains it.');
+    else if (causes.length) {
+      this.status.textContent = t('{count} places explain messages like it.', { count: causes.length });
+    } else {
+      this.status.replaceChildren(t('No recorded message is like this one.'), ' ', searchLink(pasted), t('.'));
+    }
   }
 }
 
@@ -58,7 +62,7 @@ class ErrorDoor extends HTMLElement {
 function searchLink(pasted) {
   const words = (pasted.split('\n').at(-1) ?? '').slice(0, LONGEST_QUERY);
   const href = `${rootOfBook()}search.html?q=${encodeURIComponent(words)}`;
-  return make('a', { href }, 'Search the book for its words');
+  return make('a', { href }, t('Search the book for its words'));
 }
 
 if (!customElements.get('error-door')) customElements.define('error-door', ErrorDoor);

@@ -5,6 +5,7 @@
 
 import { make, whenParsed } from './lib/dom.js';
 import { stored, update } from '../../../../book_kit/web/js/lib/storage.js';
+import { t } from './lib/words.js';
 
 const KEY = 'in-place.exercises'; // page and number of an exercise -> the reader's text
 
@@ -25,8 +26,8 @@ class ExerciseBox extends HTMLElement {
     this.given = (this.closest('.cell')?.querySelector('.cell_input pre')?.textContent ?? '').trimEnd();
     this.prepareField(number);
     this.status.setAttribute('role', 'status');
-    const copy = make('button', { type: 'button', onclick: () => this.copy() }, 'Copy');
-    const again = make('button', { type: 'button', onclick: () => this.startAgain() }, 'Start again');
+    const copy = make('button', { type: 'button', onclick: () => this.copy() }, t('Copy'));
+    const again = make('button', { type: 'button', onclick: () => this.startAgain() }, t('Start again'));
     const words = `Write your answer to exercise ${number} here. It stays in this browser.`;
     const label = make('label', { htmlFor: this.text.id }, words);
     const actions = make('div', { className: 'mt-actions' }, copy, again, this.status);
@@ -55,11 +56,11 @@ class ExerciseBox extends HTMLElement {
   async copy() {
     try {
       await navigator.clipboard.writeText(this.text.value);
-      this.status.textContent = 'Copied.';
+      this.status.textContent = t('Copied.');
     } catch {
       // a page from the disk may not write to the clipboard
       this.text.select();
-      this.status.textContent = 'Selected: copy it with the keys of your system.';
+      this.status.textContent = t('Selected: copy it with the keys of your system.');
     }
   }
 

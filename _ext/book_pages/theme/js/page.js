@@ -4,8 +4,9 @@ import { chooseNextMode, currentMode } from './lib/color-mode.js';
 import { whenParsed } from './lib/dom.js';
 import { startWhenNear } from './lib/lazy-elements.js';
 import { keepSection } from './lib/same-section.js';
+import { t } from './lib/words.js';
 
-const MODE_LABELS = { auto: 'Colours: as the system', light: 'Colours: light', dark: 'Colours: dark' };
+const modeLabels = () => ({ auto: t('Colours: as the system'), light: t('Colours: light'), dark: t('Colours: dark') });
 const CODE =
   '.bd-article :is(.cell_input pre, .mt-diff pre, [class*=highlight-]:not(.cell_input *, .cell_output *) pre)';
 const MAGIC = /^%%engine .*\n/; // it is no line of the file that a reader assembles
@@ -15,7 +16,7 @@ const all = selector => [...document.querySelectorAll(selector)].map(element => 
 
 function offerModes(button) {
   const name = () => {
-    button.textContent = MODE_LABELS[currentMode()];
+    button.textContent = modeLabels()[currentMode()];
   };
   button.addEventListener('click', () => {
     chooseNextMode();
@@ -53,13 +54,13 @@ function offerCopies() {
     const button = Object.assign(document.createElement('button'), {
       type: 'button',
       className: 'copy',
-      textContent: 'Copy',
+      textContent: t('Copy'),
     });
     button.addEventListener('click', async () => {
       await copy(pre.textContent?.replace(MAGIC, '') ?? '');
-      button.textContent = 'Copied';
+      button.textContent = t('Copied');
       setTimeout(() => {
-        button.textContent = 'Copy';
+        button.textContent = t('Copy');
       }, 2000);
     });
     pre.parentElement?.append(button);

@@ -5,6 +5,7 @@ import { causesOf } from './finder/messages.js';
 import { excerpt, sectionsFor, spelled, termFor } from './finder/sections.js';
 import { causeSections } from './lib/causes.js';
 import { make, withCode } from './lib/dom.js';
+import { t } from './lib/words.js';
 
 export { causesOf, spelled, termFor };
 
@@ -12,13 +13,13 @@ const MOST_SHOWN = 12;
 
 /** @type {(causes: number, sections: number) => string} */
 function summary(causes, sections) {
-  if (causes) return 'This is like a message that the book explains.';
-  if (!sections) return 'Nothing found. Try fewer or other words.';
-  return `${sections} ${sections === 1 ? 'section' : 'sections'} found.`;
+  if (causes) return t('This is like a message that the book explains.');
+  if (!sections) return t('Nothing found. Try fewer or other words.');
+  return sections === 1 ? t('1 section found.') : t('{count} sections found.', { count: sections });
 }
 
 /** Return what a term means; its name leads to the chapter that teaches it. */
-const termSection = ({ name, chinese, meaning, page, place, anchor }) =>
+const termSection = ({ name, chinese, meaning, page, place, glossary, anchor }) =>
   make(
     'section',
     { className: 'cause' },
@@ -33,9 +34,10 @@ const termSection = ({ name, chinese, meaning, page, place, anchor }) =>
     make(
       'p',
       { className: 'cause-place' },
-      'What the libraries call it: ',
-      make('a', { href: `chapters/E_glossary.html#${anchor}` }, 'glossary'),
-      '.',
+      t('What the libraries call it:'),
+      ' ',
+      make('a', { href: `${glossary}.html#${anchor}` }, t('glossary')),
+      t('.'),
     ),
   );
 
@@ -60,14 +62,16 @@ function showResults(query, results) {
   const { text, changed } = causes.length ? { text: query, changed: [] } : spelled(query);
   const places = new Set(causes.map(({ page, place }) => `${page}#${place}`));
   const sections = sectionsFor(text).filter(({ page, place }) => !places.has(`${page}#${place}`));
-  const corrections = changed.map(([word, other]) => ` The book has no “${word}”; this is for “${other}”.`);
+  const corrections = changed.map(
+    ([word, other]) => ` ${t('The book has no “{word}”; this is for “{other}”.', { word, other })}`,
+  );
   const status = make('p', { className: 'told' }, summary(causes.length, sections.length), ...corrections);
   status.setAttribute('role', 'status');
   const term = termFor(text);
   const list = sectionList(sections.slice(0, MOST_SHOWN), text);
   results.replaceChildren(status, ...(term ? [termSection(term)] : []), ...causeSections(causes), list);
   if (sections.length <= MOST_SHOWN) return;
-  const more = make('button', { type: 'button' }, `Show ${sections.length - MOST_SHOWN} more`);
+  const more = make('button', { type: 'button' }, t('Show {count} more', { count: sections.length - MOST_SHOWN }));
   more.addEventListener('click', () => {
     list.replaceWith(sectionList(sections, text));
     more.remove();

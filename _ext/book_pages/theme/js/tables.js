@@ -1,6 +1,7 @@
 /** The tables of an appendix: one field filters the rows of all, and the heads sort. */
 
 import { make, whenParsed } from './lib/dom.js';
+import { t } from './lib/words.js';
 
 const SHORTEST = 9; // rows; a shorter table needs no filter and no sorting
 
@@ -41,13 +42,16 @@ function offerFilter(tables, article) {
   const status = make('output', {});
   status.setAttribute('for', 'filter');
   const report = shown => {
-    status.textContent = shown === rows.length ? `${rows.length} rows` : `${shown} of ${rows.length} rows`;
+    status.textContent =
+      shown === rows.length
+        ? t('{count} rows', { count: rows.length })
+        : t('{shown} of {count} rows', { shown, count: rows.length });
   };
   field.addEventListener('input', () => {
     report(filter(rows, tables, article, field.value.toLowerCase().split(/\s+/).filter(Boolean)));
   });
   report(rows.length);
-  const label = make('label', { htmlFor: 'filter', textContent: 'Show rows with' });
+  const label = make('label', { htmlFor: 'filter', textContent: t('Show rows with') });
   let place = tables[0]; // the bar stays in view as long as the outermost section does
   while (place.parentElement.parentElement !== article) place = place.parentElement;
   place.before(make('p', { className: 'filter' }, label, field, status));

@@ -1,5 +1,6 @@
 /** Finds the sections of the book that answer a question (`sections.js` of the page). Nothing leaves the browser. */
 
+import { isChinese } from './chinese.js';
 import { RELATED, isFiller, stem, termsOf, wordsAsked, wordsOf } from './words.js';
 
 /**
@@ -106,9 +107,9 @@ export function spelled(query) {
 }
 
 /** Weigh a section by its kind: a chapter explains, an appendix is looked up, and summaries repeat what others say. */
-function kindWeight({ page, title }) {
+function kindWeight({ page, place }) {
   const ofPage = /^index$/.test(page) ? 0.4 : /\/[A-Z]_|your_error$/.test(page) ? 0.6 : 1;
-  return ofPage * (/^(What to remember|Exercises|Where the facts come from)$/.test(title) ? 0.6 : 1);
+  return ofPage * (/^(what-to-remember|exercises|where-the-facts-come-from)$/.test(place) ? 0.6 : 1);
 }
 
 /** Return the terms that a query looks for, each with its worth. */
@@ -158,7 +159,9 @@ export function sectionsFor(query) {
 export function excerpt(section, query) {
   const terms = new Set(wordsAsked(query).map(stem));
   const hits = text => new Set(termsOf(text).filter(term => terms.has(term))).size;
-  const sentences = section.text.flatMap(paragraph => paragraph.split(/(?<=[.!?:])\s+(?=[\p{Lu}`“(*])/u));
+  const sentences = section.text.flatMap(paragraph =>
+    paragraph.split(/(?<=[.!?:])\s+(?=[\p{Lu}`“(*])|(?<=[。！？：])/u),
+  );
   let at = -1;
   let most = 0;
   sentences.forEach((sentence, i) => {
@@ -171,8 +174,9 @@ export function excerpt(section, query) {
     if (hits(text) > mostInRow) [mostInRow, row] = [hits(text), text];
   }
   if (mostInRow > most) return row;
-  const found = at < 0 ? (section.text[0] ?? '') : sentences.slice(at, at + 3).join(' ');
-  return found.length > LONGEST_EXCERPT ? `${found.slice(0, LONGEST_EXCERPT).replace(/\s+\S*$/, '')} …` : found;
+  const found = at < 0 ? (section.text[0] ?? '') : sentences.slice(at, at + 3).join(isChinese() ? '' : ' ');
+  const longest = isChinese() ? LONGEST_EXCERPT / 2 : LONGEST_EXCERPT; // a Chinese character is twice as wide
+  return found.length > longest ? `${found.slice(0, longest).replace(/\s+\S*$/, '')} …` : found;
 }
 
 /**

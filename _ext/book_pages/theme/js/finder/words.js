@@ -1,5 +1,7 @@
 /** The words of a question or of a section, in the form in which they are compared. */
 
+import { inTermsOfTheBook, isChinese, pairsAsked, pairsOf } from './chinese.js';
+
 /** Terms of the field in Chinese, as Paddle's documents use them, and what the book calls them. */
 const TERMS = {
   原位: 'in place',
@@ -157,7 +159,14 @@ export const joined = text =>
     .replace(/[’']/g, '');
 
 /** @param {string} text */
-export const wordsOf = text => joined(text).match(/[+*/-]=|[\p{L}\p{N}_]+(?:\.\d+)*/gu) ?? [];
+const latinWords = text => joined(text).match(/[+*/-]=|[\p{L}\p{N}_]+(?:\.\d+)*/gu) ?? [];
+
+/** Return the words of a text; of a Chinese page, also the pairs of Chinese characters. */
+export function wordsOf(text) {
+  if (!isChinese()) return latinWords(text);
+  const own = inTermsOfTheBook(text);
+  return [...latinWords(own.replace(/\p{Script=Han}+/gu, ' ')), ...pairsOf(own)];
+}
 
 /** @param {string} text */
 export const termsOf = text => wordsOf(text).map(stem);
@@ -167,6 +176,12 @@ export const termsOf = text => wordsOf(text).map(stem);
  * @param {string} query
  */
 export function wordsAsked(query) {
+  if (isChinese()) {
+    const own = inTermsOfTheBook(query);
+    const words = latinWords(own.replace(/\p{Script=Han}+/gu, ' ')).filter(word => !FILLER_WORDS.has(word));
+    const asked = [...words, ...pairsAsked(own)];
+    return asked.length ? asked : wordsOf(query);
+  }
   const all = wordsOf(PHRASES.reduce((text, [phrase, words]) => text.replace(phrase, words), inEnglish(query)));
   const telling = all.filter(word => !FILLER_WORDS.has(word));
   return telling.length ? telling : all;

@@ -1,12 +1,16 @@
 /** The causes of an error message, as sections of a page. */
 
 import { make, rootOfBook, withCode } from './dom.js';
+import { t } from './words.js';
 
 /**
  * Return a section for each cause, with links that begin at the root of the book.
  * @param {any[]} causes as `causesOf` returns them
  */
 export const causeSections = causes => causes.map(causeSection);
+
+/** The page of all messages, from the root of the book. */
+const errorIndex = () => /** @type {any} */ (globalThis).bookMessages.index;
 
 function causeSection({ title, what, do: remedy, where, page, place, related, index, said }) {
   const root = rootOfBook();
@@ -16,15 +20,20 @@ function causeSection({ title, what, do: remedy, where, page, place, related, in
     { className: 'cause' },
     make('p', { className: 'cause-title' }, make('a', { href: explanation }, ...withCode(title))),
     make('p', {}, ...withCode(what)),
-    make('p', {}, make('strong', {}, 'What to do. '), ...withCode(remedy)),
+    make('p', {}, make('strong', {}, t('What to do.')), ' ', ...withCode(remedy)),
     make(
       'p',
       { className: 'cause-place' },
-      related ? 'See also ' : 'Explained in ',
+      related ? t('See also') : t('Explained in'),
+      ' ',
       make('a', { href: explanation }, where),
-      '. Programs, and what to write instead: ',
-      make('a', { href: `${root}chapters/B_error_index.html#${index}` }, 'appendix B'),
-      `. Recorded from ${said.by}: `,
+      t('. '),
+      t('Programs, and what to write instead:'),
+      ' ',
+      make('a', { href: `${root}${errorIndex()}.html#${index}` }, t('appendix B')),
+      t('. '),
+      t('Recorded from {by}:', { by: said.by }),
+      ' ',
       make('code', {}, said.short),
     ),
   );

@@ -1,0 +1,61 @@
+/**
+ * The words of Chinese text. Chinese has no spaces between words, so a text is compared by its pairs of neighbouring
+ * characters: a word of two characters is one pair, and a longer one is found by its pairs.
+ */
+
+const HAN = /\p{Script=Han}+/gu;
+
+/** Words of questions that say nothing about their subject, and endings. */
+const FILLER = new RegExp(
+  `为什么 什么时候 什么样 什么 怎么样 怎么办 怎么 如何 怎样 哪些
+  哪个 哪里 能不能 可不可以 可以 是不是 有没有 是否 请问 这个 那个
+  一个 这些 那些 的时候 之后 之前 以后 我的 我们 不能 还是 会不会
+  吗 呢 吧 啊 的 了 着 是 在 把 被 和 与 或 就 都 也 还 我
+  你 它 会 能 要`
+    .split(/\s+/)
+    .join('|'),
+  'gu',
+);
+
+/** Other words for a term of the book, with the word of the book. */
+const SAME = /** @type {const} */ ([
+  [/就地|原地|in[- ]?place/giu, '原位'],
+  [/拷贝/gu, '复制'],
+  [/叶子张量|叶节点|叶子结点|叶结点/gu, '叶子节点'],
+  [/步幅/gu, '步长'],
+  [/切分/gu, '切片'],
+  [/错误信息|错误消息|异常/gu, '报错'],
+  [/爆显存|显存溢出|显存爆了|OOM/giu, '显存不够'],
+  [/反传|后向/gu, '反向'],
+  [/改动|修改|更改/gu, '改'],
+]);
+
+/** True if the page is Chinese. */
+export const isChinese = () => /^zh\b/.test(globalThis.document?.documentElement.lang ?? '');
+
+/**
+ * Return a text with the book's word for each term.
+ * @param {string} text
+ */
+export const inTermsOfTheBook = text => SAME.reduce((said, [other, term]) => said.replace(other, term), text);
+
+/**
+ * Return the pairs of neighbouring Chinese characters of a text; a character without a neighbour is alone.
+ * @param {string} text
+ * @returns {string[]}
+ */
+export const pairsOf = text =>
+  (text.match(HAN) ?? []).flatMap(run => {
+    const characters = [...run];
+    if (characters.length === 1) return characters;
+    return characters.slice(1).map((character, i) => characters[i] + character);
+  });
+
+/**
+ * Return the pairs that a question looks for: without filler words, unless it has no others.
+ * @param {string} query
+ */
+export function pairsAsked(query) {
+  const telling = pairsOf(query.replace(FILLER, ' '));
+  return telling.length ? telling : pairsOf(query);
+}

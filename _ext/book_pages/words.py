@@ -1,0 +1,100 @@
+"""The words of the pages' own frame, in the language of the edition that is built.
+
+The catalogue of an edition is its file ``words.po`` (gettext), for example ``zh/words.po``. Its keys are the English
+texts in this package and in its templates and scripts. A text of a script has the context "script"; these texts are
+written into each page of the edition, where ``theme/js/lib/words.js`` reads them. English pages need no catalogue.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from babel.messages.pofile import read_po
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from .translated import edition_of
+
+CATALOGUE = "words.po"
+SCRIPT = "script"  # the context of texts in scripts
+HERE = Path(__file__).parent
+#: Texts in templates and scripts of this package.
+IN_TEMPLATE = re.compile(r"\bsay\(\s*(?:\"([^\"]*)\"|'([^']*)')")
+IN_SCRIPT = re.compile(r"(?<![\w.])t\(\s*(?:'((?:[^'\\]|\\.)*)'|`([^`$]*)`)")
+
+
+def say(app: Sphinx, text: str, **values: Any) -> str:
+    """Return a text in the language of the edition, with the values in place of ``{name}``.
+
+    Raises:
+        ExtensionError: if the catalogue of the edition lacks the text.
+    """
+    edition = edition_of(app)
+    if edition:
+        path = edition.folder / CATALOGUE
+        known = catalogue(path)
+        if ("", text) not in known:
+            raise ExtensionError(f"{path} has no translation of {text!r}")
+        text = known["", text]
+    return text.format(**values) if values else text
+
+
+@cache
+def catalogue(path: Path) -> dict[tuple[str, str], str]:
+    """Return the translated texts of a catalogue by context and English text."""
+    with path.open("rb") as file:
+        found = read_po(file)
+    return {
+        (message.context or "", str(message.id)): str(message.string)
+        for message in found
+        if message.id and message.string and not message.fuzzy
+    }
+
+
+def of_scripts(path: Path) -> dict[str, str]:
+    """Return the texts of scripts in a catalogue by their English text."""
+    return {text: said for (context, text), said in catalogue(path).items() if context == SCRIPT}
+
+
+def add_to_context(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give templates the function ``say``, and the words of scripts as JSON for an element of the page."""
+    context["say"] = lambda text, **values: say(app, text, **values)
+    edition = edition_of(app)
+    words = of_scripts(edition.folder / CATALOGUE) if edition else {}
+    text = json.dumps(words, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    context["script_words"] = text if words else ""
+
+
+def used() -> set[tuple[str, str]]:
+    """Return the context and the text of each message in the sources of this package, for a test of the catalogues."""
+    found: set[tuple[str, str]] = set()
+    for path in sorted(HERE.glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        constants = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
+                text = node.args[1]
+                text = constants.get(text.id, text) if isinstance(text, ast.Name) else text
+                if isinstance(text, ast.Constant):
+                    found.add(("", text.value))
+    for path in sorted((HERE / "theme").glob("*.html")):
+        source = path.read_text(encoding="utf-8")
+        found |= {("", double or single) for double, single in IN_TEMPLATE.findall(source)}
+    for path in sorted((HERE / "theme" / "js").rglob("*.js")):
+        source = path.read_text(encoding="utf-8")
+        found |= {(SCRIPT, one.replace("\\'", "'") or other) for one, other in IN_SCRIPT.findall(source)}
+    return found

@@ -1,0 +1,130 @@
+"""Test the built pages in other languages: the switch, the anchors, the words, the search and the look."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+
+from _ext.book_pages.languages import editions
+from tests.support.chapters.chapter import ROOT, pages
+from tests.support.waiting import soon
+
+EDITIONS = editions(ROOT)
+TRANSLATED = [f"{edition.code}/{page}" for edition in EDITIONS for page in edition.pages()]
+SECTION = re.compile(r'<section[^>]* id="([^"]+)"')
+LANGUAGE = re.compile(r'<html lang="([^"]+)"')
+ALTERNATE = re.compile(r'<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"')
+#: Parts of a page that stay English: code, outputs of programs, sources, and what is marked as English.
+MAY_STAY = "pre, code, .citation-list, [role=doc-bibliography], [lang=en], .in-english, script, style, svg, .mt-claims"
+#: Six English words in a row are a sentence, not a name.
+SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}[A-Za-z][a-z'’]*")
+#: Names and licences that are longer.
+NAMES = {"SIL Open Font License"}
+
+#: Questions in Chinese, and the section that has to be found first. A section that is not translated yet is skipped.
+QUESTIONS = {
+    "zh": {
+        "为什么写切片会改变原来的张量": ("index", ""),
+        "id 相同说明什么": ("chapters/01_what_a_tensor_is", "where-are-the-numbers"),
+        "步长和偏移": ("chapters/01_what_a_tensor_is", "how-a-tensor-finds-a-number"),
+        "del 之后显存没有释放": ("chapters/01_what_a_tensor_is", "on-a-gpu"),
+        "data_ptr": ("chapters/01_what_a_tensor_is", "where-are-the-numbers"),
+        "怎么运行 notebook": ("index", "how-to-run-it"),
+    }
+}
+
+
+def text(book: Path, page: str) -> str:
+    return (book / f"{page}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_a_page_has_the_anchors_of_the_english_page(book, page):
+    """A page that is behind keeps the anchors that it was translated with."""
+    code, _, english = page.partition("/")
+    edition = next(edition for edition in EDITIONS if edition.code == code)
+    if not edition.changed(english):
+        assert SECTION.findall(text(book, page)) == SECTION.findall(text(book, english))
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_a_page_and_the_english_page_name_each_other_and_their_languages(book, page):
+    code, _, english = page.partition("/")
+    tag = next(edition.settings["tag"] for edition in EDITIONS if edition.code == code)
+    for own, language, other, other_language in ((page, tag, english, "en"), (english, "en", page, tag)):
+        assert LANGUAGE.search(text(book, own))[1] == language
+        addresses = dict(ALTERNATE.findall(text(book, own)))
+        assert (book / f"{own}.html").parent.joinpath(addresses[other_language]).resolve() == book / f"{other}.html"
+
+
+def test_an_english_page_without_a_translation_leads_to_the_first_page_and_says_so(book):
+    for edition in EDITIONS:
+        for page in set(pages()) - set(edition.pages()):
+            shown = BeautifulSoup(text(book, page), "html.parser").select_one(".languages")
+            assert edition.settings["not_translated"] in shown.get_text()
+            assert shown.a["href"].endswith(f"{edition.code}/index.html")
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_no_english_sentence_is_left_on_a_page(book, page):
+    shown = BeautifulSoup(text(book, page), "html.parser")
+    spoken = []
+    for stage in shown.select("memory-stage > script"):
+        trace = json.loads(stage.string)
+        spoken += [trace["title"], *(step["say"] for variant in trace["variants"] for step in variant["steps"])]
+    for part in shown.select(MAY_STAY):
+        part.decompose()
+    prose = shown.get_text("\n").splitlines() + [re.sub("`[^`]*`", "", sentence) for sentence in spoken]
+    left = [found.group() for line in prose for found in SENTENCE.finditer(line)]
+    assert [sentence for sentence in left if not any(name in sentence for name in NAMES)] == []
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_a_page_is_undisturbed_accessible_and_fits_in_light_dark_and_on_a_phone(visit, site, page):
+    seen = visit(f"{site}{page}.html")
+    seen.read_through()
+    assert seen.undisturbed
+    assert seen.overflow() == 0
+    assert seen.violations() == []
+    seen.page.emulate_media(color_scheme="dark")
+    seen.page.locator("html[data-theme=dark]").wait_for(state="attached")
+    assert seen.violations(all_else=False) == []
+    seen.resize(390, 844)
+    assert soon(seen.overflow) == 0
+
+
+def test_the_switch_stays_at_the_section(visit, site):
+    seen = visit(f"{site}{TRANSLATED[1]}.html#on-a-gpu", width=1400)
+    seen.page.locator("#chapters .languages a").first.click()
+    seen.page.wait_for_url("**/01_what_a_tensor_is.html#on-a-gpu")
+    assert seen.page.locator("html").get_attribute("lang") == "en"
+    expect(seen.page.locator("#on-a-gpu")).to_be_in_viewport()
+    seen.page.locator("#chapters .languages a").first.click()
+    seen.page.wait_for_url(f"**/{TRANSLATED[1]}.html#on-a-gpu")
+
+
+@pytest.mark.parametrize(
+    ("code", "query", "page", "place"),
+    [(code, query, *place) for code, queries in QUESTIONS.items() for query, place in queries.items()],
+)
+def test_a_question_finds_its_section_first(visit, site, code, query, page, place):
+    seen = visit(f"{site}{code}/search.html?q={query}")
+    first = seen.page.locator(".hits > li > a").first
+    expect(first).to_be_visible()
+    address = first.get_attribute("href")
+    assert address.startswith(f"{page}.html") and address.partition("#")[2] == place
+    assert seen.page.locator(".hits mark").count() > 0
+
+
+def test_the_error_door_explains_an_english_message_in_the_language_of_the_page(visit, site):
+    seen = visit(f"{site}{TRANSLATED[0]}.html")
+    seen.page.fill("#pasted-error", "a leaf Variable that requires grad is being used in an in-place operation")
+    expect(seen.page.locator("error-door .told")).to_have_text(re.compile("[一-鿿]"))
+    cause = seen.page.locator("error-door .cause a").first
+    expect(cause).to_be_visible()
+    assert (seen.page.request.get(cause.evaluate("link => link.href"))).ok
