@@ -10,6 +10,7 @@ It needs IPython only if the extension is loaded.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import memory_stage as stage
@@ -18,6 +19,7 @@ from book_kit.questions.exercise import check, require
 from book_kit.questions.quiz import predict
 from book_kit.widgets import controls, installed, report_html
 from memory_stage.figures import allocator_map, meter, stride_explorer, timeline, what_fits
+from memory_stage.messages import add_catalogues
 from minitensor.engine.core.storage import of_engine
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ __all__ = [
 
 of_engine.own.add("book_kit")
 of_engine.clear()
+
+add_catalogues("book_kit", Path(__file__).with_name("locale"))
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import book_kit
+from memory_stage import set_language
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -13,3 +14,4 @@ if TYPE_CHECKING:
 def load_ipython_extension(ipython: InteractiveShell) -> None:
     """Register the cell magics, and let the stage speak Chinese."""
     book_kit.load_ipython_extension(ipython)
+    set_language("zh")

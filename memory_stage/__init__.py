@@ -19,11 +19,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_stage.api import Stage, compare, explain, record, save, set_depth, trace
+from memory_stage.messages import set_language
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__all__ = ["Stage", "compare", "explain", "record", "save", "set_depth", "trace"]
+__all__ = ["Stage", "compare", "explain", "record", "save", "set_depth", "set_language", "trace"]
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

@@ -14,12 +14,10 @@ JavaScript. The program's text is always escaped.
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import inspect
+import copy
 import itertools
 import os
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
@@ -29,9 +27,13 @@ from memory_stage.explanation.outcome import outcome
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.step_reporter import StepReporter
 from memory_stage.explanation.whole_run.explanation import Explanation, watching
+from memory_stage.messages import ENGLISH, Language, Text, message
+from memory_stage.messages import language as find_language
+from memory_stage.messages.placed import texts_of, write_in
 from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import align
 from memory_stage.recorder.key_step import Key, name_key_steps
+from memory_stage.recorder.program_source import check_syntax, dedented, parameter_names
 from memory_stage.web import picture
 from memory_stage.web.embed import page_assets, whole_page
 from memory_stage.web.static_html import as_html, as_text
@@ -39,7 +41,11 @@ from memory_stage.web.static_html import as_html, as_text
 if has_minitensor():
     from memory_stage.explanation.minitensor.listener import Listener
 
-TITLE = "What the program does to memory"
+TITLE = message("What the program does to memory")
+
+#: Headings of tables of variants.
+BY_POLICY = message("in-place policy")
+BY_VARIANT = message("variant")
 
 MOST_STEPS = 10_000  # that `explain` records
 
@@ -65,13 +71,15 @@ class Stage:
     def __init__(
         self,
         recordings: Sequence[recording.RecordedRun],
-        title: str | None = None,
+        title: Text | None = None,
         ask: str | None = None,
-        heading: str | None = None,
+        heading: Text | None = None,
         result: Any = None,
         key: Key = None,
         depth: str | None = None,
+        language: str | None = None,
     ) -> None:
+        spoken = find_language(language)
         depth = _depth if depth is None else checked_depth(depth)
         self.error = recordings[-1].error
         self.result = result
@@ -86,6 +94,8 @@ class Stage:
         if depth is not None:
             self.data["depth"] = depth
         name_key_steps(self.data, key)
+        self._texts = texts_of([self.data], ("title", "compare")) + [text for each in recordings for text in each.texts]
+        self._write_in(spoken)
         global _last
         _last = self.data
 
@@ -100,8 +110,30 @@ class Stage:
 
         validate(data)
         shown = cls.__new__(cls)
-        shown.error, shown.result, shown.data = None, None, data
+        shown.error, shown.result, shown.data, shown._texts = None, None, data, []
         return shown
+
+    def translated(self, language: str) -> Stage:
+        """Return the same recording with its sentences in another language.
+
+        Raises:
+            ValueError: if there is no such language, or if the stage was made by :meth:`of`, from data that has its
+                sentences in one language only.
+        """
+        spoken = find_language(language)
+        if not self._texts:
+            raise ValueError("translated takes a stage that was recorded by this program, not one made of data")
+        shown = Stage.__new__(Stage)
+        shown.error, shown.result = self.error, self.result
+        shown.data, shown._texts = copy.deepcopy((self.data, self._texts))
+        shown._write_in(spoken)
+        return shown
+
+    def _write_in(self, language: Language) -> None:
+        write_in(language, self._texts)
+        self.data.pop("language", None)
+        if language is not ENGLISH:
+            self.data["language"] = language.tag
 
     def widget(self) -> Any:
         """Return an ``anywidget`` for a notebook with a kernel; set its ``trace`` to show another run.
@@ -143,7 +175,7 @@ def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
 
 
 def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
-    page = whole_page(data["title"], as_html(data), picture.script_source())
+    page = whole_page(data["title"], as_html(data), picture.script_source(), data.get("language", "en"))
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)
 
@@ -189,7 +221,7 @@ def run(
             listener.ended(done.error)
     failed = done.error is not None
     report = Report() if listener is None else listener.report
-    done.variant["verdict"] = outcome(report, failed, None if failed else done.variant["verdict"])
+    done.set_verdict(outcome(report, failed, None if failed else done.verdict))
     policy = settings.get("policy") or engine.current_policy()
     if policy != DEFAULT_POLICY:
         done.variant["policy"] = policy
@@ -232,6 +264,7 @@ def record(
     steps: int = recording.LIMIT,
     key: int | None = None,
     depth: str | None = None,
+    language: str | None = None,
 ) -> Stage:
     """Run a program given as text and show it.
 
@@ -248,17 +281,21 @@ def record(
             last write.
         depth: how much the picture shows at first: ``"memory"``, ``"tensors"`` or ``"history"``; by default what
             :func:`set_depth` has set, or everything.
+        language: of the sentences and of the words around the picture: ``"en"`` or ``"zh"``; by default what
+            :func:`set_language` has set, or English.
 
     Raises:
         SyntaxError: if ``source`` cannot be compiled. An error of the running program is shown at its step and is in
             ``error``.
-        ValueError: if ``steps`` is not a whole number from 1, or there is no such step ``key`` or ``depth``.
+        ValueError: if ``steps`` is not a whole number from 1, or there is no such step ``key``, ``depth`` or
+            ``language``.
     """
     limit = checked_steps(steps)
     if depth is not None:
         checked_depth(depth)
-    done = run_and_release(_tidy(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
-    return Stage([done], title, ask, key=key, depth=depth)
+    find_language(language)
+    done = run_and_release(dedented(source), _names(namespace), ignore=frozenset(ignore), policy=policy, limit=limit)
+    return Stage([done], title, ask, key=key, depth=depth, language=language)
 
 
 def trace(
@@ -269,21 +306,25 @@ def trace(
     steps: int = recording.LIMIT,
     key: int | None = None,
     depth: str | None = None,
+    language: str | None = None,
 ) -> Stage:
     """Call ``function(*arguments)`` and show its statements. The stage's ``result`` is the function's.
 
-    ``title``, ``ask``, ``steps``, ``key`` and ``depth`` are as in :func:`record`.
+    ``title``, ``ask``, ``steps``, ``key``, ``depth`` and ``language`` are as in :func:`record`.
     """
     limit = checked_steps(steps)
     if depth is not None:
         checked_depth(depth)
+    find_language(language)
     name = getattr(function, "__name__", "function")
     name = name if name.isidentifier() else "function"
-    parameters = _parameter_names(function, len(arguments))
+    parameters = parameter_names(function, len(arguments))
     namespace = {"__name__": "__main__", name: function, **dict(zip(parameters, arguments, strict=True))}
     source = f"result = {name}({', '.join(parameters)})"
     done = run_and_release(source, namespace, functions=(function,), limit=limit)
-    return Stage([done], title or f"A call of {name}", ask, result=namespace.get("result"), key=key, depth=depth)
+    result = namespace.get("result")
+    title_or_call = title or message("A call of {function}", function=name)
+    return Stage([done], title_or_call, ask, result=result, key=key, depth=depth, language=language)
 
 
 def compare(
@@ -299,6 +340,7 @@ def compare(
     steps: int = recording.LIMIT,
     key: Key = None,
     depth: str | None = None,
+    language: str | None = None,
 ) -> Stage:
     """Run several programs, each in its own namespace, and show them as variants of one stage.
 
@@ -315,18 +357,19 @@ def compare(
         verdicts: label -> a few words that replace the derived verdict.
         namespace: names that every program finds, in addition to ``mt``.
         ignore, steps: as in :func:`record`, for each program.
-        depth: as in :func:`record`.
+        depth, language: as in :func:`record`.
         key: the label of the variant to open and its step, counted from 1; or a step of the variant that is opened by
             default, the first whose key step (see :func:`record`) has the highest rank.
 
     Raises:
         SyntaxError: if a program cannot be compiled.
         ValueError: if a label belongs to no program, a policy does not exist, ``steps`` is not a whole number from 1,
-            or there is no such step ``key`` or ``depth``.
+            or there is no such step ``key``, ``depth`` or ``language``.
     """
     limit = checked_steps(steps)
     if depth is not None:
         checked_depth(depth)
+    find_language(language)
     if isinstance(programs, str):
         if not policies or isinstance(policies, Mapping):
             raise ValueError("compare(program, policies=[...]) takes the policies to run one program under")
@@ -338,11 +381,12 @@ def compare(
     for label in programs:
         if not isinstance(label, str) or not label.strip():
             raise ValueError(f"a label is text, not {label!r}")
+    title_of_table: Text | None = heading
     if policies is None:
         policies = {}
     elif not isinstance(policies, Mapping):
         policies = {policy: policy for policy in policies}
-        heading = heading or "in-place policy"
+        title_of_table = title_of_table or BY_POLICY
     for what, given in (("policies", policies), ("verdicts", verdicts or {})):
         unknown = [label for label in given if label not in programs]
         if unknown:
@@ -351,7 +395,7 @@ def compare(
         if policy not in POLICIES:
             raise ValueError(f"{policy!r} is not an in-place policy; they are {', '.join(map(repr, POLICIES))}")
     left_out = frozenset(ignore)
-    sources = {label: _tidy(program) for label, program in programs.items()}
+    sources = {label: dedented(program) for label, program in programs.items()}
     for label, source in sources.items():
         check_syntax(label, source)
     recordings = []
@@ -366,9 +410,10 @@ def compare(
             limit=limit,
         )
         if verdicts and label in verdicts:
-            done.variant["verdict"] = verdicts[label]
+            done.set_verdict(verdicts[label])
         recordings.append(done)
-    return Stage(recordings, title, ask, heading or "variant", key=key, depth=depth)
+    table = title_of_table or BY_VARIANT
+    return Stage(recordings, title, ask, table, key=key, depth=depth, language=language)
 
 
 @overload
@@ -432,27 +477,6 @@ def checked_steps(steps: int) -> int:
     return steps
 
 
-def check_syntax(label: str, source: str, flags: int = 0) -> ast.Module:
-    """Return the syntax tree of a variant, so that an error is raised before any variant runs.
-
-    Raises:
-        SyntaxError: if the variant cannot be compiled; the error names it.
-    """
-    try:
-        return compile(source, f"<variant {label}>", "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
-    except SyntaxError as error:
-        error.msg = f"{error.msg} (in the variant {label!r})"
-        raise
-
-
-def _tidy(source: str) -> str:
-    if not isinstance(source, str):
-        raise TypeError(
-            f"a program is given as text, not as a {type(source).__name__}; trace(function) takes functions"
-        )
-    return textwrap.dedent(source).strip("\n")
-
-
 def _names(given: dict[str, Any] | None) -> dict[str, Any]:
     """Return a program's global names, with ``mt`` if minitensor is installed."""
     names = {} if given is None else given
@@ -462,12 +486,3 @@ def _names(given: dict[str, Any] | None) -> dict[str, Any]:
 
         names.setdefault("mt", minitensor)
     return names
-
-
-def _parameter_names(function: Callable[..., Any], count: int) -> list[str]:
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
-    return names + [f"argument_{i}" for i in range(len(names) + 1, count + 1)]

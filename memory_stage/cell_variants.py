@@ -25,10 +25,11 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from memory_stage.api import Stage, check_syntax, run_variant
+from memory_stage.api import BY_POLICY, BY_VARIANT, Stage, run_variant
 from memory_stage.engines.protocol import Engine
 from memory_stage.engines.router import Router
 from memory_stage.recorder.key_step import Key
+from memory_stage.recorder.program_source import check_syntax
 
 try:
     from IPython.core.error import UsageError
@@ -108,6 +109,7 @@ def compare_parts(
     limit: int,
     key: Key = None,
     depth: str | None = None,
+    language: str | None = None,
 ) -> Stage:
     """Run the variants of a cell one after another in the notebook's namespace, and show them.
 
@@ -140,8 +142,8 @@ def compare_parts(
                 + ("" if policies else ", before the first line `# --- label`")
             )
         recordings.append(done)
-    heading = heading or ("in-place policy" if policies else "variant")
-    return Stage(recordings, title, ask, heading, key=key, depth=depth)
+    table = heading or (BY_POLICY if policies else BY_VARIANT)
+    return Stage(recordings, title, ask, table, key=key, depth=depth, language=language)
 
 
 def _check(label: str, source: str, flags: int) -> None:

@@ -24,6 +24,9 @@ from book_kit.questions import exercise
 from book_kit.widgets.report_html import as_data
 from memory_stage import api
 from memory_stage.explanation.minitensor import Listener
+from memory_stage.explanation.verdict import Verdict
+from memory_stage.messages import message, sentences
+from memory_stage.messages.placed import texts_of
 from memory_stage.recorder.awaiting import Awaiting
 from memory_stage.recorder.record import RecordedRun, line_in
 from minitensor.engine.modes import set_inplace_policy
@@ -85,7 +88,11 @@ def recorded(asked: dict[str, Any]) -> dict[str, Any]:
 def _append_output(done: RecordedRun, printed: str) -> None:
     """Append the output after the last shown step; a notebook shows it under the cell."""
     if printed and done.variant["truncated"]:
-        done.variant["truncated"] += f" What it printed then ends so:\n{printed}"
+        why = next(each.text for each in done.texts if each.key == "truncated")
+        end = message("What it printed then ends so:\n{printed}", printed=printed)
+        done.variant["truncated"] = sentences([why, end])
+        done.texts = [each for each in done.texts if each.key != "truncated"]
+        done.texts += texts_of([done.variant], ["truncated"])
 
 
 def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
@@ -96,13 +103,14 @@ def no_program(variant: dict[str, Any], error: Exception) -> RecordedRun:
         "line": line,
         "end": line,
         "phase": "forward",
-        "say": f"Line {line} is not Python, so no line has run.",
+        "say": message("Line {line} is not Python, so no line has run.", line=line),
         "allocated": 0,
         "peak": 0,
         "events": [{"do": "raise", "text": _worded(error)}],
     }
-    shown = {"id": variant["id"], "label": variant["label"], "code": code, "verdict": "raises", "truncated": None}
-    return RecordedRun({**shown, "policy": variant["policy"], "steps": [step]}, error, "cpu")
+    shown = {"id": variant["id"], "label": variant["label"], "code": code, "verdict": Verdict.RAISES.said}
+    shown |= {"truncated": None, "policy": variant["policy"], "steps": [step]}
+    return RecordedRun(shown, texts_of([step], ["say"]) + texts_of([shown], ["verdict"]), error, "cpu")
 
 
 def explained(asked: dict[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from IPython.display import display
 from memory_stage.api import DEPTHS, Stage, checked_steps, run
 from memory_stage.cell_variants import compare_parts
 from memory_stage.integrations.magic_options import MagicOptions
+from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.key_step import Key
 from memory_stage.recorder.record import LIMIT
 from minitensor.engine.modes import POLICIES
@@ -43,6 +44,7 @@ _options.add_argument("--ignore", action="append", default=[], metavar="NAME", h
 _options.add_argument("--steps", type=int, default=LIMIT, metavar="N", help="record at most so many")
 _options.add_argument("--key", nargs="+", metavar="STEP", help="the step it opens with; before it a variant's label")
 _options.add_argument("--depth", choices=DEPTHS, help="how much the picture shows at first")
+_options.add_argument("--language", choices=codes(), help="of the sentences, and of the words around the picture")
 _options.add_argument("--compare", action="store_true", help="the cell holds variants, each after a line `# --- label`")
 _options.add_argument("--policies", nargs="+", choices=list(POLICIES), default=[], help="a variant for each policy")
 _options.add_argument("--heading", help="of the table of variants")
@@ -58,7 +60,7 @@ class StageMagic(Magics):
     @cell_magic
     def stage(self, line: str, cell: str) -> None:
         """%%stage [--title TEXT] [--ask TEXT] [--ignore NAME ...] [--steps N] [--key STEP]
-        [--depth memory|tensors|history]: run the cell and show it step by step.
+        [--depth memory|tensors|history] [--language en|zh]: run the cell and show it step by step.
 
         %%stage --compare [--heading TEXT]: the cell holds variants, each after a line ``# --- label``; the lines
         before the first belong to all; --key LABEL STEP opens one of them.
@@ -99,7 +101,7 @@ class StageMagic(Magics):
         )
         raised, done.error = done.error, None
         try:
-            shown = Stage([done], options.title, options.ask, key=key, depth=options.depth)
+            shown = Stage([done], options.title, options.ask, key=key, depth=options.depth, language=options.language)
         except ValueError as wrong:
             raise UsageError(f"%%stage: {wrong}") from None
         display(shown)
@@ -121,6 +123,7 @@ class StageMagic(Magics):
             limit=options.steps,
             key=key,
             depth=options.depth,
+            language=options.language,
         )
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from memory_stage.explanation.report import Report
 from memory_stage.explanation.verdict import Verdict
-from memory_stage.trace.amounts import bytes_text
-
-#: The recorder's words for a run whose names share no memory.
-NOTHING = "shares nothing"
+from memory_stage.messages import Text, listed, message
+from memory_stage.recorder.names import SHARES_NOTHING
 
 
-def outcome(report: Report, failed: bool, shared: str | None) -> str | None:
+def outcome(report: Report, failed: bool, shared: Text | None) -> Text | None:
     """Return the verdict on a whole run: an error, extra bytes, or free writes, whichever applies first, or ``shared``.
 
     If no gradient was needed, every write is free, which says little. Then the verdict is ``shared`` if names share
@@ -24,23 +22,23 @@ def outcome(report: Report, failed: bool, shared: str | None) -> str | None:
     rows, totals = report.rows, report.totals
     errors = [row for row in rows if row.verdict is Verdict.RAISES]
     if totals.refused:
-        return Verdict.REFUSED.word
+        return Verdict.REFUSED.said
     if totals.stale:
         asked = any(row.op == "backward" for row in errors)
-        return f"{Verdict.STALE.word}, backward raises" if asked else Verdict.STALE.word
+        return message("stale, backward raises") if asked else Verdict.STALE.said
     if errors or failed:
-        return Verdict.RAISES.word
+        return Verdict.RAISES.said
     kept = {
         Verdict.COPIES: totals.copied,
         Verdict.MARKS: totals.marked + totals.indexed,
         Verdict.PRESERVES: totals.preserved,
     }
-    costs = [f"{verdict.word} {bytes_text(nbytes)}" for verdict, nbytes in kept.items() if nbytes]
+    costs = [verdict.cost(nbytes) for verdict, nbytes in kept.items() if nbytes]
     if costs:
-        return ", ".join(costs)
+        return listed(costs)
     free = [row for row in rows if row.verdict is Verdict.FREE]
     if any(row.recorded for row in free):
-        return Verdict.FREE.word
+        return Verdict.FREE.said
     if totals.unrecorded:
-        return Verdict.UNRECORDED.word
-    return Verdict.FREE.word if free and shared in (None, NOTHING) else shared
+        return Verdict.UNRECORDED.said
+    return Verdict.FREE.said if free and shared in (None, SHARES_NOTHING) else shared

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from memory_stage.messages import Text, message
+from memory_stage.trace.amounts import bytes_message
+
 
 class Verdict(Enum):
     """The effect of an operation on memory and on the history.
@@ -33,11 +36,37 @@ class Verdict(Enum):
     word: str
     meaning: str
 
+    @property
+    def said(self) -> Text:
+        """The word in the reader's language."""
+        return _SAID[self.word]
+
+    def cost(self, nbytes: int) -> Text:
+        """Return the word and the bytes: ``copies 8 bytes``."""
+        return message("{verdict} {size}", verdict=self.said, size=bytes_message(nbytes))
+
     def __new__(cls, word: str, meaning: str) -> Verdict:
         verdict = object.__new__(cls)
         verdict._value_ = verdict.word = word
         verdict.meaning = meaning
         return verdict
+
+
+_SAID: dict[str, Text] = {
+    str(said): said
+    for said in (
+        message("unnoticed"),
+        message("refused"),
+        message("raises"),
+        message("stale"),
+        message("unrecorded"),
+        message("copies"),
+        message("marks"),
+        message("preserves"),
+        message("metadata"),
+        message("free"),
+    )
+}
 
 
 def in_order(true: Iterable[Verdict]) -> tuple[Verdict, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from memory_stage.messages import Text
+
 if TYPE_CHECKING:
     from memory_stage.model.covers import Cover
     from memory_stage.model.entries import NodeEntry, SaveEntry, StorageEntry, TensorEntry
@@ -145,7 +147,7 @@ class Asked:
 class Unseen:
     """The program does something that is not recorded."""
 
-    text: str  # a sentence with the reason
+    text: Text  # a sentence with the reason
 
 
 @dataclass(eq=False)
@@ -186,7 +188,7 @@ class Unnamed:
 class Started:
     """Backward started."""
 
-    label: str  # the name of the state at which it starts; empty if the trace does not show it
+    label: Text  # the name of the state at which it starts; empty if the trace does not show it
     gradient: str
 
 
@@ -195,7 +197,7 @@ class Sent:
     """A gradient that a node passed on."""
 
     to: NodeEntry | None
-    label: str  # the name of the state whose gradient it is; empty if the trace does not show it
+    label: Text  # the name of the state whose gradient it is; empty if the trace does not show it
     text: str
     total: str  # the sum of the gradients that have arrived there so far
 
@@ -253,7 +255,7 @@ class Resumed:
 class HookReturned:
     """A hook of the program was called with a gradient in backward."""
 
-    of: str  # the name of the state with this gradient; empty if the trace does not show it
+    of: Text  # the name of the state with this gradient; empty if the trace does not show it
     given: str
     answer: str  # its result; empty if it returned None, so that backward uses the given gradient
     storage: StorageEntry | None = None  # of the result

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_stage.engines.protocol import Key, Node
+from memory_stage.messages import Text
 from memory_stage.trace import cells
 from memory_stage.trace.rasters import Raster
 
@@ -55,8 +56,8 @@ class StorageEntry:
         """True if numpy or another library owns its memory."""
         return "borrowed" in self.event
 
-    def label(self, text: str) -> None:
-        """Set the text that names the purpose of a storage without a name."""
+    def label(self, text: Text) -> None:
+        """Set the text that names the purpose of a storage without a name. The trace gets it as text at its end."""
         self.event["label"] = text
 
 
@@ -105,7 +106,7 @@ class TensorEntry:
     names: list[str] = field(default_factory=list)
     last_name: str = ""
     held: str = ""  # "line 5", while only the running line refers to it
-    holder: str = ""  # the object that refers to it, in words, while no name and no line does
+    holder: Text = ""  # the object that refers to it, in words, while no name and no line does
     was_named: bool = False
     freed: bool = False
     otherwise: bool = False  # True if its vocabulary has other names for operations than events have

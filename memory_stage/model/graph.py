@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from memory_stage.engines.protocol import Engine, Key, Node, Role, Tensor
+from memory_stage.messages import message
 from memory_stage.model import changes
 from memory_stage.model.entries import Event, NodeEntry, SaveEntry, StateEntry, TensorEntry, ViewGroup
 from memory_stage.model.journal import Journal
@@ -257,7 +258,7 @@ class Graph:
         for one in saved or ():
             self._saved.save(added, one)
         for index in self._engine.indices(node):
-            self._storages.entry_of(index).label(f"index of {op}")
+            self._storages.entry_of(index).label(message("index of {operation}", operation=op))
         return added
 
     def add_reads(self, node: Node, old: StateEntry | None, entry: TensorEntry) -> None:

@@ -6,26 +6,28 @@ import gc
 import types
 from typing import Any
 
-_KINDS: tuple[tuple[type, str], ...] = (
-    (list, "a list"),
-    (tuple, "a tuple"),
-    (dict, "a dict"),
-    (set, "a set"),
-    (types.CellType, "a function that closed over it"),
-    (types.GeneratorType, "a generator"),
+from memory_stage.messages import Text, message
+
+_KINDS: tuple[tuple[type, Text], ...] = (
+    (list, message("a list")),
+    (tuple, message("a tuple")),
+    (dict, message("a dict")),
+    (set, message("a set")),
+    (types.CellType, message("a function that closed over it")),
+    (types.GeneratorType, message("a generator")),
 )
 
-SOMETHING = "something else"
+SOMETHING = message("something else")
 
 
-def holder_of(value: Any) -> str:
+def holder_of(value: Any) -> Text:
     """Return the first container that the garbage collector finds, in words: ``a list``, ``an object of class Net``."""
     for each in gc.get_referrers(value):
         for kind, text in _KINDS:
             if type(each) is kind and not _is_namespace(each):
                 return text
         if _is_object(each):
-            return f"an object of class {type(each).__name__}"
+            return message("an object of class {name}", name=type(each).__name__)
     return SOMETHING
 
 

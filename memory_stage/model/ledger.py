@@ -9,6 +9,7 @@ from typing import Any
 
 from memory_stage.engines import events
 from memory_stage.engines.protocol import Engine, Key, Node, PreservedBytes, Storage, Tensor
+from memory_stage.messages import message
 from memory_stage.model import changes
 from memory_stage.model.covers import Cover
 from memory_stage.model.entries import TensorEntry
@@ -87,7 +88,7 @@ class Ledger:
             ):
                 op = next((made.node.called for made in reversed(facts) if getattr(made, "node", None)), "")
                 if op and "label" not in fact.storage.event:
-                    fact.storage.label(f"kept by {op}")
+                    fact.storage.label(message("kept by {operation}", operation=op))
 
     def record(self, event: events.Event) -> None:
         """Record an event about storages and tensors; do nothing for another one."""

@@ -6,6 +6,7 @@ Only the engine decides if a saved tensor is still valid; this module never deri
 from __future__ import annotations
 
 from memory_stage.engines.protocol import Copied, Engine, Node, PreservedBytes, Saved, SavedTensorState, Storage
+from memory_stage.messages import message
 from memory_stage.model import changes
 from memory_stage.model.entries import NodeEntry, SaveEntry, StateEntry, StorageEntry
 from memory_stage.model.journal import Journal
@@ -76,7 +77,11 @@ class SavedTensors:
                 continue
             if save.storage not in fact.own:
                 fact.own.append(save.storage)
-            save.storage.label(f"1-bit marks of {of}" if event.get("marks") else f"copy of {of}")
+            save.storage.label(
+                message("1-bit marks of {state}", state=of)
+                if event.get("marks")
+                else message("copy of {state}", state=of)
+            )
             if old is not None:
                 event["state"] = old.id
 
@@ -113,9 +118,9 @@ class SavedTensors:
             fact.storages += [each for each in (copy, *notes) if each not in fact.storages]
             label = next((save.label for _, _, save in kept if save is not None), "")
             if label and "label" not in copy.event:
-                copy.label(f"part of {label}")
+                copy.label(message("part of {state}", state=label))
             for each in notes:
-                each.label(f"where storage {copy.id} belongs")
+                each.label(message("where storage {storage} belongs", storage=copy.id))
         for node, position, save in kept:
             if save is not None:
                 self._at_risk.add(save)
@@ -129,14 +134,14 @@ class SavedTensors:
             if each.ranges is None:
                 if copy is save.storage:
                     return
-                copy.label(f"copy of {save.label}")
+                copy.label(message("copy of {state}", state=save.label))
                 save.storage = copy
                 copy.saves.append(save)
             elif copy in save.copies:
                 copies.append(copy)
                 continue
             elif "label" not in copy.event:  # several copies were joined
-                copy.label(f"part of {save.label}")
+                copy.label(message("part of {state}", state=save.label))
             copies.append(copy)
             self._add_copy(save, copy, each)
         save.copies = copies

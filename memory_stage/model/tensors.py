@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines.protocol import Engine, Key, StorageView, Tensor
+from memory_stage.messages import Text
 from memory_stage.model import changes
 from memory_stage.model.entries import StorageEntry, TensorEntry, ViewGroup
 from memory_stage.model.holders import SOMETHING, holder_of
@@ -197,7 +198,7 @@ class Tensors:
         counters = [each for each in self._storages.entries.values() if each.over is storage]
         return [entry for each in (storage, *counters) for entry in each.aliases.values()]
 
-    def holder_of(self, entry: TensorEntry) -> str:
+    def holder_of(self, entry: TensorEntry) -> Text:
         """Return the object that refers to a tensor without a name, in words; only a few calls search the heap."""
         if entry.names or entry.held:
             entry.holder = ""

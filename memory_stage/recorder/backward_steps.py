@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from memory_stage.engines.protocol import Node, Role, Tensor
+from memory_stage.messages import Text, message
 from memory_stage.model import changes
 from memory_stage.model.entries import NodeEntry, StateEntry
 from memory_stage.model.ledger import Ledger
@@ -58,7 +59,7 @@ def record_hook(
         layer: the name of the layer to which the hook belongs; then there is no node.
     """
     value = ledger.graph.entry_of(node)
-    label = ""
+    label: Text = ""
     if value is not None:
         label = code(value.of.name) if value.of is not None and value.of.name else _name_of(ledger, value.state)
     text, storage = "", None
@@ -70,7 +71,7 @@ def record_hook(
     given = cells.gradient_text(gradient)
     now = given if itself is None else cells.gradient_text(itself)
     if layer:
-        label = f"a layer {code(layer)}"
+        label = message("a layer {layer}", layer=code(layer))
     ledger.journal.facts.append(
         changes.HookReturned(label, given, text, storage, itself is not None, now if now != given else "")
     )
@@ -142,10 +143,12 @@ def _emit(ledger: Ledger, state: StateEntry, text: str) -> None:
         ledger.journal.events.append({"do": "grad", "state": state.id, "text": text})
 
 
-def _name_of(ledger: Ledger, state: StateEntry) -> str:
+def _name_of(ledger: Ledger, state: StateEntry) -> Text:
     """Return the name of a state in a sentence, with its storage if another state has the same name."""
     others = ledger.tensors.labels[state.label] > (not state.dropped)
-    return code(state.label) + (f" (storage {state.group.storage.id})" if others else "")
+    if others:
+        return message("{state} (storage {storage})", state=code(state.label), storage=state.group.storage.id)
+    return code(state.label)
 
 
 def _is_for_whole_state(role: Role, value: NodeEntry) -> bool:

@@ -15,11 +15,15 @@ from typing import Any
 import numpy as np
 
 from memory_stage.engines.protocol import Tensor
+from memory_stage.messages import Text, message
 from memory_stage.model import changes
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder.reachable_tensors import local_variables, reached
 from memory_stage.recorder.stack import Stack
+
+#: The verdict on a run whose names share no memory.
+SHARES_NOTHING = message("shares nothing")
 
 
 class Names:
@@ -210,16 +214,18 @@ class Names:
         else:
             self.shared = "storage" if len({entry.storage.root for entry in plain}) < len(plain) else ""
 
-    def verdict(self, failed: bool) -> str | None:
+    def verdict(self, failed: bool) -> Text | None:
         """Return the outcome in a few words; None if a name is bound to a gradient, or no name to a tensor."""
         if failed:
-            return "refused"
+            return message("refused")
         gradients = [name for name, (_, kind) in self.bound.items() if kind == "grad"]
         if gradients:
             return None
         if not self.named_any:
             return None
-        return f"shares the {self.shared}" if self.shared else "shares nothing"
+        if self.shared == "tensor":
+            return message("shares the tensor")
+        return message("shares the storage") if self.shared else SHARES_NOTHING
 
 
 def _global_names(code: CodeType) -> set[str]:

@@ -20,6 +20,8 @@ from typing import Any
 
 from memory_stage.engines.protocol import Engine
 from memory_stage.engines.router import Router
+from memory_stage.messages import Text, message, sentences
+from memory_stage.messages.placed import PlacedText, texts_of
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.recorder import instrument
 from memory_stage.recorder.awaiting import Awaiting
@@ -39,15 +41,28 @@ class RecordedRun:
 
     Attributes:
         variant: of a trace.
+        texts: the texts of the variant, which are in English, and their places.
         error: the error that ended the program.
         device: the device whose memory the trace shows.
         frameworks: True if the program used a framework whose tensors are recorded.
     """
 
     variant: dict[str, Any]
+    texts: list[PlacedText]
     error: BaseException | None
     device: str
     frameworks: bool = False
+
+    @property
+    def verdict(self) -> Text | None:
+        """The verdict on the run."""
+        return next((each.text for each in self.texts if each.key == "verdict"), self.variant["verdict"])
+
+    def set_verdict(self, verdict: Text | None) -> None:
+        """Replace the verdict on the run."""
+        self.variant["verdict"] = verdict
+        others = [each for each in self.texts if each.key != "verdict"]
+        self.texts = others + texts_of([self.variant], ["verdict"])
 
 
 def run(
@@ -116,13 +131,13 @@ def run(
     if done and isinstance(done[0], EndOfWindow):
         done.clear()
     if window is not None and not steps.recorded:
-        steps.truncated = f"The run ended before {window.describe()}, so nothing was recorded."
+        steps.truncated = message("The run ended before {part}, so nothing was recorded.", part=window.describe())
     elif done and steps.truncated:
-        steps.truncated += _describe_late_error(done[0], file)
+        steps.truncated = sentences([steps.truncated, _describe_late_error(done[0], file)])
     # No local name may hold the error: its traceback refers to this frame, and the cycle would keep tensors alive.
-    variant = steps.variant(id_, label, recorder.names.verdict(bool(done)))
+    variant, texts = steps.variant(id_, label, recorder.names.verdict(bool(done)))
     used = engine.has_framework
-    return RecordedRun(variant, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
+    return RecordedRun(variant, texts, done.pop() if done else None, recorder.ledger.storages.meters.device, used)
 
 
 def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], show_last: bool) -> list[BaseException]:
@@ -150,10 +165,13 @@ def _run_all(recorder: Recorder, awaiting: Awaiting, namespace: dict[str, Any], 
     return []
 
 
-def _describe_late_error(error: BaseException, file: str) -> str:
+def _describe_late_error(error: BaseException, file: str) -> Text:
     """Return a sentence about an error that the program raised after the recording had ended."""
     line = line_in(error, file)
-    return f" It ended with {type(error).__name__}: {error}".removesuffix(": ") + f", at line {line}." * (line > 0)
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if line > 0:
+        return message("It ended with {error}, at line {line}.", error=text, line=line)
+    return message("It ended with {error}", error=text)
 
 
 def line_in(error: BaseException, file: str) -> int:

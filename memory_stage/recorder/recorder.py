@@ -10,6 +10,7 @@ from typing import Any
 
 from memory_stage.engines.events import Compilation, End, Event, Failure
 from memory_stage.engines.protocol import Engine, Node
+from memory_stage.messages import message
 from memory_stage.model.ledger import Ledger
 from memory_stage.recorder import instrument
 from memory_stage.recorder.follower import Follower
@@ -94,7 +95,7 @@ class Recorder:
         """End the recording where its window ends."""
         if frame is not None:
             self.tracer.finish_at(frame)
-        self.steps.end(f"The stage shows {self.steps.part}.")
+        self.steps.end(message("The stage shows {part}.", part=self.steps.part))
         self.stop()
         if self.window is not None and self.window.is_alone:
             raise EndOfWindow

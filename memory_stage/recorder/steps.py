@@ -13,6 +13,9 @@ from types import FrameType
 from typing import Any
 
 from memory_stage.engines.protocol import Engine
+from memory_stage.messages import Text, message
+from memory_stage.messages import sentences as texts
+from memory_stage.messages.placed import PlacedText, texts_of
 from memory_stage.model import changes
 from memory_stage.model.entries import Event, NodeEntry
 from memory_stage.model.finished_step import FinishedStep
@@ -46,6 +49,9 @@ class OpenStep:
     node: NodeEntry | None = None
 
 
+_RAN_ON = message("The program ran on to its end without being recorded.")
+
+
 class Steps:
     """The steps of a recording.
 
@@ -53,7 +59,7 @@ class Steps:
         recorded: finished steps, as a trace has them.
         open: the running step.
         active: True while steps are recorded.
-        truncated: why the recording ended before the program did, as a sentence.
+        truncated: why the recording ended before the program did, as sentences.
         failure: the error of the recorder that ended the recording.
         in_flight: bytes of the gradients that backward passes on.
         being_freed: bytes of a storage that is being freed and is counted until its step begins.
@@ -74,11 +80,11 @@ class Steps:
         self.recorded: list[dict[str, Any]] = []
         self.open: OpenStep | None = None
         self.active = False
-        self.truncated: str | None = None
+        self.truncated: Text | None = None
         self.failure: Exception | None = None
         self.in_flight = 0
         self.being_freed = 0
-        self.part = ""
+        self.part: Text = ""
         self.on_step: Callable[[FinishedStep], None] | None = None
         self.ledger = ledger
         self._engine = engine
@@ -181,7 +187,7 @@ class Steps:
             printed=bool(printed),
             error=error,
             node=step.node,
-            previous=self.recorded[-1]["say"] if self.recorded else "",
+            previous=str(self.recorded[-1]["say"]) if self.recorded else "",
             ledger=ledger,
             events=events,
             unreserved=max(0, reserved - gpu["reserved"]),
@@ -220,44 +226,56 @@ class Steps:
         count = len(self.recorded)
         if count < self._limit and self._events < MOST_EVENTS and self._bytes < MOST_BYTES:
             return False
-        why = ""
-        if count < self._limit:
-            why = f": they tell of {self._events:,} changes of memory"
-            if self._events < MOST_EVENTS:
-                why += f", which take {self._bytes:,} bytes"
-        of_part = f" of {self.part}" if self.part else ""
-        self.end(
-            f"Only the first {count} steps{of_part} are shown{why}. The program ran on to its end without being "
-            f"recorded."
-        )
+        steps = message("{count} steps", count=count)
+        if self.part:
+            steps = message("{count} steps of {part}", count=count, part=self.part)
+        first = message("Only the first {steps} are shown.", steps=steps)
+        if count < self._limit and self._events < MOST_EVENTS:
+            first = message(
+                "Only the first {steps} are shown: they tell of {changes} changes of memory, which take {bytes} bytes.",
+                steps=steps,
+                changes=f"{self._events:,}",
+                bytes=f"{self._bytes:,}",
+            )
+        elif count < self._limit:
+            first = message(
+                "Only the first {steps} are shown: they tell of {changes} changes of memory.",
+                steps=steps,
+                changes=f"{self._events:,}",
+            )
+        self.end(texts([first, _RAN_ON]))
         return True
 
     def is_too_long(self) -> bool:
         """Return True, and end the recording before the running step, if the step has too many events for a picture."""
         if len(self.ledger.journal.events) <= MOST_IN_A_STEP:
             return False
-        self.end(
-            f"Line {self.ledger.journal.line} alone makes more than {MOST_IN_A_STEP:,} changes of memory, so the "
-            f"recording ends before it. The program ran on to its end without being recorded."
+        first = message(
+            "Line {line} alone makes more than {count} changes of memory, so the recording ends before it.",
+            line=self.ledger.journal.line,
+            count=f"{MOST_IN_A_STEP:,}",
         )
+        self.end(texts([first, _RAN_ON]))
         return True
 
     def fail(self, failure: Exception) -> None:
         """End the recording after an error of the recorder."""
         self.failure = failure
         self.end(
-            f"The recording stopped after this step: the recorder failed ({type(failure).__name__}: {failure}). "
-            f"The program ran on."
+            message(
+                "The recording stopped after this step: the recorder failed ({error}). The program ran on.",
+                error=f"{type(failure).__name__}: {failure}",
+            )
         )
 
-    def end(self, why: str | None = None) -> None:
+    def end(self, why: Text | None = None) -> None:
         """Record no further step."""
         self.truncated = why or self.truncated
         self.active = False
         self.open = None
 
-    def variant(self, id_: str, label: str, verdict: str | None) -> dict[str, Any]:
-        """Return the trace of this run."""
+    def variant(self, id_: str, label: str, verdict: Text | None) -> tuple[dict[str, Any], list[PlacedText]]:
+        """Return the trace of this run in English, and its texts."""
         journal, meters = self.ledger.journal, self.ledger.storages.meters
         others = meters.start - self.ledger.storages.bytes_before
         for step, gpu in zip(self.recorded, self._gpu_readings, strict=True):
@@ -267,17 +285,29 @@ class Steps:
                 step.update(meters.shown(gpu))
             if len(step.get("out", "")) > MOST_TEXT:
                 left = len(step["out"]) - MOST_TEXT
-                step["out"] = step["out"][:MOST_TEXT] + f"\n... and {left} characters more\n"
+                more = message("... and {count} characters more", count=left)
+                step["out"] = message("{printed}\n{more}\n", printed=step["out"][:MOST_TEXT], more=more)
         steps = self.recorded or [
-            {"line": 1, "end": 1, "phase": "forward", "say": sentences.NOTHING, "allocated": 0, "peak": 0, "events": []}
+            {
+                "line": 1,
+                "end": 1,
+                "phase": "forward",
+                "say": sentences.NOTHING,
+                "allocated": 0,
+                "peak": 0,
+                "events": [],
+            }
         ]
-        for event in (*journal.before, *(event for step in steps for event in step["events"])):
+        events = [*journal.before, *(event for step in steps for event in step["events"])]
+        for event in events:
             if event.get("device") == meters.device:
                 del event["device"]  # the trace has it once for all storages
         variant: dict[str, Any] = {"id": id_, "label": label, "code": self._source.lines}
         if journal.before:
             variant["before"] = journal.before
-        return {**variant, "verdict": verdict, "truncated": self.truncated, "steps": steps}
+        variant |= {"verdict": verdict, "truncated": self.truncated, "steps": steps}
+        placed = texts_of(steps, ("say", "out")) + texts_of(events, ("label", "holder"))
+        return variant, placed + texts_of([variant], ("verdict", "truncated"))
 
 
 def _error_event(error: BaseException, node: NodeEntry | None) -> Event:

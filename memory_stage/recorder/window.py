@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Protocol
 
+from memory_stage.messages import Text, message
 from memory_stage.model.statement import Statement
 
 
@@ -34,7 +35,7 @@ class RecordingWindow(Protocol):
             moment: of the hook; "before" if the statement is about to run, "turn" if an iteration of it begins.
         """
 
-    def describe(self) -> str:
+    def describe(self) -> Text:
         """Return words for the part, such as ``statements 20 to 30``."""
 
 
@@ -55,9 +56,9 @@ class StatementWindow:
         self.count += moment == "before"
         return self.first <= self.count <= self.last
 
-    def describe(self) -> str:
+    def describe(self) -> Text:
         """Return words for the part."""
-        return f"statements {self.first:,} to {self.last:,} of the run"
+        return message("statements {first} to {last} of the run", first=f"{self.first:,}", last=f"{self.last:,}")
 
 
 class LineWindow:
@@ -80,9 +81,9 @@ class LineWindow:
             self._is_reached = statement.line <= self._line <= statement.end
         return self._is_reached
 
-    def describe(self) -> str:
+    def describe(self) -> Text:
         """Return words for the part."""
-        return f"the run from line {self._line} on"
+        return message("the run from line {line} on", line=self._line)
 
 
 class IterationWindow:
@@ -114,9 +115,12 @@ class IterationWindow:
                 self._is_over = True
         return self._loop is not None and not self._is_over
 
-    def describe(self) -> str:
+    def describe(self) -> Text:
         """Return words for the part."""
-        return f"iteration {self._number:,} of the loop{f' in line {self._head}' if self._head else ''}"
+        number = f"{self._number:,}"
+        if self._head:
+            return message("iteration {number} of the loop in line {line}", number=number, line=self._head)
+        return message("iteration {number} of the loop", number=number)
 
 
 def head_of_loop(source: str, line: int) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from memory_stage.messages import Text, capitalized, joined, message, plural
 from memory_stage.model.changes import Allocated, Collected, HookReturned, Named, Passed, Sent, Started, StorageFreed
 from memory_stage.model.entries import NodeEntry, StorageEntry
 from memory_stage.model.finished_step import FinishedStep
@@ -11,17 +13,17 @@ from memory_stage.sentences.frameworks import say_sent_unseen
 from memory_stage.sentences.words import (
     RESHAPING,
     RESHAPING_IN_PLACE,
-    both,
     code,
+    earlier_text,
     first_fitting,
     fitting,
     node_text,
     storages_text,
 )
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.trace.amounts import bytes_message
 
 
-def say_backward(done: FinishedStep) -> str:
+def say_backward(done: FinishedStep) -> Text:
     """Return the sentence of a step of backward; empty if the step is about something else."""
     passed, started, collected = done.all(Passed), done.all(Started), done.all(Collected)
     hooked = done.all(HookReturned)
@@ -30,8 +32,11 @@ def say_backward(done: FinishedStep) -> str:
             _describe_node(done, passed[0]), *((_describe_hook(each), _describe_hook_briefly(each)) for each in hooked)
         )
     if started:
-        at = started[0].label or "a tensor that was there before"
-        return f"{code('backward')} starts at {at} with the gradient {started[0].gradient}."
+        return message(
+            "`backward` starts at {tensor} with the gradient {gradient}.",
+            tensor=started[0].label or message("a tensor that was there before"),
+            gradient=started[0].gradient,
+        )
     if hooked:
         then = (_describe_leaves(done, collected), _describe_leaves_briefly(collected)) if collected else ()
         first = _describe_hook(hooked[0]) if len(hooked) == 1 else _describe_hooks(hooked)
@@ -39,39 +44,77 @@ def say_backward(done: FinishedStep) -> str:
     return _describe_leaves(done, collected) if collected else ""
 
 
-def _describe_hook(fact: HookReturned) -> str:
+def _hook(fact: HookReturned) -> Text:
+    return message("A hook on {tensor}", tensor=fact.of) if fact.of else message("A hook")
+
+
+def _describe_hook(fact: HookReturned) -> Text:
     """Describe a hook of the program that got a gradient."""
-    on = f" on {fact.of}" if fact.of else ""
-    first = f"A hook{on} is given {'' if fact.itself else 'a copy of '}the gradient {fact.given}"
-    if fact.now and fact.storage is None:
-        return f"{first} itself, writes {fact.now} into it and answers nothing: {code('backward')} goes on with it."
-    if fact.storage is None:
-        return f"{first} and answers nothing: {code('backward')} goes on with it."
-    return (
-        f"{first} and answers {fact.answer}, in storage {fact.storage.id}: {code('backward')} goes on with these "
-        f"numbers."
+    given = message("a copy of the gradient {gradient}", gradient=fact.given)
+    if fact.itself:
+        given = message("the gradient {gradient}", gradient=fact.given)
+    if fact.storage is not None:
+        return message(
+            "{hook} is given {gradient} and answers {answer}, in storage {storage}: `backward` goes on with these "
+            "numbers.",
+            hook=_hook(fact),
+            gradient=given,
+            answer=fact.answer,
+            storage=fact.storage.id,
+        )
+    if fact.now:
+        return message(
+            "{hook} is given {gradient} itself, writes {numbers} into it and answers nothing: `backward` goes on with "
+            "it.",
+            hook=_hook(fact),
+            gradient=given,
+            numbers=fact.now,
+        )
+    return message(
+        "{hook} is given {gradient} and answers nothing: `backward` goes on with it.", hook=_hook(fact), gradient=given
     )
 
 
-def _describe_hook_briefly(fact: HookReturned) -> str:
+def _describe_hook_briefly(fact: HookReturned) -> Text:
     """Return the same in fewer words."""
-    return f"A hook{f' on {fact.of}' if fact.of else ''} answers {fact.answer or fact.now or 'nothing'}."
+    answer = fact.answer or fact.now or message("nothing")
+    return message("{hook} answers {answer}.", hook=_hook(fact), answer=answer)
 
 
-def _describe_hooks(hooked: list[HookReturned]) -> str:
+def _describe_hooks(hooked: list[HookReturned]) -> Text:
     """Describe several hooks, each of which got the gradient that the hook before it returned."""
     places = list(dict.fromkeys(fact.of for fact in hooked if fact.of))
-    on = f" on {both(places)}" if places else ""
+    hooks = message("{count} hooks", count=len(hooked))
+    if places:
+        hooks = message("{count} hooks on {tensors}", count=len(hooked), tensors=joined(places))
     answers = [fact.answer for fact in hooked if fact.storage is not None]
-    last = f"{code('backward')} goes on with {answers[-1]}" if answers else f"{code('backward')} goes on with it"
-    given = f"the gradient {hooked[0].given}" if len(places) < 2 else "the gradients"
-    copies = "" if hooked[0].itself else "copies of "
-    return f"{len(hooked)} hooks{on} are given {copies}{given} in turn and give {len(answers)} answers: {last}."
+    gradient = hooked[0].given
+    if len(places) < 2:
+        given = (
+            message("the gradient {gradient}", gradient=gradient)
+            if hooked[0].itself
+            else message("copies of the gradient {gradient}", gradient=gradient)
+        )
+    else:
+        given = message("the gradients") if hooked[0].itself else message("copies of the gradients")
+    if not answers:
+        return message(
+            "{hooks} are given {gradients} in turn and give 0 answers: `backward` goes on with it.",
+            hooks=hooks,
+            gradients=given,
+        )
+    return message(
+        "{hooks} are given {gradients} in turn and give {count} answers: `backward` goes on with {last}.",
+        hooks=hooks,
+        gradients=given,
+        count=len(answers),
+        last=answers[-1],
+    )
 
 
-def _describe_node(done: FinishedStep, fact: Passed) -> str:
+def _describe_node(done: FinishedStep, fact: Passed) -> Text:
     node = fact.node
-    where = node_text(node) if node is not None else f"{code(fact.op)} (earlier)"
+    where = node_text(node) if node is not None else earlier_text(fact.op)
     sent = fact.sent
     if not fact.done:
         return _describe_custom_start(done, fact, where)
@@ -80,87 +123,162 @@ def _describe_node(done: FinishedStep, fact: Passed) -> str:
     if not fact.seen:
         return say_sent_unseen(where, fact.gradient)
     if not sent:
-        return f"{where} takes {fact.gradient} and sends nothing on: what it was made of has no part in it."
+        return message(
+            "{node} takes {gradient} and sends nothing on: what it was made of has no part in it.",
+            node=where,
+            gradient=fact.gradient,
+        )
     if node is not None and node.inner:
-        return _sending(f"{where} takes the gradients of its results and sends", sent)
+        return _sending(
+            sent,
+            lambda text: message("{node} takes the gradients of its results and sends {sent}.", node=where, sent=text),
+        )
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
-        return f"The gradient {fact.gradient} of one result goes to its call, {node_text(sent[0].to)}."
-    if fact.op in ("reshaped", "cast"):
-        what = "another dtype" if fact.op == "cast" else "another shape" if fact.reshapes else "other strides"
-        if node is None or node.drawn is None:
-            return f"The leaf has {what} since: the gradient {fact.gradient} goes on as {_to(sent[0])}."
+        return message(
+            "The gradient {gradient} of one result goes to its call, {node}.",
+            gradient=fact.gradient,
+            node=node_text(sent[0].to),
+        )
+    if fact.op in ("reshaped", "cast") and (node is None or node.drawn is None):
+        return _describe_changed_leaf(fact)
     if fact.op == "write":
         return _write(fact)
     if node is not None and node.drawn is None:
         return _view(fact)
+    return _describe_recorded(done, fact, where)
+
+
+def _describe_recorded(done: FinishedStep, fact: Passed, where: Text) -> Text:
+    """Describe a node of an operation, and the memory that it read or freed."""
+    node, sent = fact.node, fact.sent
     freed = [each.storage for each in done.all(StorageFreed)]
     copies = [storage for storage in freed if not storage.seen_by_tensor]
     let_go = _describe_freed(copies) if copies else _reads_copy(node)
     old = sent[0]
     overwrote = fact.op in ("setitem", "fill_", "zero_", "set_value", "copy_") and any(s.to is not None for s in sent)
     if overwrote and (node is None or old.to is None or old.to.state.group is node.state.group):
-        return fitting(f"{where} sends {_to(old)}: the cells that it overwrote get 0.", let_go)
-    if len({id(s.to) for s in sent}) == 1:
-        if len(sent) == 1:
-            return fitting(f"{where} takes {fact.gradient} and sends {_to(sent[0])}.", let_go)
-        parts = both([s.text for s in sent])
-        if sent[0].to is None:
-            return fitting(f"{where} takes {fact.gradient} and sends {parts} to earlier values.", let_go)
-        return fitting(f"{where} sends {parts} to {sent[0].label}: {sent[-1].total} together.", let_go)
-    return fitting(_sending(f"{where} takes {fact.gradient} and sends", sent), let_go)
+        return fitting(
+            message("{node} sends {sent}: the cells that it overwrote get 0.", node=where, sent=_to(old)), let_go
+        )
 
+    def sending(text: Text) -> Text:
+        return message("{node} takes {gradient} and sends {sent}.", node=where, gradient=fact.gradient, sent=text)
 
-def _describe_custom_start(done: FinishedStep, fact: Passed, where: str) -> str:
-    """Describe the start of a node whose rules are a function of the program."""
-    named = done.all(Named)
-    name = f"{code(named[0].name)} names it, in storage {named[0].tensor.storage.id}." if named else ""
-    if fact.node is not None and fact.node.inner:
-        return f"{where} takes the gradients of its results and calls its own {code('backward')}."
-    return fitting(f"{where} takes the gradient {fact.gradient} and calls its own {code('backward')}.", name)
-
-
-def _describe_custom_end(done: FinishedStep, where: str, sent: list[Sent]) -> str:
-    """Describe the end of a node whose rules are a function of the program."""
-    freed = [each.storage for each in done.all(StorageFreed)]
-    gone = f"{storages_text(freed)} {'is' if len(freed) == 1 else 'are'} freed." if freed else ""
-    first = f"The {code('backward')} of {where} is done: it sends"
-    first = _sending(first, sent) if sent else f"{first} nothing on."
-    return fitting(first, f"{gone[:1].upper()}{gone[1:]}")
-
-
-def _sending(first: str, sent: list[Sent]) -> str:
-    """Return the gradients that a node sends, in as much detail as fits."""
-    places = list(dict.fromkeys(each.label or "an earlier value" for each in sent))
-    return first_fitting(
-        f"{first} {both([_to(each) for each in sent])}.",
-        f"{first} {both([f'{each.text} to {each.label}' for each in sent])}.",
-        f"{first} gradients to {both(places)}.",
+    if len({id(s.to) for s in sent}) > 1:
+        return fitting(_sending(sent, sending), let_go)
+    if len(sent) == 1:
+        return fitting(sending(_to(sent[0])), let_go)
+    parts = joined([s.text for s in sent])
+    if sent[0].to is None:
+        return fitting(sending(message("{gradients} to earlier values", gradients=parts)), let_go)
+    return fitting(
+        message(
+            "{node} sends {gradients} to {target}: {total} together.",
+            node=where,
+            gradients=parts,
+            target=sent[0].label,
+            total=sent[-1].total,
+        ),
+        let_go,
     )
 
 
-def _describe_freed(kept: list[StorageEntry]) -> str:
+def _describe_changed_leaf(fact: Passed) -> Text:
+    """Describe the gradient of a leaf that has another dtype, shape or strides than when it was used."""
+    values: dict[str, Text | int] = {"gradient": fact.gradient, "sent": _to(fact.sent[0])}
+    if fact.op == "cast":
+        return message("The leaf has another dtype since: the gradient {gradient} goes on as {sent}.", **values)
+    if fact.reshapes:
+        return message("The leaf has another shape since: the gradient {gradient} goes on as {sent}.", **values)
+    return message("The leaf has other strides since: the gradient {gradient} goes on as {sent}.", **values)
+
+
+def _describe_custom_start(done: FinishedStep, fact: Passed, where: Text) -> Text:
+    """Describe the start of a node whose rules are a function of the program."""
+    named = done.all(Named)
+    if fact.node is not None and fact.node.inner:
+        return message("{node} takes the gradients of its results and calls its own `backward`.", node=where)
+    name: Text = ""
+    if named:
+        storage = named[0].tensor.storage.id
+        name = message("{name} names it, in storage {storage}.", name=code(named[0].name), storage=storage)
+    return fitting(
+        message(
+            "{node} takes the gradient {gradient} and calls its own `backward`.", node=where, gradient=fact.gradient
+        ),
+        name,
+    )
+
+
+def _describe_custom_end(done: FinishedStep, where: Text, sent: list[Sent]) -> Text:
+    """Describe the end of a node whose rules are a function of the program."""
+    freed = [each.storage for each in done.all(StorageFreed)]
+    gone: Text = ""
+    if freed:
+        gone = plural("{storages} is freed.", "{storages} are freed.", len(freed), storages=storages_text(freed))
+    first = message("The `backward` of {node} is done: it sends nothing on.", node=where)
+    if sent:
+        return fitting(
+            _sending(
+                sent,
+                lambda text: message("The `backward` of {node} is done: it sends {sent}.", node=where, sent=text),
+            ),
+            capitalized(gone) if gone else "",
+        )
+    return fitting(first, capitalized(gone) if gone else "")
+
+
+def _sending(sent: list[Sent], sentence: Callable[[Text], Text]) -> Text:
+    """Return a ``sentence`` about the gradients that a node sends, in as much detail as fits."""
+    places = list(dict.fromkeys(each.label for each in sent))
+    return first_fitting(
+        sentence(joined([_to(each) for each in sent])),
+        sentence(joined([_gradient_to(each.text, each.label) for each in sent])),
+        sentence(message("gradients to {targets}", targets=joined([place or _earlier_value() for place in places]))),
+    )
+
+
+def _gradient_to(gradient: str, target: Text) -> Text:
+    return message("{gradient} to {target}", gradient=gradient, target=target)
+
+
+def _earlier_value() -> Text:
+    return message("an earlier value")
+
+
+def _describe_freed(kept: list[StorageEntry]) -> Text:
     """Describe the copies, marks or indexes of a node that are freed with it."""
     kept = sorted(kept, key=lambda storage: int(storage.id))
-    label = kept[0].event.get("label", "").split()
+    label = str(kept[0].event.get("label", "")).split()
     what = next((word for word in ("marks", "copy", "part", "index") if word in label), "")
-    size = bytes_text(sum(storage.counted for storage in kept))
-    where = storages_text(kept)
-    if what in ("copy", "part"):
-        what = "copy" if len(kept) == 1 else "copies"
-    what = f"its {what}" if what else "which it kept"
-    return f"{where[0].upper()}{where[1:]}, {what}, {'is' if len(kept) == 1 else 'are'} freed: {size}."
+    kinds: dict[str, Text] = {
+        "marks": message("its marks"),
+        "copy": plural("its copy", "its copies", len(kept)),
+        "part": plural("its copy", "its copies", len(kept)),
+        "index": message("its index"),
+        "": message("which it kept"),
+    }
+    sentence = plural(
+        "{storages}, {kind}, is freed: {size}.",
+        "{storages}, {kind}, are freed: {size}.",
+        len(kept),
+        storages=storages_text(kept),
+        kind=kinds[what],
+        size=bytes_message(sum(storage.counted for storage in kept)),
+    )
+    return capitalized(sentence)
 
 
-def _reads_copy(node: NodeEntry | None) -> str:
+def _reads_copy(node: NodeEntry | None) -> Text:
     """Describe a node whose saved numbers were overwritten, and which reads the copy of them."""
     copies = list(dict.fromkeys(each for save in node.saves for each in save.copies)) if node is not None else []
-    return f"It reads the copy in {storages_text(copies)}." if copies else ""
+    return message("It reads the copy in {storages}.", storages=storages_text(copies)) if copies else ""
 
 
-def _to(sent: Sent) -> str:
+def _to(sent: Sent) -> Text:
     """Return ``[2, 4] to a@0``, with the sum if another gradient arrived before."""
     to = sent.to
-    name = sent.label or "an earlier value"
+    target: Text = sent.label or _earlier_value()
     if (
         to is not None
         and to.drawn is None
@@ -169,61 +287,125 @@ def _to(sent: Sent) -> str:
         and to.of.name
         and to.op not in ("leaf", "write")
     ):
-        name = code(to.of.name)  # the gradient is for the elements of a view
-    total = f", which has {sent.total} now" if sent.total != sent.text else ""
-    return f"{sent.text} to {name}{total}"
+        target = code(to.of.name)  # the gradient is for the elements of a view
+    if sent.total == sent.text:
+        return _gradient_to(sent.text, target)
+    return message("{gradient} to {target}, which has {total} now", gradient=sent.text, target=target, total=sent.total)
 
 
-def _write(fact: Passed) -> str:
+def _write(fact: Passed) -> Text:
     """Describe the node of a group's value after a write through a view, which splits the gradient."""
     if fact.node is None:
-        return _sending(f"A write, recorded earlier, splits the gradient {fact.gradient}: it sends", fact.sent)
+        return _sending(
+            fact.sent,
+            lambda text: message(
+                "A write, recorded earlier, splits the gradient {gradient}: it sends {sent}.",
+                gradient=fact.gradient,
+                sent=text,
+            ),
+        )
     written = [s for s in fact.sent if s.to is not None and s.to.drawn]
     rest = [s for s in fact.sent if s not in written[-1:]]
     if not written:
-        return _sending(f"The gradient {fact.gradient} goes on:", fact.sent)
+        return _sending(
+            fact.sent,
+            lambda text: message("The gradient {gradient} goes on: {sent}.", gradient=fact.gradient, sent=text),
+        )
     op = written[-1]
     assert op.to is not None, "it was asked whether it is drawn"
-    others = f"{rest[0].text} for the rest, {rest[0].label}" if rest else "and the rest has no history"
-    return (
-        f"{node_text(op.to)} wrote a part of {code(fact.node.state.label)}: {op.text} of the gradient is for what it "
-        f"wrote, {others}."
+    values: dict[str, Text | int] = {
+        "node": node_text(op.to),
+        "tensor": code(fact.node.state.label),
+        "gradient": op.text,
+    }
+    if rest:
+        return message(
+            "{node} wrote a part of {tensor}: {gradient} of the gradient is for what it wrote, {rest} for the rest, "
+            "{target}.",
+            rest=rest[0].text,
+            target=rest[0].label,
+            **values,
+        )
+    return message(
+        "{node} wrote a part of {tensor}: {gradient} of the gradient is for what it wrote, and the rest has no "
+        "history.",
+        **values,
     )
 
 
-def _view(fact: Passed) -> str:
+def _view(fact: Passed) -> Text:
     """Describe a view's node, which turns a gradient for the view's elements into one for the group."""
     node: Any = fact.node
     sent = fact.sent[0]
-    view = code(node.of.name) if node.of is not None and node.of.name else "a view"
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
-        return f"{node_text(node)} gives the gradient the shape of {sent.label} again: {_to(sent)}."
-    which = node_text(node) if fact.op != "read" else f"{view}, a view of {sent.label},"
-    put = f"{which} puts the gradient {fact.gradient} where {view} looks and 0 elsewhere"
-    return first_fitting(f"{put}: {_to(sent)}.", f"{put}, for {sent.label or 'an earlier value'}.")
-
-
-def _describe_leaves_briefly(collected: list[Collected]) -> str:
-    clauses = [f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" for fact in collected if fact.leaf]
-    return f"{code('backward')} is done: {both(clauses[:2])}." if clauses else f"{code('backward')} is done."
-
-
-def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> str:
-    clauses = []
-    for fact in collected:
-        clauses.append(
-            f"{code(f'{fact.leaf}.grad')} is {fact.gradient}" if fact.leaf else f"a leaf has {fact.gradient}"
+        return message(
+            "{node} gives the gradient the shape of {target} again: {sent}.",
+            node=node_text(node),
+            target=sent.label,
+            sent=_to(sent),
         )
-    more = f", and {len(clauses) - 2} more leaves have theirs" if len(clauses) > 2 else ""
-    storages = [fact.storage for fact in collected if fact.storage is not None]
-    total = bytes_text(sum(storage.nbytes for storage in storages))
-    made = {fact.storage for fact in done.all(Allocated)}
-    new = "new " if made.issuperset(storages) else ""
-    where = f"storage {storages[0].id}" if len(storages) == 1 else f"{len(storages)} {new}storages"
-    if not made.intersection(storages):
-        return fitting(f"{code('backward')} is done and has added in place: {both(clauses[:2])}{more}, in {where}.")
-    freed = [each.storage for each in done.all(StorageFreed)]
-    gone = (
-        f"Storage {freed[0].id} is freed." if len(freed) == 1 else f"{len(freed)} storages are freed." if freed else ""
+    view = code(node.of.name) if node.of is not None and node.of.name else message("a view")
+    values: dict[str, Text | int] = {"node": node_text(node), "gradient": fact.gradient, "view": view}
+    if fact.op == "read":
+        values["node"] = message("{view}, a view of {tensor},", view=view, tensor=sent.label)
+    return first_fitting(
+        message(
+            "{node} puts the gradient {gradient} where {view} looks and 0 elsewhere: {sent}.", sent=_to(sent), **values
+        ),
+        message(
+            "{node} puts the gradient {gradient} where {view} looks and 0 elsewhere, for {target}.",
+            target=sent.label or _earlier_value(),
+            **values,
+        ),
     )
-    return fitting(f"{code('backward')} is done: {both(clauses[:2])}{more}, in {where}, {total}.", gone)
+
+
+def _leaf_clauses(collected: list[Collected]) -> list[Text]:
+    """Return a clause on the gradient of each leaf."""
+    return [
+        message("{name} is {gradient}", name=code(f"{fact.leaf}.grad"), gradient=fact.gradient)
+        if fact.leaf
+        else message("a leaf has {gradient}", gradient=fact.gradient)
+        for fact in collected
+    ]
+
+
+def _describe_leaves_briefly(collected: list[Collected]) -> Text:
+    clauses = _leaf_clauses([fact for fact in collected if fact.leaf])
+    if not clauses:
+        return message("`backward` is done.")
+    return message("`backward` is done: {leaves}.", leaves=joined(clauses[:2]))
+
+
+def _describe_leaves(done: FinishedStep, collected: list[Collected]) -> Text:
+    clauses = _leaf_clauses(collected)
+    leaves = joined(clauses[:2])
+    if len(clauses) > 2:
+        leaves = message("{leaves}, and {count} more leaves have theirs", leaves=leaves, count=len(clauses) - 2)
+    storages = [fact.storage for fact in collected if fact.storage is not None]
+    made = {fact.storage for fact in done.all(Allocated)}
+    if len(storages) == 1:
+        where = message("storage {storage}", storage=storages[0].id)
+    elif made.issuperset(storages):
+        where = message("{count} new storages", count=len(storages))
+    else:
+        where = message("{count} storages", count=len(storages))
+    if not made.intersection(storages):
+        return message(
+            "`backward` is done and has added in place: {leaves}, in {storages}.", leaves=leaves, storages=where
+        )
+    freed = [each.storage for each in done.all(StorageFreed)]
+    gone: Text = ""
+    if len(freed) == 1:
+        gone = message("Storage {storage} is freed.", storage=freed[0].id)
+    elif freed:
+        gone = message("{count} storages are freed.", count=len(freed))
+    return fitting(
+        message(
+            "`backward` is done: {leaves}, in {storages}, {size}.",
+            leaves=leaves,
+            storages=where,
+            size=bytes_message(sum(storage.nbytes for storage in storages)),
+        ),
+        gone,
+    )

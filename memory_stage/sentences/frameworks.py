@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
+from memory_stage.messages import Text, joined, message
 from memory_stage.model.changes import Unversioned
 from memory_stage.model.entries import NodeEntry, TensorEntry
-from memory_stage.sentences.words import both, code
+from memory_stage.sentences.words import code
 
 
-def say_inferred(op: str, labels: list[str]) -> str:
+def say_inferred(op: str, labels: list[Text]) -> Text:
     """Describe saved tensors that are not observed but inferred from the operation."""
-    return f"{code(op)} saves {both(labels)}: this is inferred, not seen."
+    return message(
+        "{operation} saves {tensors}: this is inferred, not seen.", operation=code(op), tensors=joined(labels)
+    )
 
 
-def say_unknown(op: str) -> str:
+def say_unknown(op: str) -> Text:
     """Describe an operation whose saved tensors are unknown."""
-    return f"What {code(op)} saves for backward is not known, and not shown."
+    return message("What {operation} saves for backward is not known, and not shown.", operation=code(op))
 
 
-def say_sent_unseen(where: str, gradient: str) -> str:
+def say_sent_unseen(where: Text, gradient: str) -> Text:
     """Describe a node of backward whose sent gradients are unknown."""
-    return f"{where} takes {gradient}; what it sends is not seen."
+    return message("{node} takes {gradient}; what it sends is not seen.", node=where, gradient=gradient)
 
 
-def say_histories_apart(name: str, base: str) -> str:
+def say_histories_apart(name: Text, base: Text) -> Text:
     """Describe a view that has a separate history."""
-    return f"A write through {name} will change {base}, and the history of {base} will not know."
+    return message(
+        "A write through {view} will change {base}, and the history of {base} will not know.", view=name, base=base
+    )
 
 
-def say_counts_nothing(op: str, what: str, name: str, version: int) -> str:
+def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
     """Describe a write that raised no version."""
-    return f"{code(op)} writes {what} through {name}, and no version tells: it stays {version}."
+    return message(
+        "{operation} writes {cells} through {tensor}, and no version tells: it stays {version}.",
+        operation=code(op),
+        cells=cells,
+        tensor=name,
+        version=version,
+    )
 
 
-def say_written_all_the_same(what: str, fact: Unversioned) -> str:
+def say_written_all_the_same(cells: Text, fact: Unversioned) -> Text:
     """Describe an operation that was refused after it had written."""
-    return f"It has overwritten {what} of storage {fact.storage.id} all the same."
+    return message(
+        "It has overwritten {cells} of storage {storage} all the same.", cells=cells, storage=fact.storage.id
+    )
 
 
 def has_own_history(tensor: TensorEntry, base: TensorEntry) -> bool:

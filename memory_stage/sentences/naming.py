@@ -6,85 +6,125 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from memory_stage.messages import Text, joined, message, plural
 from memory_stage.model.changes import Allocated, Named, StorageFreed, TensorFreed, Unnamed
 from memory_stage.model.entries import StorageEntry, TensorEntry
 from memory_stage.model.finished_step import FinishedStep
-from memory_stage.sentences.words import both, code, fitting, node_text, storages_text
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.sentences.words import code, fitting, line_text, node_text, storages_text
+from memory_stage.trace.amounts import bytes_message
 
 MOST_NAMED = 3  # storages that a sentence names by their numbers
 _NUMPY = re.compile(r"^\w+\.numpy\(\)$")
 
 
-def say_names(done: FinishedStep) -> str:
+def say_names(done: FinishedStep) -> Text:
     """Return the sentence on the names that a step bound and deleted."""
     named, unnamed = done.all(Named), done.all(Unnamed)
-    line = f"Line {done.line}"
     if done.statement.kind == "delete" and unnamed:
         return _describe_deleted(done, unnamed)
     arrays = [fact for fact in named if fact.tensor.is_array]
     if arrays and len(arrays) == len(named):
         return _array(done, arrays[0])
+    if len(named) > 1:
+        return _describe_several(done, named)
     if named:
-        fact = named[0]
-        others = [name for name in fact.tensor.names if name not in [other.name for other in named]]
-        if len(named) > 1:
-            names = both([code(other.name) for other in named[:3]])
-            if all(other.tensor.step == done.ledger.journal.step - 1 for other in named):
-                return f"{names} name new tensors on {_storages_of(done, named)}."
-            known = [_other_names(other, named) for other in named]
-            if all(known) and len(named) <= 3:
-                firsts = list(dict.fromkeys(code(each[0]) for each in known))
-                which = f"tensor{'' if len(firsts) == 1 else 's'} of {both(firsts)}"
-                return fitting(f"{names} are further names for the {which}.", freed(done) or "No byte is added.")
-            return fitting(f"{names} are names for tensors that were there already.", "No byte is added.")
-        if others:
-            which = "now names" if fact.before is not None else "becomes a second name for"
-            return fitting(
-                f"{code(fact.name)} {which} the tensor of {code(others[0])}.",
-                fate(done, fact) or "No tensor, no storage and no byte is added.",
-            )
-        if fact.tensor.step == done.ledger.journal.step - 1:
-            return fitting(f"{code(fact.name)} names a new tensor on {_storages_of(done, named)}.", fate(done, fact))
-        return fitting(f"{code(fact.name)} names a tensor that was there already.", fate(done, fact))
+        return _describe_one(done, named[0])
     if unnamed:
         return _describe_deleted(done, unnamed)
     let_go = freed(done)
     if let_go:
-        return fitting(f"{line} lets go of what nothing names any more.", let_go)
+        return fitting(message("Line {line} lets go of what nothing names any more.", line=done.line), let_go)
     if done.printed:
-        return f"{line} prints and changes no memory."
-    if done.statement.kind == "assign" and _NUMPY.match(done.statement.text):
-        return f"{code(done.statement.text)} copies the numbers into a numpy array of its own. No tensor is made."
+        return message("Line {line} prints and changes no memory.", line=done.line)
+    text = done.statement.text
+    if done.statement.kind == "assign" and _NUMPY.match(text):
+        return message(
+            "{expression} copies the numbers into a numpy array of its own. No tensor is made.", expression=code(text)
+        )
     if _changed_tensors(done):
         return _regradient(done)
-    return f"{line} touches no tensor: memory stays as it is."
+    return message("Line {line} touches no tensor: memory stays as it is.", line=done.line)
 
 
-def _array(done: FinishedStep, fact: Named) -> str:
-    """Describe a name for a numpy array on the memory of a storage."""
-    storage = fact.tensor.storage
-    names = [entry.names[0] for entry in storage.aliases.values() if not entry.is_array and entry.names]
-    which = f", the memory of {code(names[0])}" if names else ""
+def _describe_one(done: FinishedStep, fact: Named) -> Text:
+    """Describe a name that a step bound."""
+    name = code(fact.name)
+    others = _other_names(fact, [fact])
+    if others:
+        other = code(others[0])
+        first = (
+            message("{name} now names the tensor of {other}.", name=name, other=other)
+            if fact.before is not None
+            else message("{name} becomes a second name for the tensor of {other}.", name=name, other=other)
+        )
+        return fitting(first, fate(done, fact) or message("No tensor, no storage and no byte is added."))
+    if fact.tensor.step == done.ledger.journal.step - 1:
+        storages = _storages_of(done, [fact])
+        return fitting(
+            message("{name} names a new tensor on {storages}.", name=name, storages=storages), fate(done, fact)
+        )
+    return fitting(message("{name} names a tensor that was there already.", name=name), fate(done, fact))
+
+
+def _describe_several(done: FinishedStep, named: Sequence[Named]) -> Text:
+    """Describe several names that a step bound."""
+    names = joined([code(other.name) for other in named[:3]])
+    if all(other.tensor.step == done.ledger.journal.step - 1 for other in named):
+        return message("{names} name new tensors on {storages}.", names=names, storages=_storages_of(done, named))
+    known = [_other_names(other, named) for other in named]
+    if all(known) and len(named) <= 3:
+        firsts = list(dict.fromkeys(str(code(each[0])) for each in known))
+        first = plural(
+            "{names} are further names for the tensor of {others}.",
+            "{names} are further names for the tensors of {others}.",
+            len(firsts),
+            names=names,
+            others=joined(firsts),
+        )
+        return fitting(first, freed(done) or message("No byte is added."))
     return fitting(
-        f"{code(fact.name)} names a numpy array on storage {storage.id}{which}: no number is copied.",
-        "What is written through it no version will tell.",
+        message("{names} are names for tensors that were there already.", names=names), message("No byte is added.")
     )
 
 
-def _storages_of(done: FinishedStep, named: Sequence[Named]) -> str:
+def _array(done: FinishedStep, fact: Named) -> Text:
+    """Describe a name for a numpy array on the memory of a storage."""
+    storage = fact.tensor.storage
+    names = [entry.names[0] for entry in storage.aliases.values() if not entry.is_array and entry.names]
+    first = (
+        message(
+            "{name} names a numpy array on storage {storage}, the memory of {tensor}: no number is copied.",
+            name=code(fact.name),
+            storage=storage.id,
+            tensor=code(names[0]),
+        )
+        if names
+        else message(
+            "{name} names a numpy array on storage {storage}: no number is copied.",
+            name=code(fact.name),
+            storage=storage.id,
+        )
+    )
+    return fitting(first, message("What is written through it no version will tell."))
+
+
+def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
     """Return the storages of tensors that no operation made, such as deep copies, and those of them that are new."""
     storages = list(dict.fromkeys(fact.tensor.storage.root for fact in named))
     made = {fact.storage for fact in done.all(Allocated)}
     new = [storage for storage in storages if storage in made]
     old = [storage for storage in storages if storage not in made]
-    parts = [storages_text(old) if len(old) <= MOST_NAMED else f"{len(old)} storages"] if old else []
+    parts = []
+    if old:
+        parts.append(storages_text(old) if len(old) <= MOST_NAMED else message("{count} storages", count=len(old)))
+    size = bytes_message(sum(storage.counted for storage in new))
     if len(new) == 1:
-        parts.append(f"a new storage {new[0].id}, {bytes_text(new[0].counted)}")
+        parts.append(message("a new storage {storage}, {size}", storage=new[0].id, size=size))
+    elif len(new) > MOST_NAMED:
+        parts.append(message("{count} new storages, {size}", count=len(new), size=size))
     elif new:
-        which = f"new {storages_text(new)}" if len(new) <= MOST_NAMED else f"{len(new)} new storages"
-        parts.append(f"{which}, {bytes_text(sum(storage.counted for storage in new))}")
-    return both(parts)
+        parts.append(message("new {storages}, {size}", storages=storages_text(new), size=size))
+    return joined(parts)
 
 
 def _other_names(fact: Named, named: Sequence[Named]) -> list[str]:
@@ -97,123 +137,194 @@ def _changed_tensors(done: FinishedStep) -> list[dict[str, Any]]:
     return [event for event in done.events if event["do"] == "retensor" and set(event) - {"do", "id", "holder"}]
 
 
-def _regradient(done: FinishedStep) -> str:
+def _regradient(done: FinishedStep) -> Text:
     changed = _changed_tensors(done)
     entry = next((e for e in done.ledger.tensors.entries.values() if e.id == changed[0]["id"]), None)
-    name = called(done, entry) if entry is not None else "the tensor"
+    name = called(done, entry) if entry is not None else message("the tensor")
     wanting = [event for event in changed if event.get("stop_gradient") is False]
     if len(wanting) == len(changed) > 1:
         by_id = {each.id: each for each in done.ledger.tensors.entries.values()}
         names = [called(done, by_id[event["id"]]) for event in wanting if event["id"] in by_id]
-        return f"From line {done.line} on, {both(names)} are leaves that want a gradient. No number moves."
+        return message(
+            "From line {line} on, {tensors} are leaves that want a gradient. No number moves.",
+            line=done.line,
+            tensors=joined(names),
+        )
     if "stop_gradient" in changed[0] and entry is not None:
         if entry.look["stop_gradient"]:
-            return f"From line {done.line} on, {name} wants no gradient and belongs to no history."
-        return f"From line {done.line} on, {name} is a leaf that wants a gradient. No number moves."
-    return f"Line {done.line} changes how {name} looks at its storage. No number moves."
+            return message(
+                "From line {line} on, {tensor} wants no gradient and belongs to no history.",
+                line=done.line,
+                tensor=name,
+            )
+        return message(
+            "From line {line} on, {tensor} is a leaf that wants a gradient. No number moves.",
+            line=done.line,
+            tensor=name,
+        )
+    return message(
+        "Line {line} changes how {tensor} looks at its storage. No number moves.", line=done.line, tensor=name
+    )
 
 
-def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> str:
+def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
     if len(unnamed) > 1:
-        names = both([code(fact.name) for fact in unnamed[:3]])
+        names = joined([code(fact.name) for fact in unnamed[:3]])
         storages = {fact.tensor.storage.root for fact in unnamed}
-        stays = "Their storages stay: others hold them."
+        stays: Text = message("Their storages stay: others hold them.")
         if len(storages) == 1 and not done.all(StorageFreed):
             stays = kept(done, storages.pop())
-        return fitting(f"{names} are gone.", freed(done) if done.all(StorageFreed) else stays)
+        return fitting(message("{names} are gone.", names=names), freed(done) if done.all(StorageFreed) else stays)
     fact = unnamed[0]
-    subject = code(done.statement.text) if done.statement.kind == "delete" else f"Line {done.line}"
+    subject = code(done.statement.text) if done.statement.kind == "delete" else line_text(done.line)
     tensor, storage = fact.tensor, fact.tensor.storage.root
-    what = "numpy array" if tensor.is_array else "tensor"
+    what = _kind(tensor)
     if not tensor.freed:
-        if tensor.names:
-            return (
-                f"{subject} takes away a name. The {what} and its storage stay, because "
-                f"{both([code(n) for n in tensor.names[:2]])} still {'names' if len(tensor.names) == 1 else 'name'} it."
-            )
-        if tensor.is_array and storage.is_borrowed:
-            return (
-                f"{subject} takes away the last name of a {what}. It stays, because storage {storage.id} borrows its "
-                f"memory."
-            )
-        holder = done.ledger.tensors.holder_of(tensor)
-        return f"{subject} takes away the last name of a {what}. It stays, because {holder} still holds it."
+        return _describe_kept(done, subject, tensor)
     if storage.freed and not storage.is_borrowed:
-        first = (
-            f"{subject} takes away the last name of its {what}, so storage {storage.id} is freed at once: "
-            f"{bytes_text(storage.counted)} fewer are allocated."
+        first = message(
+            "{subject} takes away the last name of its {kind}, so storage {storage} is freed at once: {size} fewer are "
+            "allocated.",
+            subject=subject,
+            kind=what,
+            storage=storage.id,
+            size=bytes_message(storage.counted),
         )
-        held = f"The GPU's allocator keeps them for later: {bytes_text(done.reserved)} stay reserved."
+        held = message(
+            "The GPU's allocator keeps them for later: {size} stay reserved.", size=bytes_message(done.reserved)
+        )
         return fitting(first, held if done.reserved and not done.unreserved and _on_gpu(done, storage) else "")
     if storage.freed:
-        return f"{subject} takes away a name and its {what}. The borrowed memory goes on without minitensor."
-    return f"{subject} takes away a name and its {what}. {kept(done, storage)}"
+        return message(
+            "{subject} takes away a name and its {kind}. The borrowed memory goes on without minitensor.",
+            subject=subject,
+            kind=what,
+        )
+    return message(
+        "{subject} takes away a name and its {kind}. Storage {storage} stays, because {reason}.",
+        subject=subject,
+        kind=what,
+        storage=storage.id,
+        reason=keeper(done, storage),
+    )
+
+
+def _describe_kept(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Text:
+    """Describe a deleted name of a tensor that stays."""
+    what, storage = _kind(tensor), tensor.storage.root
+    if tensor.names:
+        return plural(
+            "{subject} takes away a name. The {kind} and its storage stay, because {names} still names it.",
+            "{subject} takes away a name. The {kind} and its storage stay, because {names} still name it.",
+            len(tensor.names),
+            subject=subject,
+            kind=what,
+            names=joined([code(n) for n in tensor.names[:2]]),
+        )
+    if tensor.is_array and storage.is_borrowed:
+        return message(
+            "{subject} takes away the last name of a {kind}. It stays, because storage {storage} borrows its memory.",
+            subject=subject,
+            kind=what,
+            storage=storage.id,
+        )
+    return message(
+        "{subject} takes away the last name of a {kind}. It stays, because {holder} still holds it.",
+        subject=subject,
+        kind=what,
+        holder=done.ledger.tensors.holder_of(tensor),
+    )
+
+
+def _kind(tensor: TensorEntry) -> Text:
+    return message("numpy array") if tensor.is_array else message("tensor")
 
 
 def _on_gpu(done: FinishedStep, storage: StorageEntry) -> bool:
     return storage.event.get("device", "cpu") != "cpu"
 
 
-def moved(done: FinishedStep) -> str:
+def moved(done: FinishedStep) -> Text:
     """Describe a name that was moved from one tensor to another."""
     for fact in done.all(Named):
-        if fact.before is None:
+        old = fact.before
+        if old is None:
             continue
-        name = code(fact.name)
-        if fact.before.storage is fact.tensor.storage:
-            return f"{name} moves to the new tensor."
-        what = fate(done, fact)
-        link = ", and" if fact.before.storage.freed else ";"
-        what = what if what.startswith("`") else what[:1].lower() + what[1:]
-        return f"{name} moves to it{link} {what}"
+        name, storage = code(fact.name), old.storage
+        if storage is fact.tensor.storage:
+            return message("{name} moves to the new tensor.", name=name)
+        if storage.freed:
+            return message(
+                "{name} moves to it, and storage {storage} is freed: {size}.",
+                name=name,
+                storage=storage.id,
+                size=bytes_message(storage.counted),
+            )
+        if not old.freed and old.names:
+            return message(
+                "{name} moves to it; {other} still names the old tensor.", name=name, other=code(old.names[0])
+            )
+        return message(
+            "{name} moves to it; storage {storage} stays, because {reason}.",
+            name=name,
+            storage=storage.id,
+            reason=keeper(done, storage),
+        )
     return ""
 
 
-def fate(done: FinishedStep, fact: Named) -> str:
+def fate(done: FinishedStep, fact: Named) -> Text:
     """Describe the tensor that a name had before."""
     old = fact.before
     if old is None:
         return ""
     storage = old.storage
     if storage.freed:
-        return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."
+        return freed_text(storage)
     if not old.freed and old.names:
-        return f"{code(old.names[0])} still names the old tensor."
+        return message("{name} still names the old tensor.", name=code(old.names[0]))
     return kept(done, storage)
 
 
-def keeper(done: FinishedStep, storage: StorageEntry) -> str:
-    """Return the holders of a storage."""
+def keeper(done: FinishedStep, storage: StorageEntry) -> Text:
+    """Return what holds a storage, as a clause."""
     looking = done.ledger.tensors.aliases_of(storage.root)
     for entry in looking:
         if entry.names:
-            array = "the numpy array " if entry.is_array else ""
-            return f"{array}{code(entry.names[0])} still looks at it"
+            name = code(entry.names[0])
+            if entry.is_array:
+                return message("the numpy array {name} still looks at it", name=name)
+            return message("{name} still looks at it", name=name)
     for save in storage.saves:
         if not save.released and storage in (save.storage, *save.copies):
-            return f"{node_text(save.node)} saved it for backward"
+            return message("{node} saved it for backward", node=node_text(save.node))
     for entry in looking:
-        holder, kind = done.ledger.tensors.holder_of(entry), "numpy array" if entry.is_array else "tensor"
-        return f"{holder} still holds a {kind} on it"
-    return "something outside still holds it"
+        holder = done.ledger.tensors.holder_of(entry)
+        return message("{holder} still holds a {kind} on it", holder=holder, kind=_kind(entry))
+    return message("something outside still holds it")
 
 
-def kept(done: FinishedStep, storage: StorageEntry) -> str:
+def kept(done: FinishedStep, storage: StorageEntry) -> Text:
     """Describe a storage that stays allocated, and its holders."""
-    return f"Storage {storage.id} stays, because {keeper(done, storage)}."
+    return message("Storage {storage} stays, because {reason}.", storage=storage.id, reason=keeper(done, storage))
 
 
-def freed(done: FinishedStep) -> str:
+def freed(done: FinishedStep) -> Text:
     """Return the freed storages and their bytes; an empty text if none was freed."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
-        return "A tensor is gone; its storage stays." if done.all(TensorFreed) else ""
-    if len(storages) == 1 and storages[0].is_borrowed:
-        return f"Storage {storages[0].id} is let go: its memory was borrowed."
-    total = bytes_text(sum(storage.counted for storage in storages))
-    if len(storages) == 1:
-        return f"Storage {storages[0].id} is freed: {total}."
-    return f"{len(storages)} storages are freed: {total}."
+        return message("A tensor is gone; its storage stays.") if done.all(TensorFreed) else ""
+    if len(storages) > 1:
+        total = bytes_message(sum(storage.counted for storage in storages))
+        return message("{count} storages are freed: {size}.", count=len(storages), size=total)
+    if storages[0].is_borrowed:
+        return message("Storage {storage} is let go: its memory was borrowed.", storage=storages[0].id)
+    return freed_text(storages[0])
+
+
+def freed_text(storage: StorageEntry) -> Text:
+    """Describe a freed storage."""
+    return message("Storage {storage} is freed: {size}.", storage=storage.id, size=bytes_message(storage.counted))
 
 
 def name_of(done: FinishedStep, entry: TensorEntry) -> str:
@@ -223,9 +334,9 @@ def name_of(done: FinishedStep, entry: TensorEntry) -> str:
     return own[0] if own else entry.name
 
 
-def called(done: FinishedStep, entry: TensorEntry) -> str:
+def called(done: FinishedStep, entry: TensorEntry) -> Text:
     """Return the name of a tensor, or else the operation that made it."""
     name = name_of(done, entry)
     if name:
         return code(name)
-    return f"the result of {code(entry.op)}" if entry.op else "the tensor"
+    return message("the result of {operation}", operation=code(entry.op)) if entry.op else message("the tensor")

@@ -7,81 +7,126 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from memory_stage.messages import Text, message
 from memory_stage.model.changes import Refused, Unversioned, Wrote
 from memory_stage.model.entries import TensorEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_written_all_the_same
 from memory_stage.sentences.several import brief
-from memory_stage.sentences.words import code, fitting, node_text
+from memory_stage.sentences.words import cell_count_text, code, fitting, line_text, node_text
 from memory_stage.sentences.writes import as_written, cells_text, distinct
-from memory_stage.trace.amounts import count_of
 
 _METHOD = re.compile(r"^([A-Za-z_][\w.\[\]']*)\.(\w+)\(")
 _ITEM = re.compile(r"^([A-Za-z_]\w*)\s*\[.*=")
 
 
-def say_error(done: FinishedStep, before: Sequence[Any]) -> str:
+def say_error(done: FinishedStep, before: Sequence[Any]) -> Text:
     """Return the sentence on the error that ended a step, and on the operations ``before`` it."""
-    error = done.error
-    text, kind = str(error), type(error).__name__
-    line = f"Line {done.line}"
-    op = re.search(r"`(\w+)`", text)
-    target = _target(done)
-    asked = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
-    subject = code(as_written(done, op.group(1), asked)) if op and op.group(1) != "setitem" else line
-    unchanged = _describe_effect(done)
+    text, kind = str(done.error), type(done.error).__name__
+    said = _describe_backward(done, text) or _describe_refusal(done, text)
+    if said is not None:
+        return said
+    first = message("Line {line} raises {error}.", line=done.line, error=code(kind))
+    if before:
+        first = message(
+            "Line {line}: {clause}; then it raises {error}.",
+            line=done.line,
+            clause=brief(done, before[-1]),
+            error=code(kind),
+        )
+    return fitting(first, "" if done.events[:-1] else message("Memory stays as it is."))
+
+
+def _describe_backward(done: FinishedStep, text: str) -> Text | None:
+    """Describe an error of backward with the message ``text``; None if it is another error."""
     node, reason = done.node, _reason(done)
     if node is not None and reason == "stale":
         stale = next((save for save in node.saves if save.stale), None)
         if stale is not None:
             return fitting(
-                f"{node_text(node)} asks for {code(stale.name)} at version {stale.version} and finds version "
-                f"{stale.storage.version}, so {code('backward')} raises.",
-                "None of its bytes were overwritten: only the version moved." if stale.stale == "moved" else "",
+                message(
+                    "{node} asks for {tensor} at version {version} and finds version {found}, so `backward` raises.",
+                    node=node_text(node),
+                    tensor=code(stale.name),
+                    version=stale.version,
+                    found=stale.storage.version,
+                ),
+                message("None of its bytes were overwritten: only the version moved.")
+                if stale.stale == "moved"
+                else "",
             )
     if reason == "stale":
-        return f"{code('backward')} asks for a saved tensor that was overwritten since it was saved, so it raises."
+        return message("`backward` asks for a saved tensor that was overwritten since it was saved, so it raises.")
     if node is not None and "an earlier backward" in text and "freed" in text:
-        return f"{node_text(node)} has let go of what it saved, for an earlier backward used it. So this one raises."
+        return message(
+            "{node} has let go of what it saved, for an earlier backward used it. So this one raises.",
+            node=node_text(node),
+        )
     if node is not None and "overwritten from outside the engine" in text:
-        return f"{node_text(node)} saved numbers that were written from outside since, so {code('backward')} raises."
-    if reason in ("leaf_written", "leaf_reshaped"):
-        verb = "write" if reason == "leaf_written" else "change the shape of"
-        what = _protected_leaf(done, target)
-        return fitting(f"{subject} asks to {verb} {what} while gradients are recorded, and is refused.", unchanged)
-    if reason == "needs_own_input":
-        return fitting(
-            f'{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
-            unchanged,
+        return message(
+            "{node} saved numbers that were written from outside since, so `backward` raises.", node=node_text(node)
         )
-    if reason in ("overlapping_target", "overlapping_group", "view_of_several"):
+    return None
+
+
+def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
+    """Describe a refused operation with the message ``text``; None if none was refused."""
+    reason = _reason(done)
+    target = _target(done)
+    op = re.search(r"`(\w+)`", text)
+    asked = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
+    subject = line_text(done.line)
+    if op and op.group(1) != "setitem":
+        subject = code(as_written(done, op.group(1), asked))
+    if reason == "leaf_written":
+        first = message(
+            "{subject} asks to write {tensor} while gradients are recorded, and is refused.",
+            subject=subject,
+            tensor=_protected_leaf(done, target),
+        )
+    elif reason == "leaf_reshaped":
+        first = message(
+            "{subject} asks to change the shape of {tensor} while gradients are recorded, and is refused.",
+            subject=subject,
+            tensor=_protected_leaf(done, target),
+        )
+    elif reason == "needs_own_input":
+        first = message(
+            '{subject} is refused under the policy "2.5": its backward needs the input that it would overwrite.',
+            subject=subject,
+        )
+    elif reason in ("overlapping_target", "overlapping_group", "view_of_several"):
         what = _of_several(target) if reason == "view_of_several" else _overlapping(done, target)
-        return fitting(f"{subject} asks to write {what}, and is refused.", unchanged)
-    if reason == "read_only_target":
-        return fitting(
-            f"{subject} asks to write {_name(target)}, whose memory is read-only, and is refused.", unchanged
+        first = message("{subject} asks to write {tensor}, and is refused.", subject=subject, tensor=what)
+    elif reason == "read_only_target":
+        first = message(
+            "{subject} asks to write {tensor}, whose memory is read-only, and is refused.",
+            subject=subject,
+            tensor=_name(target),
         )
-    if reason == "result_does_not_fit":
-        return fitting(
-            f"{subject} has a result that the dtype of {_name(target)} cannot hold, and a dtype never changes in "
-            f"place: it is refused.",
-            unchanged,
+    elif reason == "result_does_not_fit":
+        first = message(
+            "{subject} has a result that the dtype of {tensor} cannot hold, and a dtype never changes in place: it is "
+            "refused.",
+            subject=subject,
+            tensor=_name(target),
         )
-    if reason == "explain_in_place" and "is different from that of inplace tensor" in text:
-        return fitting(
-            f"{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
-            unchanged,
+    elif reason == "explain_in_place" and "is different from that of inplace tensor" in text:
+        first = message(
+            "{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
+            subject=subject,
         )
-    first = f"{line}: {brief(done, before[-1])}; then it raises" if before else f"{line} raises"
-    return fitting(f"{first} {code(kind)}.", "" if done.events[:-1] else "Memory stays as it is.")
+    else:
+        return None
+    return fitting(first, _describe_effect(done))
 
 
-def _describe_effect(done: FinishedStep) -> str:
+def _describe_effect(done: FinishedStep) -> Text:
     """Describe the effect of a refused operation: none, or numbers that it wrote before it raised the error."""
     written = done.all(Unversioned)
     if written and done.error is not None and written[-1].tensor is not None:
         return say_written_all_the_same(cells_text(written[-1].storage, written[-1].cover), written[-1])
-    return "" if done.all(Wrote) else "Nothing is written."
+    return "" if done.all(Wrote) else message("Nothing is written.")
 
 
 def _reason(done: FinishedStep) -> str:
@@ -104,35 +149,42 @@ def _target(done: FinishedStep) -> str:
     return name if _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}") else ""
 
 
-def _name(target: str) -> str:
-    return code(target) if target else "its target"
+def _name(target: str) -> Text:
+    return code(target) if target else message("its target")
 
 
-def _of_several(target: str) -> str:
+def _of_several(target: str) -> Text:
     """Describe a view that PyTorch never writes."""
-    return f"{_name(target)}, one of several views that one call gave"
+    return message("{tensor}, one of several views that one call gave", tensor=_name(target))
 
 
-def _overlapping(done: FinishedStep, target: str) -> str:
+def _overlapping(done: FinishedStep, target: str) -> Text:
     """Describe a tensor whose elements share cells."""
     entry = _find_tensor(done, target) or _find_tensor(done, f"{target} in {done.statement.function}")
     if entry is None:
-        return "a tensor whose elements share cells"
+        return message("a tensor whose elements share cells")
     size, few = math.prod(entry.look["shape"]), distinct(entry)
     if few == size:
-        return f"{code(target)}, on memory whose cells other elements share"
-    return f"{code(target)}, whose {size:,} elements lie in {count_of(few, 'cell')}"
+        return message("{tensor}, on memory whose cells other elements share", tensor=code(target))
+    return message(
+        "{tensor}, whose {elements} elements lie in {cells}",
+        tensor=code(target),
+        elements=f"{size:,}",
+        cells=cell_count_text(few),
+    )
 
 
-def _protected_leaf(done: FinishedStep, name: str) -> str:
+def _protected_leaf(done: FinishedStep, name: str) -> Text:
     """Return the leaf that a refused operation would have written through ``name``."""
     entry = _find_tensor(done, name) or _find_tensor(done, f"{name} in {done.statement.function}")
     if entry is None:
-        return "a leaf"
+        return message("a leaf")
     if entry.look["leaf"]:
-        return f"the leaf {code(name)}"
+        return message("the leaf {name}", name=code(name))
     leaf = next((each for each in entry.group.members.values() if each.look["leaf"] and each.names), None)
-    return f"{f'the leaf {code(leaf.names[0])}' if leaf else 'a leaf'} through its view {code(name)}"
+    if leaf is None:
+        return message("a leaf through its view {view}", view=code(name))
+    return message("the leaf {name} through its view {view}", name=code(leaf.names[0]), view=code(name))
 
 
 def _find_tensor(done: FinishedStep, name: str) -> TensorEntry | None:

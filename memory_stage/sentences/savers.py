@@ -7,99 +7,156 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memory_stage.model.changes import Elsewhere, Wrote
+from memory_stage.messages import Text, joined, message, plural
+from memory_stage.model.changes import BytesPreserved, Elsewhere, Wrote
 from memory_stage.model.entries import NodeEntry
-from memory_stage.sentences.words import both, code, node_text, storages_text
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.sentences.words import code, node_text, storages_text
+from memory_stage.trace.amounts import bytes_message
 
 MOST_NAMED = 2  # savers; of more savers, a sentence has only the number
 
 
-def stale_text(fact: Wrote | Elsewhere) -> tuple[str, ...]:
+def stale_text(fact: Wrote | Elsewhere) -> tuple[Text, ...]:
     """Describe the saved tensors that a write made stale: their bytes are lost, or only the version changed."""
     lost = [save for save in fact.victims if save.stale == "lost"]
     moved = [save for save in fact.victims if save.stale == "moved"]
+    if not moved and not lost:
+        return ()
     if lost:
-        who, one = named_savers(save.node for save in lost)
-        refused = f"{code('backward')} through {'it' if one else 'them'} will be refused."
+        who, count = named_savers(save.node for save in lost)
         since = dict.fromkeys(save.version for save in lost)
-        which = f"version {lost[0].version}" if len(since) == 1 else "what was there before"
-        both_kinds = ""
+        which = message("version {version}", version=lost[0].version)
+        which = which if len(since) == 1 else message("what was there before")
+        both_kinds: Text = ""
         if moved:
             others, _ = named_savers(save.node for save in moved)
-            both_kinds = (
-                f"What {who} saved is gone; for {others} only the version moved: {code('backward')} refuses both."
+            both_kinds = message(
+                "What {savers} saved is gone; for {others} only the version moved: `backward` refuses both.",
+                savers=who,
+                others=others,
             )
         return (
             both_kinds,
-            f"{who} saved {which}, and those numbers are gone: {refused}",
-            f"What {who} saved is gone: {refused}",
-            f"{code('backward')} through {who} will be refused.",
+            plural(
+                "{savers} saved {numbers}, and those numbers are gone: `backward` through it will be refused.",
+                "{savers} saved {numbers}, and those numbers are gone: `backward` through them will be refused.",
+                count,
+                savers=who,
+                numbers=which,
+            ),
+            plural(
+                "What {savers} saved is gone: `backward` through it will be refused.",
+                "What {savers} saved is gone: `backward` through them will be refused.",
+                count,
+                savers=who,
+            ),
+            message("`backward` through {savers} will be refused.", savers=who),
         )
-    if not moved:
-        return ()
     who, _ = named_savers(save.node for save in moved)
     return (
-        f"None of the bytes that {who} saved are overwritten, but the version moved: {code('backward')} will be "
-        f"refused.",
-        f"No byte that {who} saved is overwritten, yet {code('backward')} will be refused.",
-        f"{code('backward')} through {who} will be refused.",
+        message(
+            "None of the bytes that {savers} saved are overwritten, but the version moved: `backward` will be refused.",
+            savers=who,
+        ),
+        message("No byte that {savers} saved is overwritten, yet `backward` will be refused.", savers=who),
+        message("`backward` through {savers} will be refused.", savers=who),
     )
 
 
-def taken_text(fact: Wrote) -> tuple[str, ...]:
+def taken_text(fact: Wrote) -> tuple[Text, ...]:
     """Describe the saved bytes of a function of the program that a write lost, which backward will not notice."""
     if not fact.taken:
         return ()
     who, _ = named_savers(save.node for save in fact.taken)
     return (
-        f"{who} saved what was there before, and no version of it is compared: {code('backward')} will use the new "
-        f"numbers and not notice.",
-        f"{code('backward')} through {who} will use the new numbers and not notice.",
+        message(
+            "{savers} saved what was there before, and no version of it is compared: `backward` will use the new "
+            "numbers and not notice.",
+            savers=who,
+        ),
+        message("`backward` through {savers} will use the new numbers and not notice.", savers=who),
     )
 
 
-def preserved_text(fact: Wrote) -> tuple[str, ...]:
+def preserved_text(fact: Wrote) -> tuple[Text, ...]:
     """Describe the bytes that were copied just before the write, under "copy_on_write"."""
     kept = fact.preserved
     if kept is None:
         return ()
-    who, one = named_savers(kept.savers or kept.idle)
-    need = "needs" if one else "need"
+    who, count = named_savers(kept.savers or kept.idle)
     if not kept.savers:
         return (
-            f"What {who} {need} of these cells was copied before, so nothing is copied now.",
-            f"What {who} {need} was copied before.",
+            plural(
+                "What {savers} needs of these cells was copied before, so nothing is copied now.",
+                "What {savers} need of these cells was copied before, so nothing is copied now.",
+                count,
+                savers=who,
+            ),
+            plural(
+                "What {savers} needs was copied before.", "What {savers} need was copied before.", count, savers=who
+            ),
         )
     if kept.storages[0] in fact.own:
-        return (f"{who} {'reads' if one else 'read'} the copy, too.",)
-    size = bytes_text(kept.nbytes)
-    were = "was" if kept.nbytes == 1 else "were"
+        return (plural("{savers} reads the copy, too.", "{savers} read the copy, too.", count, savers=who),)
+    return _copied(kept, who, count)
+
+
+def _copied(kept: BytesPreserved, who: Text, count: int) -> tuple[Text, ...]:
+    size = bytes_message(kept.nbytes)
+    short = plural(
+        "{size} was copied for {savers}.", "{size} were copied for {savers}.", kept.nbytes, size=size, savers=who
+    )
+    if kept.nbytes == 1:
+        return (short,)
     if any(storage.freed for storage in kept.storages):  # joined with bytes that were copied before
         return (
-            f"Just before, {size} {were} copied and joined with earlier copies: {who} still {need} them.",
-            f"{size} {were} copied for {who}.",
+            plural(
+                "Just before, {size} were copied and joined with earlier copies: {savers} still needs them.",
+                "Just before, {size} were copied and joined with earlier copies: {savers} still need them.",
+                count,
+                size=size,
+                savers=who,
+            ),
+            short,
         )
     return (
-        f"Just before, {size} {were} copied to {storages_text(kept.storages)}: {who} still {need} them.",
-        f"{size} {were} copied first: {who} still {need} them.",
-        f"{size} {were} copied for {who}.",
+        plural(
+            "Just before, {size} were copied to {storages}: {savers} still needs them.",
+            "Just before, {size} were copied to {storages}: {savers} still need them.",
+            count,
+            size=size,
+            storages=storages_text(kept.storages),
+            savers=who,
+        ),
+        plural(
+            "{size} were copied first: {savers} still needs them.",
+            "{size} were copied first: {savers} still need them.",
+            count,
+            size=size,
+            savers=who,
+        ),
+        short,
     )
 
 
-def spared_text(fact: Wrote) -> tuple[str, ...]:
+def spared_text(fact: Wrote) -> tuple[Text, ...]:
     """Describe savers of other cells of the storage, under "copy_on_write": no copy is made and nothing is refused."""
     if not fact.spared or fact.preserved is not None:
         return ()
     who, _ = named_savers(save.node for save in fact.spared)
     return (
-        f"No byte that {who} saved is overwritten, so nothing is copied.",
-        f"{who} saved other cells.",
+        message("No byte that {savers} saved is overwritten, so nothing is copied.", savers=who),
+        message("{savers} saved other cells.", savers=who),
     )
 
 
-def named_savers(savers: Iterable[NodeEntry | str]) -> tuple[str, bool]:
-    """Return the operations, and True if there is only one."""
-    texts = [f"an earlier {code(each)}" if isinstance(each, str) else node_text(each) for each in savers]
-    texts = list(dict.fromkeys(texts))
-    return both(texts) if len(texts) <= MOST_NAMED else f"{len(texts)} operations", len(texts) == 1
+def named_savers(savers: Iterable[NodeEntry | str]) -> tuple[Text, int]:
+    """Return the operations, and their number."""
+    texts = {str(text): text for text in map(_saver, savers)}
+    named = list(texts.values())
+    count = len(named)
+    return joined(named) if count <= MOST_NAMED else message("{count} operations", count=count), count
+
+
+def _saver(saver: NodeEntry | str) -> Text:
+    return message("an earlier {operation}", operation=code(saver)) if isinstance(saver, str) else node_text(saver)

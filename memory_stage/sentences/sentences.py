@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory_stage.messages import Text, capitalized, continued, message, sentences
 from memory_stage.model.changes import (
     UNREPORTED_WRITE,
     Called,
@@ -34,25 +35,27 @@ from memory_stage.sentences.results import say_made, say_reshaped, say_viewed
 from memory_stage.sentences.several import say_several
 from memory_stage.sentences.sharing import say_elsewhere, say_moved, say_unversioned
 from memory_stage.sentences.writes import say_write
-from memory_stage.trace.amounts import bytes_text
+from memory_stage.trace.amounts import bytes_message
 
-NOTHING = "The program has no statement that touches memory."
+NOTHING = message("The program has no statement that touches memory.")
 
 
-def say(done: FinishedStep) -> str:
+def say(done: FinishedStep) -> Text:
     """Return the sentence of a step."""
     said = _say(done)
-    said = said[0].upper() + said[1:] if said.startswith(UNREPORTED_WRITE) else said
-    unseen = " ".join(dict.fromkeys(fact.text for fact in done.all(Unseen)))
+    if str(said).startswith(UNREPORTED_WRITE):
+        said = capitalized(said)
+    unseen = {str(fact.text): fact.text for fact in done.all(Unseen)}
     if unseen:
-        return f"{said} {unseen}" if _main(done) or done.error is not None else unseen
+        others = list(unseen.values())
+        return sentences([said, *others] if _main(done) or done.error is not None else others)
     # A screen reader reads a sentence only if it differs from the previous one.
-    if said != done.previous:
+    if str(said) != done.previous:
         return said
-    return f"Again, {said[0].lower() if said.startswith('Line ') else said[0]}{said[1:]}"
+    return message("Again, {sentence}", sentence=continued(said))
 
 
-def _say(done: FinishedStep) -> str:
+def _say(done: FinishedStep) -> Text:
     if done.error is not None:
         return say_error(done, _main(done))
     if done.phase == "backward":
@@ -60,7 +63,7 @@ def _say(done: FinishedStep) -> str:
     return _forward(done)
 
 
-def _forward(done: FinishedStep) -> str:
+def _forward(done: FinishedStep) -> Text:
     ops = _main(done)
     if done.all(Called):
         return say_call(done, ops)
@@ -106,11 +109,14 @@ def _main(done: FinishedStep) -> list[Any]:
     ]
 
 
-def _describe_released(done: FinishedStep) -> str:
+def _describe_released(done: FinishedStep) -> Text:
     """Describe the memory that a GPU's allocator released."""
     if not done.unreserved or done.events:
         return ""
-    return (
-        f"Line {done.line} gives {bytes_text(done.unreserved)} back that were reserved and held no tensor: "
-        f"{done.reserved:,} stay reserved. What is allocated stays."
+    return message(
+        "Line {line} gives {size} back that were reserved and held no tensor: {reserved} stay reserved. What is "
+        "allocated stays.",
+        line=done.line,
+        size=bytes_message(done.unreserved),
+        reserved=f"{done.reserved:,}",
     )

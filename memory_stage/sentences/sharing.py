@@ -2,121 +2,183 @@
 
 from __future__ import annotations
 
+from memory_stage.messages import Text, message, plural
 from memory_stage.model.changes import Elsewhere, Made, Moved, Unversioned
 from memory_stage.model.entries import StorageEntry
 from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import say_counts_nothing
-from memory_stage.sentences.naming import called, kept
+from memory_stage.sentences.naming import called, freed_text, kept
 from memory_stage.sentences.savers import named_savers, stale_text
-from memory_stage.sentences.words import code, fitting
-from memory_stage.sentences.writes import cells_text, who_sees
-from memory_stage.trace.amounts import bytes_text, count_of
+from memory_stage.sentences.words import code, fitting, line_text, numbers_text
+from memory_stage.sentences.writes import cells_of_text, cells_text, who_sees
+from memory_stage.trace.amounts import bytes_message
 
 
-def say_borrowed(done: FinishedStep, fact: Made, subject: str) -> str:
+def say_borrowed(done: FinishedStep, fact: Made, subject: Text) -> Text:
     """Describe a tensor on memory that another library has allocated."""
     tensor, storage = fact.tensor, fact.tensor.storage
-    numbers = count_of(storage.length, "number")
-    what = f"the tensor {called(done, tensor)}" if tensor.names else "a tensor"
     owners = [entry.names[0] for entry in storage.aliases.values() if entry.is_array and entry.names]
-    whose = f"of {code(owners[0])}" if owners else "of another owner"
-    first = f"{subject} makes {what} on the {numbers} {whose}: nothing is copied."
-    size = bytes_text(storage.nbytes)
-    return fitting(first, f"Storage {storage.id} is borrowed memory: {size} that its owner has allocated.")
+    first = message(
+        "{subject} makes {tensor} on the {numbers} of {owner}: nothing is copied.",
+        subject=subject,
+        tensor=message("the tensor {name}", name=called(done, tensor)) if tensor.names else message("a tensor"),
+        numbers=numbers_text(storage.length),
+        owner=code(owners[0]) if owners else message("another owner"),
+    )
+    size = bytes_message(storage.nbytes)
+    return fitting(
+        first,
+        message(
+            "Storage {storage} is borrowed memory: {size} that its owner has allocated.", storage=storage.id, size=size
+        ),
+    )
 
 
-def say_unversioned(done: FinishedStep, fact: Unversioned) -> str:
+def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
     """Describe a write that did not change the version."""
     storage = fact.storage
-    what = f"{cells_text(storage, fact.cover)} of storage {storage.id}"
+    cells = cells_of_text(storage, fact.cover)
+    first: Text
     if fact.tensor is None:
-        first = f"Line {done.line} writes {what} from outside, and no version tells: it stays {storage.version}."
+        first = message(
+            "Line {line} writes {cells} from outside, and no version tells: it stays {version}.",
+            line=done.line,
+            cells=cells,
+            version=storage.version,
+        )
     elif fact.tensor.storage is storage:
-        first = say_counts_nothing(fact.called, what, called(done, fact.tensor), storage.version)
+        first = say_counts_nothing(fact.called, cells, called(done, fact.tensor), storage.version)
     else:
-        first = (
-            f"{code(fact.called)} writes {what} through {called(done, fact.tensor)}, which counts versions of its own: "
-            f"storage {storage.id} stays at version {storage.version}."
+        first = message(
+            "{operation} writes {cells} through {tensor}, which counts versions of its own: storage {storage} stays at "
+            "version {version}.",
+            operation=code(fact.called),
+            cells=cells,
+            tensor=called(done, fact.tensor),
+            storage=storage.id,
+            version=storage.version,
         )
     return fitting(first, *unnoticed(fact), who_sees(done, storage, fact.cover, fact.tensor))
 
 
-def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> str:
+def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
     """Describe a storage that another thread has made or written."""
     name = next((entry.names[0] for entry in fact.storage.aliases.values() if entry.names), "")
-    whose = f", that of {code(name)}" if name else ""
-    what = f"writes storage {fact.storage.id}{whose}: version {fact.before} to version {fact.version}."
+    storage: Text = message("storage {storage}", storage=fact.storage.id)
+    if name:
+        storage = message("storage {storage}, that of {name}", storage=fact.storage.id, name=code(name))
     if fact.before is None:
-        what = f"makes storage {fact.storage.id}{whose}: {bytes_text(fact.storage.nbytes)}."
+        size = bytes_message(fact.storage.nbytes)
+        first = message("Another thread makes {storage}: {size}.", storage=storage, size=size)
+    else:
+        first = message(
+            "Another thread writes {storage}: version {before} to version {version}.",
+            storage=storage,
+            before=fact.before,
+            version=fact.version,
+        )
     return fitting(
-        f"Another thread {what}",
+        first,
         stale_text(fact),
-        ("Its steps are not shown: a stage follows the thread that begins.", "Its steps are not shown."),
+        (
+            message("Its steps are not shown: a stage follows the thread that begins."),
+            message("Its steps are not shown."),
+        ),
     )
 
 
-def unnoticed(fact: Unversioned) -> list[tuple[str, ...]]:
+def unnoticed(fact: Unversioned) -> list[tuple[Text, ...]]:
     """Describe the savers of written cells, and if backward will use the new numbers or notice the write."""
     if not fact.used:
         return []
-    who, _one = named_savers(save.node for save in fact.used)
-    them, ones = ("it", "one") if fact.cover.count == 1 else ("them", "ones")
+    who, _ = named_savers(save.node for save in fact.used)
     if fact.checked:
         return [
             (
-                f"{who} saved {them}, and the check will find it: {code('backward')} will be refused.",
-                f"The check will find it: {code('backward')} will be refused.",
+                plural(
+                    "{savers} saved it, and the check will find it: `backward` will be refused.",
+                    "{savers} saved them, and the check will find it: `backward` will be refused.",
+                    fact.cover.count,
+                    savers=who,
+                ),
+                message("The check will find it: `backward` will be refused."),
             )
         ]
     return [
         (
-            f"{who} saved {them}: {code('backward')} will use the new {ones} and not notice.",
-            f"{code('backward')} through {who} will not notice.",
-            f"{code('backward')} will not notice.",
+            plural(
+                "{savers} saved it: `backward` will use the new one and not notice.",
+                "{savers} saved them: `backward` will use the new ones and not notice.",
+                fact.cover.count,
+                savers=who,
+            ),
+            message("`backward` through {savers} will not notice.", savers=who),
+            message("`backward` will not notice."),
         )
     ]
 
 
-def say_moved(done: FinishedStep, fact: Moved) -> str:
+def say_moved(done: FinishedStep, fact: Moved) -> Text:
     """Describe a tensor that moved to another storage."""
     tensor, storage = fact.tensor, fact.tensor.storage.root
-    name, size = called(done, tensor), bytes_text(storage.nbytes)
+    name, size = called(done, tensor), bytes_message(storage.nbytes)
     left = _describe_left(done, fact.left)
     if fact.op == "cast_":
-        first = (
-            f"{code('cast_')} gives {name} its numbers as {tensor.look['dtype']} in a new storage {storage.id}, "
-            f"{size}, at version {storage.version}."
+        first = message(
+            "`cast_` gives {tensor} its numbers as {dtype} in a new storage {storage}, {size}, at version {version}.",
+            tensor=name,
+            dtype=tensor.look["dtype"],
+            storage=storage.id,
+            size=size,
+            version=storage.version,
         )
         return fitting(first, left)
     if fact.op == "resize_":
-        first = (
-            f"{code('resize_')} needs {storage.length:,} cells for {name}, so it copies the numbers to a new storage "
-            f"{storage.id}, {size}, at version {storage.version}."
+        first = message(
+            "`resize_` needs {count} cells for {tensor}, so it copies the numbers to a new storage {storage}, {size}, "
+            "at version {version}.",
+            count=f"{storage.length:,}",
+            tensor=name,
+            storage=storage.id,
+            size=size,
+            version=storage.version,
         )
         return fitting(first, left)
     if storage.length == 0:
-        return fitting(f"{code('set_')} leaves {name} empty, on a storage of 0 bytes.", left)
+        return fitting(message("`set_` leaves {tensor} empty, on a storage of 0 bytes.", tensor=name), left)
     others = [entry.names[0] for entry in storage.aliases.values() if entry is not tensor and entry.names]
-    where = f"the storage of {code(others[0])}, storage {storage.id}" if others else f"storage {storage.id}"
-    subject = code(fact.called) if fact.op else f"Line {done.line}"
-    return fitting(f"{subject} lets {name} look at {where}: nothing is copied.", left)
+    where = message("storage {storage}", storage=storage.id)
+    if others:
+        where = message("the storage of {name}, storage {storage}", name=code(others[0]), storage=storage.id)
+    first = message(
+        "{subject} lets {tensor} look at {storage}: nothing is copied.",
+        subject=code(fact.called) if fact.op else line_text(done.line),
+        tensor=name,
+        storage=where,
+    )
+    return fitting(first, left)
 
 
-def _describe_left(done: FinishedStep, storage: StorageEntry) -> str:
+def _describe_left(done: FinishedStep, storage: StorageEntry) -> Text:
     """Describe the storage that a tensor left."""
-    if storage.freed:
-        return f"Storage {storage.id} is freed: {bytes_text(storage.counted)}."
-    return kept(done, storage)
+    return freed_text(storage) if storage.freed else kept(done, storage)
 
 
-def brief_moved(done: FinishedStep, fact: Moved) -> str:
+def brief_moved(done: FinishedStep, fact: Moved) -> Text:
     """Return the same as a part of a longer sentence."""
-    storage = fact.tensor.storage.root
-    who = code(fact.called) if fact.called else "it"
-    return f"{who} moves {called(done, fact.tensor)} to storage {storage.id}"
+    return message(
+        "{subject} moves {tensor} to storage {storage}",
+        subject=code(fact.called) if fact.called else message("it"),
+        tensor=called(done, fact.tensor),
+        storage=fact.tensor.storage.root.id,
+    )
 
 
-def brief_unversioned(done: FinishedStep, fact: Unversioned) -> str:
+def brief_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
     """Return the same as a part of a longer sentence."""
-    who = code(fact.called) if fact.op else "numpy"
-    return f"{who} writes {cells_text(fact.storage, fact.cover)} of storage {fact.storage.id}, version unchanged"
+    return message(
+        "{subject} writes {cells} of storage {storage}, version unchanged",
+        subject=code(fact.called) if fact.op else "numpy",
+        cells=cells_text(fact.storage, fact.cover),
+        storage=fact.storage.id,
+    )

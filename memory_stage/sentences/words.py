@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memory_stage.messages import Text, joined, message, plural, sentences
+from memory_stage.messages.message import words_in
 from memory_stage.model.changes import UNREPORTED_WRITE
 
 if TYPE_CHECKING:
@@ -17,39 +19,58 @@ RESHAPING = ("reshape", "view", "squeeze", "unsqueeze", "flatten", "transpose", 
 RESHAPING_IN_PLACE = tuple(f"{op}_" for op in RESHAPING)
 
 
-def code(text: str) -> str:
-    """Return code in backticks, and other words unchanged. A backtick inside is replaced: it would end the code."""
+def code(text: str) -> Text:
+    """Return code in backticks, or words for a write without a name. A backtick inside would end the code."""
     if text == UNREPORTED_WRITE:
-        return text
+        return message("an update")
     return "`" + text.replace("`", "'") + "`"
 
 
-def both(things: Sequence[str]) -> str:
-    """Return ``a``, ``a and b``, or ``a, b and c``."""
-    return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
-
-
-def node_text(node: NodeEntry) -> str:
+def node_text(node: NodeEntry) -> Text:
     """Return ``multiply (line 3)``, or ``multiply (earlier)`` for a node that existed before the first line."""
-    return f"{code(node.called)} ({'earlier' if node.earlier else f'line {node.line}'})"
+    if node.earlier:
+        return earlier_text(node.called)
+    return message("{operation} (line {line})", operation=code(node.called), line=node.line)
 
 
-def storages_text(storages: Sequence[StorageEntry]) -> str:
+def earlier_text(op: str) -> Text:
+    """Return ``multiply (earlier)``."""
+    return message("{operation} (earlier)", operation=code(op))
+
+
+def line_text(line: int) -> Text:
+    """Return ``Line 3`` as the subject of a sentence."""
+    return message("Line {line}", line=line)
+
+
+def storages_text(storages: Sequence[StorageEntry]) -> Text:
     """Return ``storage 4``, or ``storages 4 and 5``."""
-    return f"storage{'' if len(storages) == 1 else 's'} {both([each.id for each in storages])}"
+    ids = joined([each.id for each in storages])
+    return plural("storage {storages}", "storages {storages}", len(storages), storages=ids)
 
 
-def fitting(first: str, *more: str | tuple[str, ...]) -> str:
+def numbers_text(count: int) -> Text:
+    """Return ``1 number``, or ``2 numbers``."""
+    return plural("{count} number", "{count} numbers", count, count=f"{count:,}")
+
+
+def cell_count_text(count: int) -> Text:
+    """Return ``1 cell``, or ``2 cells``."""
+    return plural("{count} cell", "{count} cells", count, count=f"{count:,}")
+
+
+def fitting(first: Text, *more: Text | Sequence[Text]) -> Text:
     """Return ``first`` and those others that still fit; of a tuple of equivalent texts, use the first one that fits."""
-    said = first
-    for sentences in more:
-        for sentence in (sentences,) if isinstance(sentences, str) else sentences:
-            if sentence and len(f"{said} {sentence}".split()) <= MOST_WORDS:
-                said = f"{said} {sentence}"
+    said = [first]
+    for alternatives in more:
+        for sentence in alternatives if isinstance(alternatives, tuple) else (alternatives,):
+            assert not isinstance(sentence, Sequence) or isinstance(sentence, str), "alternatives are a tuple"
+            if sentence != "" and words_in([*said, sentence]) <= MOST_WORDS:
+                said.append(sentence)
                 break
-    return said
+    return sentences(said)
 
 
-def first_fitting(*sentences: str) -> str:
+def first_fitting(*equivalent: Text) -> Text:
     """Return the first of several equivalent sentences that is short enough, or else the last."""
-    return next((each for each in sentences if len(each.split()) <= MOST_WORDS), sentences[-1])
+    return next((each for each in equivalent if words_in([each]) <= MOST_WORDS), equivalent[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from memory_stage.messages import Text, capitalized, continued, joined, message, plural
 from memory_stage.model.changes import Named, Wrote
 from memory_stage.model.covers import Cover
 from memory_stage.model.entries import NodeEntry, StorageEntry, TensorEntry
@@ -12,43 +13,18 @@ from memory_stage.model.finished_step import FinishedStep
 from memory_stage.sentences.frameworks import is_inferred, say_inferred, say_unknown
 from memory_stage.sentences.naming import called
 from memory_stage.sentences.savers import preserved_text, spared_text, stale_text, taken_text
-from memory_stage.sentences.words import both, code, fitting, storages_text
-from memory_stage.trace.amounts import bytes_text, count_of
+from memory_stage.sentences.words import cell_count_text, code, fitting, line_text, storages_text
+from memory_stage.trace.amounts import bytes_message
 from memory_stage.trace.cells import SMALL, merged, runs_of
 
 _CALL = re.compile(r"\.(\w+)\(")
 
 
-def say_write(done: FinishedStep, fact: Wrote) -> str:
+def say_write(done: FinishedStep, fact: Wrote) -> Text:
     """Return the sentence on an in-place operation."""
-    tensor, storage = fact.tensor, fact.storage
-    subject = f"Line {done.line}" if fact.op == "setitem" else code(fact.called)
-    through = f" through {called(done, tensor)}" if _says_through(done, fact) else ""
-    versions = f", which goes from version {fact.before} to version {storage.version}"
-    if through:
-        versions = f": version {storage.version}"
-    what = f"{cells_text(fact.storage, fact.cover)} of storage {storage.id}{through}"
-    names = [named.name for named in done.all(Named) if named.tensor is tensor and named.name != tensor.name]
-    if fact.own:
-        first = f"{_describe_saved_first(subject, fact)} {what}: version {storage.version}."
-    elif fact.node is None and not tensor.look["stop_gradient"]:
-        leaf = "a leaf may be written" if tensor.look["leaf"] else "nothing is recorded"
-        who = subject.replace("Line", "line")
-        first = f"{who} writes {what}{'' if through else versions}, and leaves no history."
-        if not fact.recording:
-            first = f"Under {code('no_grad')} {leaf}: {first}"
-        else:
-            first = first[0].upper() + first[1:]
-    else:
-        first = f"{subject} writes {what}{versions}."
-        if names and not (fact.victims or names == ["_"]):  # stale saved tensors are named first
-            first = f"{subject} writes {what}, now at version {storage.version}." if through else first
-            first = (
-                f"{first[:-1]}, and returns {called(done, tensor)} itself: {code(names[0])} is a second name for the "
-                f"same tensor."
-            )
+    names = [named.name for named in done.all(Named) if named.tensor is fact.tensor and named.name != fact.tensor.name]
     return fitting(
-        first,
+        _describe_write(done, fact, names),
         stale_text(fact),
         taken_text(fact),
         preserved_text(fact),
@@ -64,11 +40,64 @@ def say_write(done: FinishedStep, fact: Wrote) -> str:
     )
 
 
-def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> str:
+def _describe_write(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
+    """Describe the written cells and the version; ``names`` are further names that the line bound."""
+    tensor, storage = fact.tensor, fact.storage
+    subject = line_text(done.line) if fact.op == "setitem" else code(fact.called)
+    through = _says_through(done, fact)
+    cells = cells_of_text(storage, fact.cover)
+    if through:
+        cells = message("{cells} through {tensor}", cells=cells, tensor=called(done, tensor))
+    if fact.own:
+        return _describe_saved_first(subject, fact, cells)
+    if fact.node is None and not tensor.look["stop_gradient"]:
+        return _describe_without_history(subject, fact, cells, through)
+    values: dict[str, Text | int] = {"subject": subject, "cells": cells, "version": storage.version}
+    if names and not (fact.victims or names == ["_"]):  # stale saved tensors are named first
+        values |= {"tensor": called(done, tensor), "name": code(names[0])}
+        if through:
+            return message(
+                "{subject} writes {cells}, now at version {version}, and returns {tensor} itself: {name} is a second "
+                "name for the same tensor.",
+                **values,
+            )
+        return message(
+            "{subject} writes {cells}, which goes from version {before} to version {version}, and returns {tensor} "
+            "itself: {name} is a second name for the same tensor.",
+            before=fact.before,
+            **values,
+        )
+    if through:
+        return message("{subject} writes {cells}: version {version}.", **values)
+    return message(
+        "{subject} writes {cells}, which goes from version {before} to version {version}.", before=fact.before, **values
+    )
+
+
+def _describe_without_history(subject: Text, fact: Wrote, cells: Text, through: bool) -> Text:
+    """Describe a write that the history does not record."""
+    if through:
+        clause = message("{subject} writes {cells}, and leaves no history", subject=continued(subject), cells=cells)
+    else:
+        clause = message(
+            "{subject} writes {cells}, which goes from version {before} to version {version}, and leaves no history",
+            subject=continued(subject),
+            cells=cells,
+            before=fact.before,
+            version=fact.storage.version,
+        )
+    if fact.recording:
+        return capitalized(message("{clause}.", clause=clause))
+    if fact.tensor.look["leaf"]:
+        return message("Under `no_grad` a leaf may be written: {clause}.", clause=clause)
+    return message("Under `no_grad` nothing is recorded: {clause}.", clause=clause)
+
+
+def _second_name(done: FinishedStep, fact: Wrote, names: list[str]) -> Text:
     """Return the sentence about further names that this line gave the written tensor; '' if another one has them."""
     if names == ["_"]:
-        return f"The notebook keeps {called(done, fact.tensor)} as its output, {code('_')}."
-    return f"{code(names[0])} names the same tensor." if names and fact.victims else ""
+        return message("The notebook keeps {tensor} as its output, `_`.", tensor=called(done, fact.tensor))
+    return message("{name} names the same tensor.", name=code(names[0])) if names and fact.victims else ""
 
 
 def as_written(done: FinishedStep, op: str, tensor: TensorEntry | None) -> str:
@@ -79,7 +108,7 @@ def as_written(done: FinishedStep, op: str, tensor: TensorEntry | None) -> str:
     return names[0] if others and len(names) == 1 else op
 
 
-def _read_first(done: FinishedStep, fact: Wrote) -> str:
+def _read_first(done: FinishedStep, fact: Wrote) -> Text:
     """Describe an operation that reads cells before it writes them."""
     if fact.storage.length > SMALL or not fact.cover.exact:
         return ""
@@ -90,39 +119,70 @@ def _read_first(done: FinishedStep, fact: Wrote) -> str:
         runs, _ = runs_of(entry.look["shape"], entry.look["strides"], entry.look["offset"], SMALL)
         common = cells.intersection(cell for first, last in runs for cell in range(first, last + 1))
         if common:
-            who = called(done, entry) if entry.name else "Its operand"
-            few = "it" if len(cells) == 1 else f"{len(common)} of them" if len(common) < len(cells) else "them"
-            return f"{who} reads {few}, and that before anything is written."
+            who = called(done, entry) if entry.name else message("Its operand")
+            if len(common) < len(cells):
+                return message(
+                    "{tensor} reads {count} of them, and that before anything is written.",
+                    tensor=who,
+                    count=len(common),
+                )
+            return plural(
+                "{tensor} reads it, and that before anything is written.",
+                "{tensor} reads them, and that before anything is written.",
+                len(cells),
+                tensor=who,
+            )
     return ""
 
 
-def cells_text(storage: StorageEntry, cover: Cover) -> str:
+def cells_of_text(storage: StorageEntry, cover: Cover) -> Text:
+    """Return ``all 6 cells of storage 2``."""
+    return message("{cells} of storage {storage}", cells=cells_text(storage, cover), storage=storage.id)
+
+
+def cells_text(storage: StorageEntry, cover: Cover) -> Text:
     """Return ``all 6 cells``, ``cells 10 to 19``, or ``2 cells``."""
     count, runs = cover.count, cover.runs
     if count == 0:
-        return "no cell"
+        return message("no cell")
     if count == storage.length:
-        return f"all {count:,} cells" if count > 1 else "the one cell"
+        return plural("the one cell", "all {count} cells", count, count=f"{count:,}")
     if len(runs) == 1 and runs[0][1] - runs[0][0] + 1 == count and storage.length > 8:
         first, last = runs[0]
-        return f"cells {first:,} to {last:,}" if last > first else f"cell {first:,}"
-    return count_of(count, "cell")
+        if last > first:
+            return message("cells {first} to {last}", first=f"{first:,}", last=f"{last:,}")
+        return message("cell {number}", number=f"{first:,}")
+    return cell_count_text(count)
 
 
-def _describe_saved_first(subject: str, fact: Wrote) -> str:
-    """Describe the bytes that an operation saves of the input that it overwrites, up to the verb."""
-    size = bytes_text(sum(storage.nbytes for storage in fact.own))
-    where = storages_text(fact.own)
+def _describe_saved_first(subject: Text, fact: Wrote, cells: Text) -> Text:
+    """Describe the bytes that an operation saves of the input that it overwrites, and the write."""
+    values: dict[str, Text | int] = {
+        "subject": subject,
+        "size": bytes_message(sum(storage.nbytes for storage in fact.own)),
+        "storages": storages_text(fact.own),
+        "cells": cells,
+        "version": fact.storage.version,
+    }
     if fact.node is not None and any(save.event.get("marks") for save in fact.node.saves):
-        return f"{subject} keeps marks of its input, 1 bit per element, {size} in {where}, then writes"
-    return f"{subject} needs its input for backward, so it first copies {size} to {where}. Then it writes"
+        return message(
+            "{subject} keeps marks of its input, 1 bit per element, {size} in {storages}, then writes {cells}: version "
+            "{version}.",
+            **values,
+        )
+    return message(
+        "{subject} needs its input for backward, so it first copies {size} to {storages}. Then it writes {cells}: "
+        "version {version}.",
+        **values,
+    )
 
 
-def _describe_joined(done: FinishedStep, fact: Wrote) -> str:
+def _describe_joined(done: FinishedStep, fact: Wrote) -> Text:
     """Describe a tensor without a history that was overwritten with numbers that have one."""
     if fact.node is None or fact.wanted_gradient:
         return ""
-    return f"From now on {called(done, fact.tensor)} has a history and wants a gradient."
+    tensor = called(done, fact.tensor)
+    return message("From now on {tensor} has a history and wants a gradient.", tensor=tensor)
 
 
 def _aliases(done: FinishedStep, fact: Wrote) -> list[TensorEntry]:
@@ -137,7 +197,7 @@ def _says_through(done: FinishedStep, fact: Wrote) -> bool:
     return bool(tensor.name) and fact.op != "setitem" and (bool(_aliases(done, fact)) or "." in tensor.name)
 
 
-def _same_tensor(done: FinishedStep, fact: Wrote) -> str:
+def _same_tensor(done: FinishedStep, fact: Wrote) -> Text:
     """Return the names of the written tensor that a call does not mention, or else its further names."""
     names = fact.tensor.names
     if len(names) < 2 or any(named.tensor is fact.tensor for named in done.all(Named)):
@@ -147,35 +207,40 @@ def _same_tensor(done: FinishedStep, fact: Wrote) -> str:
     if done.statement.kind == "expression":  # only then its text has every name that the line mentions
         mentioned = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})(?!\w)").findall(done.statement.text)
         others = [name for name in names if name not in mentioned] or others
-    others = [code(name) for name in others[:2]]
-    return f"{both(others)} {'names' if len(others) == 1 else 'name'} the same tensor."
+    return plural(
+        "{names} names the same tensor.",
+        "{names} name the same tensor.",
+        len(others[:2]),
+        names=joined([code(name) for name in others[:2]]),
+    )
 
 
-def _unknown_to_history(done: FinishedStep, fact: Wrote) -> str:
+def _unknown_to_history(done: FinishedStep, fact: Wrote) -> Text:
     wanting = [entry for entry in _aliases(done, fact) if not entry.look["stop_gradient"]]
     if not fact.tensor.look["stop_gradient"]:
         wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]  # views with a history each
     if not wanting:
         return ""
-    return f"{code(wanting[0].names[0])} changes with it, and its history does not know."
+    return message("{tensor} changes with it, and its history does not know.", tensor=code(wanting[0].names[0]))
 
 
-def _group_moves(done: FinishedStep, fact: Wrote) -> str:
+def _group_moves(done: FinishedStep, fact: Wrote) -> Text:
     if fact.node is None:
         return ""
     others = [entry for entry in _aliases(done, fact) if entry.group is fact.tensor.group]
     if not others:
         return ""
-    return f"The write joins the history they share, so {code(others[0].names[0])} moves on with it."
+    other = code(others[0].names[0])
+    return message("The write joins the history they share, so {tensor} moves on with it.", tensor=other)
 
 
-def _describe_readers(done: FinishedStep, fact: Wrote) -> str:
+def _describe_readers(done: FinishedStep, fact: Wrote) -> Text:
     if _group_moves(done, fact) or _unknown_to_history(done, fact):
         return ""
     return who_sees(done, fact.storage, fact.cover, fact.tensor)
 
 
-def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> str:
+def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: TensorEntry | None) -> Text:
     """Return the other tensors that certainly show a written cell."""
     on_it = done.ledger.tensors.aliases_of(storage)
     if by is None:
@@ -183,10 +248,19 @@ def who_sees(done: FinishedStep, storage: StorageEntry, cover: Cover, by: Tensor
     others = [entry for entry in on_it if entry is not by and entry.names and _overlap(entry, storage, cover)]
     if not others:
         return ""
-    names = both([code(entry.names[0]) for entry in others[:3]])
-    numbers = "new number" if cover.count == 1 else "new numbers"
-    too = ", too" if by is not None and by.names else ""
-    return f"{names} {'sees' if len(others) == 1 else 'see'} the {numbers}{too}."
+    names = joined([code(entry.names[0]) for entry in others[:3]])
+    one, too = cover.count == 1, by is not None and by.names
+    if one and too:
+        return plural(
+            "{tensors} sees the new number, too.", "{tensors} see the new number, too.", len(others), tensors=names
+        )
+    if one:
+        return plural("{tensors} sees the new number.", "{tensors} see the new number.", len(others), tensors=names)
+    if too:
+        return plural(
+            "{tensors} sees the new numbers, too.", "{tensors} see the new numbers, too.", len(others), tensors=names
+        )
+    return plural("{tensors} sees the new numbers.", "{tensors} see the new numbers.", len(others), tensors=names)
 
 
 def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
@@ -199,15 +273,21 @@ def _overlap(entry: TensorEntry, storage: StorageEntry, cover: Cover) -> bool:
     return any(a <= d and c <= b for a, b in runs for c, d in cover.runs)
 
 
-def kept_for_backward(node: NodeEntry | None, op: str) -> str:
+def kept_for_backward(node: NodeEntry | None, op: str) -> Text:
     """Describe the saved bytes in storages that tensors show: of inputs or, in place, of the result."""
     if node is not None and node.unknown:
         return say_unknown(op)
     saves = node.saves if node is not None else []
-    labels = list(dict.fromkeys(code(save.label) for save in saves if save.storage.seen_by_tensor))
-    if node is not None and labels and is_inferred(node):
+    labels: list[Text] = list(dict.fromkeys(f"{code(each.label)}" for each in saves if each.storage.seen_by_tensor))
+    if not labels:
+        return ""
+    if node is not None and is_inferred(node):
         return say_inferred(op, labels)
-    return f"{code(op)} saves {both(labels)}, because its gradient needs those numbers." if labels else ""
+    return message(
+        "{operation} saves {tensors}, because its gradient needs those numbers.",
+        operation=code(op),
+        tensors=joined(labels),
+    )
 
 
 def distinct(tensor: TensorEntry) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memory_stage.messages import Text, plural
+
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
@@ -17,7 +19,12 @@ def bytes_shown(count: int) -> str:
 
 def bytes_text(count: int) -> str:
     """Return ``1 byte`` or ``36 bytes``; from 1,024 bytes on ``16.0 MiB``, as in the picture beside the sentence."""
-    return count_of(count, "byte") if count < 1024 else bytes_shown(count)
+    return str(bytes_message(count))
+
+
+def bytes_message(count: int) -> Text:
+    """Return the same for a sentence in any language."""
+    return plural("{count} byte", "{count} bytes", count, count=f"{count:,}") if count < 1024 else bytes_shown(count)
 
 
 def count_of(count: int, thing: str) -> str:

@@ -118,10 +118,13 @@ addEventListener("load", () => {
 """
 
 
-def whole_page(title: str, body: str, script: str) -> str:
-    """Return a page that loads nothing from other files or hosts. `title` is text, `body` is HTML."""
+def whole_page(title: str, body: str, script: str, language: str = "en") -> str:
+    """Return a page that loads nothing from other files or hosts. `title` is text, `body` is HTML.
+
+    `language` is the value of the attribute `lang`.
+    """
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n"
         f"<style>{_FONT} html {{ color-scheme: light dark }} body {{ margin: 16px auto; max-width: 1100px; "

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from memory_stage.messages import Text, language, listed, message, render
 from memory_stage.recorder.key_step import key_step
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web import picture
 from memory_stage.web.embed import as_data, prose
 
-_BYTES = ("allocated", "peak", "reserved")
 _NUMBER = re.compile(r"[\d,.]+ (?:B|[KMG]iB)")
-_SENTENCES = "what happens"  # this column stays wide enough to read a sentence
+_SENTENCES = message("what happens")  # this column stays wide enough to read a sentence
+_COUNTERS = {"allocated": message("allocated"), "peak": message("peak"), "reserved": message("reserved")}
 
 
 # ---------- as text ----------
@@ -28,7 +29,9 @@ _SENTENCES = "what happens"  # this column stays wide enough to read a sentence
 
 def as_text(trace: dict[str, Any]) -> str:
     """Return the programs and every sentence of a trace as text for a terminal."""
-    parts = [f"Stage: {trace['title']}", *([trace["ask"]] if trace["ask"] else []), *_where(trace["device"])]
+    speak = _speaker(trace)
+    title = speak(message("Stage: {title}", title=trace["title"]))
+    parts = [title, *([trace["ask"]] if trace["ask"] else []), *_where(trace)]
     variants = trace["variants"]
     if len(variants) > 1:
         head, rows = _comparison(trace)
@@ -44,7 +47,10 @@ def as_text(trace: dict[str, Any]) -> str:
         parts.append(difference(trace))
     for variant in variants:
         if variant["label"]:
-            parts.append(f"\n{variant['label']}" + (f" ({variant['verdict']})" if variant["verdict"] else ""))
+            heading = variant["label"]
+            if variant["verdict"]:
+                heading = speak(message("{variant} ({verdict})", variant=heading, verdict=variant["verdict"]))
+            parts.append(f"\n{heading}")
         width = len(str(len(variant["code"])))
         parts += [f"  {number:>{width}}  {line}" for number, line in enumerate(variant["code"], 1)]
         for number, step in enumerate(variant["steps"], 1):
@@ -52,18 +58,30 @@ def as_text(trace: dict[str, Any]) -> str:
             parts += [f"     | {line}" for line in step.get("out", "").splitlines()]
             parts += [f"     ! {line}" for error in _errors(step) for line in error.splitlines()]
         end = variant["steps"][-1]
-        parts.append(
-            ", ".join(f"{name} {bytes_shown(end[name])}" for name in _BYTES if name in end) + " after the last step."
-        )
+        sizes = [
+            message("{counter} {size}", counter=said, size=bytes_shown(end[name]))
+            for name, said in _COUNTERS.items()
+            if name in end
+        ]
+        parts.append(speak(message("{sizes} after the last step.", sizes=listed(sizes))))
         if variant["truncated"]:
             parts.append(variant["truncated"])
     return "\n".join(parts)
 
 
-def _where(device: str) -> list[str]:
+def _speaker(trace: dict[str, Any]) -> Callable[[Text], str]:
+    """Return the function that renders a text in the language of a trace."""
+    spoken = language(trace.get("language", "en"))
+    return lambda text: render(text, spoken)
+
+
+def _where(trace: dict[str, Any]) -> list[str]:
+    device = trace["device"]
     if device == "cpu":
         return []
-    return [f"Memory of {device}{', a simulated GPU' if device.endswith(':sim') else ''}."]
+    if device.endswith(":sim"):
+        return [_speaker(trace)(message("Memory of {device}, a simulated GPU.", device=device))]
+    return [_speaker(trace)(message("Memory of {device}.", device=device))]
 
 
 def _errors(step: dict[str, Any]) -> list[str]:
@@ -72,29 +90,40 @@ def _errors(step: dict[str, Any]) -> list[str]:
 
 def _comparison(trace: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return the table of the variants after their last steps: the column headings, and a row for each."""
+    speak = _speaker(trace)
     ends = [variant["steps"][-1] for variant in trace["variants"]]
-    counters = [name for name in _BYTES if any(name in end for end in ends)]
+    counters = [name for name in _COUNTERS if any(name in end for end in ends)]
     rows = [
         [
             variant["label"],
             *(bytes_shown(end[name]) if name in end else "" for name in counters),
-            variant["verdict"] or "done",
+            variant["verdict"] or speak(message("done")),
         ]
         for variant, end in zip(trace["variants"], ends, strict=True)
     ]
-    return [trace["compare"] or "variant", *counters, "in the end"], rows
+    heads = [speak(_COUNTERS[name]) for name in counters]
+    return [trace["compare"] or speak(message("variant")), *heads, speak(message("in the end"))], rows
 
 
 def difference(trace: dict[str, Any]) -> str:
     """Compare the allocated bytes of the variants after their last steps with the first variant's, in a sentence."""
     first, *others = trace["variants"]
     before = first["steps"][-1]["allocated"]
-    phrases = []
+    clauses = []
     for variant in others:
         more = variant["steps"][-1]["allocated"] - before
-        much = f"{bytes_shown(abs(more))} {'more' if more > 0 else 'less'}" if more else "the same"
-        phrases.append(f"“{variant['label']}” allocates {much}")
-    return f"After the last step, compared with “{first['label']}”: {', '.join(phrases)}."
+        values: dict[str, Text | int] = {"variant": variant["label"], "size": bytes_shown(abs(more))}
+        if more > 0:
+            clauses.append(message("“{variant}” allocates {size} more", **values))
+        elif more < 0:
+            clauses.append(message("“{variant}” allocates {size} less", **values))
+        else:
+            clauses.append(message("“{variant}” allocates the same", **values))
+    return _speaker(trace)(
+        message(
+            "After the last step, compared with “{first}”: {clauses}.", first=first["label"], clauses=listed(clauses)
+        )
+    )
 
 
 # ---------- as HTML ----------
@@ -110,13 +139,16 @@ def as_html(trace: dict[str, Any]) -> str:
 
 
 def _still(trace: dict[str, Any]) -> str:
+    speak = _speaker(trace)
     parts = ['<div class="stage-fallback">\n', f"<p><strong>{html.escape(trace['title'])}</strong></p>\n"]
     if trace["ask"]:
         parts.append(f"<p>{prose(trace['ask'])}</p>\n")
-    parts += [f"<p>{html.escape(where)}</p>\n" for where in _where(trace["device"])]
+    parts += [f"<p>{html.escape(where)}</p>\n" for where in _where(trace)]
     if len(trace["variants"]) > 1:
         head, rows = _comparison(trace)
-        parts.append(_table("The variants", head, ([html.escape(cell) for cell in row] for row in rows)))
+        parts.append(
+            _table(speak(message("The variants")), head, ([html.escape(cell) for cell in row] for row in rows))
+        )
         parts.append(f"<p>{html.escape(difference(trace))}</p>\n")
     drawn = picture.available()
     for number, variant in enumerate(trace["variants"]):
@@ -125,15 +157,24 @@ def _still(trace: dict[str, Any]) -> str:
         if variant["label"]:
             parts.append(f"<p><strong>{html.escape(variant['label'])}</strong></p>\n")
         code = f"<pre><code>{_verbatim(chr(10).join(variant['code']))}</code></pre>\n"
-        parts.append(_box(f"Program {variant['label']}".rstrip(), code))
+        program = message("Program {variant}", variant=variant["label"]) if variant["label"] else message("Program")
+        parts.append(_box(speak(program), code))
         if drawn:
             # A page's Markdown reader would end the HTML at an empty line.
             parts.append(_picture(re.sub(r"\n\s*\n", "\n", picture.svg(trace, number, key))))
-            parts.append(f"<p>Step {key + 1} of {len(steps)}: {prose(steps[key]['say'])}</p>\n")
-        caption = f"All steps of {variant['label']}" if variant["label"] else "All steps"
-        counters = [name for name in _BYTES if any(name in step for step in steps)]
-        rows = [_row(index, step, counters) for index, step in enumerate(steps, 1)]
-        parts.append(_table(caption, ["step", "line", _SENTENCES, *counters], rows))
+            said = speak(
+                message(
+                    "Step {step} of {count}: {sentence}", step=key + 1, count=len(steps), sentence=steps[key]["say"]
+                )
+            )
+            parts.append(f"<p>{prose(said)}</p>\n")
+        caption = (
+            message("All steps of {variant}", variant=variant["label"]) if variant["label"] else message("All steps")
+        )
+        counters = [name for name in _COUNTERS if any(name in step for step in steps)]
+        rows = [_row(index, step, counters, speak) for index, step in enumerate(steps, 1)]
+        heads = [message("step"), message("line"), _SENTENCES, *(_COUNTERS[name] for name in counters)]
+        parts.append(_table(speak(caption), [speak(head) for head in heads], rows, wide=2))
         if variant["truncated"]:
             parts.append(f"<p>{html.escape(variant['truncated'])}</p>\n")
     return "".join([*parts, "</div>\n"])
@@ -144,18 +185,25 @@ def _picture(svg: str) -> str:
     return f'<div style="font-size: 0px; margin-top: 12px">{svg}</div>\n'
 
 
-def _row(number: int, step: dict[str, Any], counters: Sequence[str]) -> list[str]:
-    line = str(step["line"]) if step["line"] == step["end"] else f"{step['line']} to {step['end']}"
+def _row(number: int, step: dict[str, Any], counters: Sequence[str], speak: Callable[[Text], str]) -> list[str]:
+    first, last = step["line"], step["end"]
+    line = str(first) if first == last else speak(message("{first} to {last}", first=first, last=last))
     shown = [step["out"]] if "out" in step else []
     texts = "".join(f'<pre style="white-space: pre-wrap">{_verbatim(text)}</pre>' for text in (*shown, *_errors(step)))
     said = f'<div style="text-align: left">{prose(step["say"])}{texts}</div>'  # JupyterLab aligns cells to the right
     return [str(number), line, said, *(bytes_shown(step.get(name, 0)) for name in counters)]
 
 
-def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as HTML. The cells are HTML; the caption and the headings are text."""
-    wide = {_SENTENCES: ' style="min-width: 15em; text-align: left"'}
-    heads = "".join(f'<th scope="col"{wide.get(name, "")}>{html.escape(name)}</th>' for name in head)
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], wide: int | None = None) -> str:
+    """Return a table as HTML. The cells are HTML; the caption and the headings are text.
+
+    Args:
+        wide: the column of sentences, counted from 0.
+    """
+    style = ' style="min-width: 15em; text-align: left"'
+    heads = "".join(
+        f'<th scope="col"{style if column == wide else ""}>{html.escape(name)}</th>' for column, name in enumerate(head)
+    )
     body = "".join(
         f'<tr><th scope="row">{first}</th>' + "".join(map(_cell, others)) + "</tr>\n" for first, *others in rows
     )

@@ -28,16 +28,18 @@ FEWEST_FALSE = 110
 
 #: Texts for programs of PyTorch or Paddle only; the tests with these frameworks produce them.
 OF_FRAMEWORKS = {
-    "backward: {} itself, writes {} into it and answers nothing: {} goes on with it.",
+    "backward: The `backward` of {} is done: it sends nothing on.",
+    "backward: {} is given {} itself, writes {} into it and answers nothing: `backward` goes on with it.",
     "backward: {} takes {} and sends nothing on: what it was made of has no part in it.",
     "refusals: {}, one of several views that one call gave",
-    "results: {} makes a tensor that reads {}: no number is copied.",
-    "results: the bytes of storage {} as {}",
-    "results: {} numbers for each cell",
-    "results: {} cells for each number",
-    "savers: {} saved what was there before, and no version of it is compared: {} will use the new numbers and not "
-    "notice.",
-    "savers: {} through {} will use the new numbers and not notice.",
+    "results: {} makes a tensor that reads the bytes of storage {} as {}, {} cells for each number: no "
+    "number is copied.",
+    "results: {} makes a tensor that reads the bytes of storage {} as {}, {} numbers for each cell: no "
+    "number is copied.",
+    "results: {} makes a tensor that reads the bytes of storage {} as {}: no number is copied.",
+    "savers: `backward` through {} will use the new numbers and not notice.",
+    "savers: {} saved what was there before, and no version of it is compared: `backward` will use the new numbers and "
+    "not notice.",
 }
 
 
@@ -165,7 +167,7 @@ def test_every_sentence_begins_with_a_capital_a_number_or_code(all_sentences):
 def test_the_texts_are_those_of_the_source(all_sentences):
     said = {templates.plain(said.text) for each in all_sentences for said in each.true}
     assert any(re.search("takes away a name and its tensor. ", each) for each in said)
-    assert "naming: {} takes away a name and its {}. {}" in templates.texts()
+    assert "naming: {} takes away a name and its {}. Storage {} stays, because {}." in templates.texts()
 
 
 def test_a_sentence_without_marks_equals_the_plain_sentence():

@@ -112,6 +112,13 @@ def _array(s, m):
     return s.after.arrays.get(m[1]) == m[2] and on(named_now(s, m[3]), m[2])
 
 
+@rule(r"<N> names a numpy array on <S>: no number is copied")
+def _array_alone(s, m):
+    memory = s.after.storages.get(m[2])
+    named = memory is not None and any(key in memory.tensors for key in s.after.names.values())
+    return s.after.arrays.get(m[1]) == m[2] and not named
+
+
 @rule(r"What is written through it no version will tell")
 def _no_version_will_tell(s, m):
     return bool(s.after.arrays)

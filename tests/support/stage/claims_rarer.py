@@ -63,6 +63,12 @@ def _read_only(s, m):
     return "read-only" in s.error
 
 
+@rule(r"<N> asks to write a leaf through its view <N> while gradients are recorded, and is refused")
+def _unnamed_leaf(s, m):
+    view = named_now(s, m[2])
+    return view is not None and view.wanting and "eaf" in s.error
+
+
 @rule(
     r"<N> asks to (?:write|change the shape of) the leaf <N>(?: through its view <N>)? while gradients are recorded, "
     r"and is refused",
@@ -280,7 +286,11 @@ def _empty(s, m):
     return math.prod(s.named(m[2]).cells[0]) == 0
 
 
-@rule(r"<N> cannot show these cells in shape \[.*\] without moving them, so it copies them to <S>, <B>")
+@rule(
+    r"<N> cannot show these cells in shape \[.*\] without moving them, so it copies them to <S>, <B>",
+    r"<N> cannot show these cells in shape \[.*\] without moving them, so it copies them to <S>, <B>, held by the "
+    r"running line",
+)
 def _has_to_copy(s, m):
     return is_new(s, m[2], m[3]) and m[2] in s.after.storages
 

@@ -26,8 +26,8 @@ FIRST_MARK = 0xE000  # Unicode's private use
 
 @cache
 def texts() -> list[str]:
-    """Return all texts as ``file: text``, with ``{}`` for the variable parts."""
-    found = (f"{path.stem}: {_text(node)}" for path in _files() for node in _said(_tree(path)))
+    """Return all texts as ``file: text``, with ``{}`` for the variable parts; of a text with a plural, the singular."""
+    found = (f"{path.stem}: {_text(forms)}" for path in _files() for forms in _said(_tree(path)))
     return list(dict.fromkeys(found))
 
 
@@ -40,8 +40,10 @@ def marked() -> Iterator[None]:
     try:
         for path in [*modules, *modules]:  # the second pass also marks imported texts
             tree = _tree(path)
-            for node in _said(tree):
-                _mark(node, chr(FIRST_MARK + order.index(f"{path.stem}: {_text(node)}")))
+            for forms in _said(tree):
+                mark = chr(FIRST_MARK + order.index(f"{path.stem}: {_text(forms)}"))
+                for node in forms:
+                    _mark(node, mark)
             exec(compile(tree, str(path), "exec", dont_inherit=True), vars(modules[path]))
         yield
     finally:
@@ -72,37 +74,23 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _said(tree: ast.Module) -> list[ast.JoinedStr | ast.Constant]:
-    """Yield the texts that a sentence may contain: no docstring, no compared string, no message of an assertion."""
-    silent = set()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
-            assert isinstance(node.body[0], ast.Expr)
-            silent.add(id(node.body[0].value))
-        elif isinstance(node, ast.Compare):
-            silent.update(id(part) for each in (node.left, *node.comparators) for part in ast.walk(each))
-        elif isinstance(node, ast.Assert):
-            silent.update(id(part) for part in ast.walk(node))
-        elif isinstance(node, ast.JoinedStr):
-            silent.update(id(part) for part in node.values)
-    strings = (node for node in ast.walk(tree) if id(node) not in silent)
-    return [node for node in strings if isinstance(node, (ast.JoinedStr, ast.Constant)) and _is_long(node)]
+def _said(tree: ast.Module) -> list[list[ast.Constant]]:
+    """Return all messages with a few words: of each its text, or its singular and its plural."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    counts = {"message": 1, "plural": 2}  # how many of the first arguments are texts
+    said = [[each for each in call.args[: counts.get(call.func.id, 0)]] for call in calls]
+    return [forms for forms in said if forms and _count_words(_text(forms)) >= FEWEST_WORDS]
 
 
-def _is_long(node: ast.JoinedStr | ast.Constant) -> bool:
-    if isinstance(node, ast.Constant) and not isinstance(node.value, str):
-        return False
-    return len(re.findall(r"[a-z]{2,}", _text(node).replace("{}", " "))) >= FEWEST_WORDS
+def _count_words(text: str) -> int:
+    """Return the number of words outside of code."""
+    return len(re.findall("[a-z]{2,}", re.sub("`[^`]*`", "", text)))
 
 
-def _text(node: ast.JoinedStr | ast.Constant) -> str:
-    if isinstance(node, ast.Constant):
-        return str(node.value)
-    return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
+def _text(forms: list[ast.Constant]) -> str:
+    return re.sub(r"\{\w+\}", "{}", forms[0].value)
 
 
-def _mark(node: ast.JoinedStr | ast.Constant, mark: str) -> None:
-    """Put the mark after the first space, because sentences are cut and continued at their ends."""
-    parts = [node] if isinstance(node, ast.Constant) else node.values
-    part = next(each for each in parts if isinstance(each, ast.Constant) and " " in str(each.value))
-    part.value = str(part.value).replace(" ", f" {mark}", 1)
+def _mark(node: ast.Constant, mark: str) -> None:
+    """Put the mark after the first space: a sentence may begin with a capital or not."""
+    node.value = node.value.replace(" ", f" {mark}", 1)

@@ -1,0 +1,22 @@
+"""Translate the texts of the stage: messages with named values, and the catalogues of the languages.
+
+The texts in the code are English. Each is a whole message, whose values are names, numbers and other messages. A
+recording keeps its sentences as messages, so one recording can be shown in each language. This is the lowest layer: it
+imports nothing of ``memory_stage``.
+"""
+
+from memory_stage.messages.catalogues import ENGLISH, Language, add_catalogues, default_language, language, set_language
+from memory_stage.messages.message import (
+    Joined,
+    Message,
+    Text,
+    capitalized,
+    continued,
+    joined,
+    listed,
+    message,
+    plural,
+    render,
+    sentences,
+    then,
+)

@@ -1,0 +1,157 @@
+"""Messages: texts with named values that every language orders in its own way.
+
+``message("Line {line} calls {function}.", line=3, function="`f`")`` is a value, not a text yet. ``render`` makes the
+text in a language, and ``str`` makes the English text. The first argument is the key of the catalogues, so it is always
+a literal: ``tools/messages.py`` finds it in the source.
+
+A value is a number, a text that is the same in all languages (a name, code, a shape), a noun phrase or clause that is
+itself a message, or a list of them that ``joined`` joins as the language does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory_stage.messages.catalogues import ENGLISH
+
+if TYPE_CHECKING:
+    from memory_stage.messages.catalogues import Language
+
+
+@dataclass(frozen=True)
+class Message:
+    """A text with named values.
+
+    Attributes:
+        text: the English text, with placeholders such as ``{line}``.
+        several: the English text for a ``count`` other than 1, or None if the text has no plural.
+        count: selects the plural form; also the value of ``{count}``.
+        values: the values of the placeholders.
+    """
+
+    text: str
+    values: tuple[tuple[str, Text], ...] = ()
+    several: str | None = None
+    count: int = 1
+
+    def __str__(self) -> str:
+        return render(self, ENGLISH)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Texts that a language joins.
+
+    Attributes:
+        middle: the message that joins the text so far, ``{first}``, with the next text, ``{next}``.
+        last: the message that joins the last text.
+    """
+
+    parts: tuple[Text, ...]
+    middle: Message
+    last: Message
+
+    def __str__(self) -> str:
+        return render(self, ENGLISH)
+
+
+@dataclass(frozen=True)
+class Cased:
+    """A text whose first letter depends on its place: ``capitalized`` at the beginning of a sentence, or not."""
+
+    inner: Text
+    capital: bool
+
+    def __str__(self) -> str:
+        return render(self, ENGLISH)
+
+
+Text: TypeAlias = "str | Message | Joined | Cased"
+
+
+def message(text: str, /, **values: Text | int) -> Message:
+    """Return the message ``text`` with these values."""
+    return Message(text, _as_texts(values))
+
+
+def plural(one: str, several: str, count: int, /, **values: Text | int) -> Message:
+    """Return the message ``one`` or ``several``, as a language's rules for ``count`` demand, with these values.
+
+    ``{count}`` is the count, if ``values`` has no other text for it.
+    """
+    return Message(one, _as_texts({"count": count, **values}), several, count)
+
+
+def _as_texts(values: Mapping[str, Text | int]) -> tuple[tuple[str, Text], ...]:
+    return tuple((name, str(value) if isinstance(value, int) else value) for name, value in values.items())
+
+
+def joined(parts: Iterable[Text]) -> Text:
+    """Return ``a``, ``a and b``, or ``a, b and c``."""
+    return _join(parts, message("{first}, {next}"), message("{first} and {next}"))
+
+
+def listed(parts: Iterable[Text]) -> Text:
+    """Return ``a, b, c``."""
+    following = message("{first}, {next}")
+    return _join(parts, following, following)
+
+
+def then(clauses: Iterable[Text]) -> Text:
+    """Return what happens in this order: ``a; then b``."""
+    following = message("{first}; then {next}")
+    return _join(clauses, following, following)
+
+
+def sentences(parts: Iterable[Text]) -> Text:
+    """Return whole sentences, one after the other."""
+    following = message("{first} {next}")
+    return _join(parts, following, following)
+
+
+def _join(parts: Iterable[Text], middle: Message, last: Message) -> Text:
+    parts = tuple(parts)
+    return parts[0] if len(parts) == 1 else Joined(parts, middle, last)
+
+
+def capitalized(text: Text) -> Text:
+    """Return a text that begins with a capital if the language has capitals."""
+    return Cased(text, capital=True)
+
+
+def continued(text: Text) -> Text:
+    """Return a text that begins with a line's number and is not at the beginning of its sentence."""
+    return Cased(text, capital=False)
+
+
+def render(text: Text, language: Language) -> str:
+    """Return the text in a language."""
+    return language.spaced(_render(text, language)) if not isinstance(text, str) else text
+
+
+def _render(text: Text, language: Language) -> str:
+    if isinstance(text, str):
+        return text
+    if isinstance(text, Message):
+        return language.template(text.text, text.several, text.count).format_map(
+            {name: _render(value, language) for name, value in text.values}
+        )
+    if isinstance(text, Cased):
+        return language.cased(_render(text.inner, language), text.capital)
+    made = ""
+    for number, part in enumerate(text.parts):
+        pattern = text.last if number == len(text.parts) - 1 else text.middle
+        made = _pair(pattern, made, part, language) if number else _render(part, language)
+    return made
+
+
+def _pair(pattern: Message, first: str, following: Text, language: Language) -> str:
+    template = language.template(pattern.text, None, 1)
+    return template.format(first=first, next=_render(following, language))
+
+
+def words_in(texts: Sequence[Text]) -> int:
+    """Return the number of words of sentences in English. They decide how much is said, in every language."""
+    return len(" ".join(str(text) for text in texts).split())

@@ -1,0 +1,45 @@
+"""Prepare programs for recording: their text, their syntax, and names for the arguments of a function."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+
+def check_syntax(label: str, source: str, flags: int = 0) -> ast.Module:
+    """Return the syntax tree of a variant, so that an error is raised before any variant runs.
+
+    Raises:
+        SyntaxError: if the variant cannot be compiled; the error names it.
+    """
+    try:
+        return compile(source, f"<variant {label}>", "exec", ast.PyCF_ONLY_AST | flags, dont_inherit=True)
+    except SyntaxError as error:
+        error.msg = f"{error.msg} (in the variant {label!r})"
+        raise
+
+
+def dedented(source: str) -> str:
+    """Return a program without common indentation.
+
+    Raises:
+        TypeError: if it is not given as text.
+    """
+    if not isinstance(source, str):
+        raise TypeError(
+            f"a program is given as text, not as a {type(source).__name__}; trace(function) takes functions"
+        )
+    return textwrap.dedent(source).strip("\n")
+
+
+def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Return names for the first ``count`` arguments of a function."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
+    return names + [f"argument_{i}" for i in range(len(names) + 1, count + 1)]

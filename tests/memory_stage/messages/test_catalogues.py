@@ -1,0 +1,164 @@
+"""Test that the catalogues are complete and fresh, and that both languages say the same of a program."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import memory_stage as stage
+import minitensor as mt
+from memory_stage.messages import joined, language, message, plural, render, sentences, set_language
+from memory_stage.trace.validation import validate
+from tests.memory_stage.sentences.test_sentences_all import STAGE, pairs
+from tools import messages as catalogues
+
+CHINESE = language("zh")
+
+
+@pytest.mark.parametrize("package", catalogues.PACKAGES, ids=lambda package: package.name)
+def test_every_message_is_translated_with_the_same_placeholders(package):
+    assert [fault for code in catalogues.LOCALES for fault in catalogues.faults(package, code)] == []
+
+
+def test_the_catalogues_are_those_of_the_source():
+    assert catalogues.stale() == []
+
+
+def test_a_fault_of_a_catalogue_is_named(monkeypatch, tmp_path):
+    package = catalogues.Package("memory_stage", "memory_stage/messages/locale")
+    whole = catalogues.updated(package, "zh")
+    whole["Line {line}"].string = "第 {number} 行"
+    whole["no cell"].string = ""
+    monkeypatch.setattr(catalogues, "updated", lambda package, code: whole)
+    faults = list(catalogues.faults(package, "zh"))
+    assert [fault.partition("'")[2] for fault in faults] == [
+        "Line {line}' has other placeholders than '第 {number} 行'",
+        "no cell' has no translation",
+    ]
+
+
+def recorded(program: str) -> stage.Stage:
+    earlier, _, program = program.rpartition(STAGE)
+    namespace = {"__name__": "__main__", "mt": mt}
+    exec(compile(earlier, "<earlier>", "exec"), namespace)
+    try:
+        return stage.record(program, namespace)
+    finally:
+        mt.set_device("cpu")
+
+
+def facts_in(sentence: str) -> list[str]:
+    """Return the code, the sizes and the numbers of a sentence, in alphabetical order."""
+    codes = re.findall("`[^`]*`", sentence)
+    plain = re.sub("`[^`]*`", " ", sentence)
+    return sorted(codes + re.findall(r"(?<![\w.])-?\d[\d,.]*\d|\d", plain))
+
+
+#: English words and pronouns for a number, which Chinese writes as a number.
+_NUMBER_WORDS = {"the one cell": "all 1 cells", "no cell": "0 cells", "cell of storage": "cells of storage"}
+
+
+def test_both_languages_say_the_same_of_every_program_with_the_same_names_and_numbers():
+    wrong, said = [], 0
+    for pair in pairs():
+        shown = recorded(pair.true)
+        translated = shown.translated("zh")
+        validate(translated.data)
+        steps = zip(shown.data["variants"][0]["steps"], translated.data["variants"][0]["steps"], strict=True)
+        for english, chinese in steps:
+            said += 1
+            expected = english["say"]
+            for words, number in _NUMBER_WORDS.items():
+                expected = expected.replace(words, number)
+            repeated = {each for each in facts_in(expected)} == {each for each in facts_in(chinese["say"])}
+            left = re.search(r"[a-z]{2,}", re.sub("`[^`]*`", "", chinese["say"]))
+            if not repeated or (left and left[0] not in _STAY):
+                wrong.append((english["say"], chinese["say"]))
+    assert wrong == [] and said > 500
+
+
+#: Words that are the same in Chinese.
+_STAY = {"numpy", "notebook", "minitensor", "float", "int", "bool", "complex", "inf", "nan"}
+
+
+def test_one_recording_is_shown_in_both_languages():
+    shown = stage.record("x = mt.ones([2])\nx.add_(1)", language="zh")
+    assert shown.data["language"] == "zh-CN"
+    assert shown.data["title"] == "程序对内存做了什么"
+    assert [step["say"] for step in shown.data["variants"][0]["steps"]] == [
+        "第 1 行新建存储 1（2 个数，8 字节）和一个使用它的张量，形状为 [2]。`x` 指这个张量。",
+        "`add_` 写入存储 1 的全部 2 个单元，版本从 0 变为 1。",
+    ]
+    english = shown.translated("en")
+    assert "language" not in english.data
+    assert english.data == stage.record("x = mt.ones([2])\nx.add_(1)").data
+    assert english.translated("zh").data == shown.data
+
+
+def test_a_stage_of_data_is_not_translated():
+    shown = stage.Stage.of(stage.record("x = mt.ones([2])").data)
+    with pytest.raises(ValueError, match="translated takes a stage that was recorded by this program"):
+        shown.translated("zh")
+
+
+def test_the_labels_holders_and_verdicts_are_translated():
+    program = (
+        "w = mt.to_tensor([1., 2.], stop_gradient=False)\na = w * 1\ny = a * a\n"
+        "with mt.set_inplace_policy('copy_on_write'):\n    a[0] = 7.\nx = {mt.ones([2])}"
+    )
+    shown = stage.record(program, language="zh")
+    (variant,) = shown.data["variants"]
+    events = [event for step in variant["steps"] for event in step["events"]]
+    assert [event["label"] for event in events if event["do"] == "storage" and "label" in event] == ["a@0 的一部分"]
+    assert [event["holder"] for event in events if "holder" in event] == ["一个集合"]
+    assert variant["verdict"] == "保全 4 字节"
+
+
+def test_the_default_language_is_set_and_read_from_the_environment(monkeypatch):
+    try:
+        set_language("zh_CN")
+        assert stage.record("x = 1").data["language"] == "zh-CN"
+        assert "language" not in stage.record("x = 1", language="en").data
+        set_language(None)
+        assert "language" not in stage.record("x = 1").data
+        monkeypatch.setenv("MEMORY_STAGE_LANGUAGE", "zh")
+        assert stage.record("x = 1").data["language"] == "zh-CN"
+    finally:
+        set_language(None)
+
+
+@pytest.mark.parametrize("wrong", ["fr", "", 3])
+def test_an_unknown_language_is_refused_and_changes_nothing(wrong):
+    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not "):
+        stage.record("raise SystemExit", language=wrong)
+    with pytest.raises(ValueError, match="language is one of 'en', 'zh', not "):
+        set_language(wrong)
+
+
+def test_a_page_on_its_own_names_its_language(tmp_path):
+    stage.record("x = mt.ones([2])", language="zh").save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.startswith('<!doctype html>\n<html lang="zh-CN">')
+    assert "<caption>全部步骤</caption>" in page and "<caption>All steps</caption>" not in page
+
+
+def test_a_list_is_joined_as_the_language_does():
+    names = [f"`{name}`" for name in "abc"]
+    assert [str(joined(names[:count])) for count in (1, 2, 3)] == ["`a`", "`a` and `b`", "`a`, `b` and `c`"]
+    assert render(joined(names), CHINESE) == "`a`、`b` 和 `c`"
+
+
+def test_a_plural_follows_its_count():
+    assert [str(plural("{count} cell", "{count} cells", count)) for count in (0, 1, 2)] == [
+        "0 cells",
+        "1 cell",
+        "2 cells",
+    ]
+    assert render(plural("{count} cell", "{count} cells", 1), CHINESE) == "1 个单元"
+
+
+def test_spaces_beside_chinese_are_removed_outside_of_code_only():
+    told = message("{name} names the tensor of {other}.", name="`d['长 度']`", other=message("the tensor"))
+    assert render(told, CHINESE) == "`d['长 度']` 与该张量指同一个张量。"
+    assert render(sentences([told, told]), CHINESE).count("。`d") == 1

@@ -1,0 +1,199 @@
+"""Keep the catalogues of the languages: extract messages from the source, compile the translations, export them.
+
+    python tools/messages.py           update and compile the catalogues, and write the words of the scripts
+    python tools/messages.py --check   list what is missing or stale, and change nothing
+
+A catalogue (`.po`) is edited by hand: the English text is its key. Beside it lies its compiled form (`.mo`), which the
+programs read. The words of the scripts are written as JSON, which the bundles contain.
+docs/contributing/translation.md describes how to translate.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import extract_from_file
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+ROOT = Path(__file__).resolve().parent.parent
+
+LOCALES = {"zh": "zh_CN"}
+
+#: The functions that mark a message, in Python and in JavaScript, and which of their arguments are texts.
+PYTHON = {"message": None, "plural": (1, 2)}
+SCRIPTS = {"t": None, "plural": (1, 2)}
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+#: The header has no date of extraction: it would change with each run.
+_LONG_AGO = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package with catalogues.
+
+    Attributes:
+        name: of the package and of its catalogues.
+        locale: the folder that has a folder for each locale.
+        scripts: the folder of its JavaScript; None if it has none with messages.
+        words: the file of words to write.
+    """
+
+    name: str
+    locale: str
+    scripts: str | None = None
+    words: str | None = None
+
+    def catalogue(self, code: str) -> Path:
+        """Return the catalogue to edit."""
+        return ROOT / self.locale / LOCALES[code] / "LC_MESSAGES" / f"{self.name}.po"
+
+
+PACKAGES = (
+    Package(
+        "memory_stage", "memory_stage/messages/locale", "memory_stage/web/js", "memory_stage/web/js/shared/words.json"
+    ),
+    Package("book_kit", "book_kit/locale"),
+)
+
+
+def sources(package: Package) -> Iterator[tuple[Path, str]]:
+    """Yield the files that may have messages, and the method that extracts them."""
+    for path in sorted((ROOT / package.name).rglob("*.py")):
+        if "built" not in path.parts:
+            yield path, "python"
+    if package.scripts is not None:
+        for path in sorted((ROOT / package.scripts).rglob("*.js")):
+            yield path, "javascript"
+
+
+def extracted(package: Package, code: str) -> Catalog:
+    """Return the messages in the source of a package, without translations."""
+    found = Catalog(locale=LOCALES[code], domain=package.name, creation_date=_LONG_AGO, revision_date=_LONG_AGO)
+    for path, method in sources(package):
+        keywords = PYTHON if method == "python" else SCRIPTS
+        place = path.relative_to(ROOT).as_posix()
+        for _, texts, comments, _ in extract_from_file(method, str(path), keywords, ["Translators:"]):
+            if texts:
+                found.add(texts, locations=[(place, 0)], auto_comments=comments)
+    return found
+
+
+def updated(package: Package, code: str) -> Catalog:
+    """Return the catalogue of a language with exactly the messages of the source, and the translations it has."""
+    path = package.catalogue(code)
+    known = Catalog()
+    if path.exists():
+        with path.open("rb") as file:
+            known = read_po(file, locale=LOCALES[code], domain=package.name)
+    fresh = extracted(package, code)
+    for message in fresh:
+        old = known.get(message.id)
+        if message.id and old is not None and old.string:
+            message.string, message.flags = old.string, old.flags | message.flags
+            message.user_comments = old.user_comments
+    return fresh
+
+
+def as_po(catalogue: Catalog) -> bytes:
+    """Return the text of a catalogue."""
+    written = io.BytesIO()
+    catalogue.fuzzy = False
+    catalogue.header_comment = f"# {catalogue.domain} in {catalogue.locale_identifier}"
+    write_po(written, catalogue, width=110, include_lineno=False)
+    kept = (b'"POT-Creation-Date', b'"PO-Revision-Date', b'"Last-Translator', b'"Generated-By', b'"Project-Id')
+    return b"\n".join(line for line in written.getvalue().split(b"\n") if not line.startswith(kept))
+
+
+def as_mo(catalogue: Catalog) -> bytes:
+    """Return the compiled form of a catalogue."""
+    written = io.BytesIO()
+    write_mo(written, catalogue)
+    return written.getvalue()
+
+
+def as_script(package: Package) -> bytes:
+    """Return the words of a package's scripts as JSON: for each language, text -> translation."""
+    words: dict[str, dict[str, str]] = {}
+    for code in LOCALES:
+        words[code] = {
+            _key(message): _translation(message)
+            for message in updated(package, code)
+            if message.id and any(place.endswith(".js") for place, _ in message.locations)
+        }
+    return (json.dumps(words, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _key(message: Message) -> str:
+    return message.id if isinstance(message.id, str) else message.id[0]
+
+
+def _translation(message: Message) -> str:
+    return message.string if isinstance(message.string, str) else message.string[0]
+
+
+def outputs() -> Iterator[tuple[Path, bytes]]:
+    """Yield each file of the catalogues with its contents."""
+    for package in PACKAGES:
+        for code in LOCALES:
+            catalogue = updated(package, code)
+            yield package.catalogue(code), as_po(catalogue)
+            yield package.catalogue(code).with_suffix(".mo"), as_mo(catalogue)
+        if package.words is not None:
+            yield ROOT / package.words, as_script(package)
+
+
+def faults(package: Package, code: str) -> Iterator[str]:
+    """Yield a line for each message that is not translated, or whose translation has other placeholders."""
+    for message in updated(package, code):
+        if not message.id:
+            continue
+        texts = [message.id] if isinstance(message.id, str) else list(message.id)
+        translations = [message.string] if isinstance(message.string, str) else list(message.string or [""])
+        where = f"{package.name}, {LOCALES[code]}: {texts[0]!r}"
+        if not all(translations):
+            yield f"{where} has no translation"
+        elif message.fuzzy:
+            yield f"{where} is marked as fuzzy"
+        elif any(set(PLACEHOLDER.findall(each)) != set(PLACEHOLDER.findall(texts[-1])) for each in translations):
+            yield f"{where} has other placeholders than {translations[0]!r}"
+
+
+def stale() -> list[str]:
+    """Return the files that differ from what this tool would write."""
+    return [
+        path.relative_to(ROOT).as_posix()
+        for path, contents in outputs()
+        if not path.exists() or path.read_bytes() != contents
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Update the catalogues, or check them."""
+    if arguments not in ([], ["--check"]):
+        print(__doc__)
+        return 2
+    complaints = [fault for package in PACKAGES for code in LOCALES for fault in faults(package, code)]
+    if arguments:
+        complaints += [f"{path} is stale: run python tools/messages.py" for path in stale()]
+    else:
+        for path, contents in list(outputs()):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(contents)
+    for complaint in complaints:
+        print(complaint)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
