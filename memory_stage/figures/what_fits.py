@@ -9,6 +9,8 @@
 
     what_fits.show({"normal": normal, "in place": in_place}, sizes=[128, 256, 512], batches=[1, 2, 4, 8, 16])
 
+With ``dtypes=["float32", "float16"]`` a program takes a third argument, the dtype, and the figure has a control for it.
+
 No memory of that size is needed. Each program runs at a few small sizes, from which its allocations at any other size
 are derived (see `memory_stage.figures.allocation_law`). A simulated allocator then replays every choice byte by byte,
 with its rounding and its segments, and finds the operation at which memory runs out.
@@ -16,16 +18,18 @@ with its rounding and its segments, and finds the operation at which memory runs
 
 from __future__ import annotations
 
+import functools
 from bisect import insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memory_stage.figures.allocation_law import Law, Program, learn, replay
+from memory_stage.figures.allocation_law import Law, learn, replay
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.places import bytes_in
 from minitensor.engine.device.profiles import Profile
+from minitensor.engine.dtypes import dtype_of
 
 TITLE = "What fits on a device (simulated)"
 CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")
@@ -47,12 +51,13 @@ FITS, RELEASED, STOPPED = 0, 1, 2  # the result of a choice; STOPPED + n: memory
 
 
 def show(
-    programs: Mapping[str, Program],
+    programs: Mapping[str, Callable[..., Any]],
     *,
     batches: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128),
     sizes: Sequence[int] = (64, 128, 256, 512, 1024),
     capacities: Sequence[Any] = CAPACITIES,
     policies: Sequence[str] | None = None,
+    dtypes: Sequence[str] | None = None,
     profile: str | Profile = "torch",
     run_at: Sequence[int] = (4, 8, 12, 16),
     batch_name: str = "batch",
@@ -71,6 +76,7 @@ def show(
         batches, sizes: the reader's choices.
         capacities: of the device, in bytes or as "8 GiB".
         policies: in-place policies to run each program under; by default the current one.
+        dtypes: names of dtypes from which the reader chooses; each program then gets one as its third argument.
         profile: the allocator to replay: "torch", "paddle", or a ``Profile``.
         run_at: four small sizes at which the programs run.
         batch_name, size_name: the names of the two numbers in the figure.
@@ -80,18 +86,14 @@ def show(
 
     Raises:
         ValueError: if a program's allocations do not follow the law, or there is nothing to choose from.
+        TypeError: if a dtype is none that a tensor can have.
     """
     if not (programs and batches and sizes and capacities):
         raise ValueError("what_fits.show takes at least one program, one batch, one size and one capacity")
     if len(set(run_at)) != 4:
         raise ValueError(f"run_at takes four different sizes, three to learn from and one to check, not {run_at!r}")
-    laws = []
-    for label, program in programs.items():
-        chosen: Sequence[str | None] = policies or [None]
-        for policy in chosen:
-            laws.append(
-                learn(f"{label}, {policy}" if policy and len(policies or ()) > 1 else label, program, policy, run_at)
-            )
+    names = [dtype_of(dtype).name for dtype in dtypes or ()]
+    laws = [law for dtype in names or [None] for law in _laws(programs, policies or [None], dtype, run_at)]
     asked = _Asked(laws, sorted(set(batches)), sorted(set(sizes)), sorted({bytes_in(c) for c in capacities}), profile)
     data: dict[str, Any] = {
         "schema": "fits/1",
@@ -103,11 +105,14 @@ def show(
         "words": WORDS,
         **asked.answers(),
     }
+    if len(names) > 1:
+        data["dtypes"] = names
     data["opens"] = {
         "kind": 0,
         "batch": _position("batch", data["batches"], batch),
         "size": _position("size", data["sizes"], size),
         "capacity": _position("capacity", data["capacities"], None if capacity is None else bytes_in(capacity)),
+        **({"dtype": 0} if len(names) > 1 else {}),
     }
 
     def renew(chosen: dict[str, Any]) -> dict[str, Any] | None:
@@ -119,6 +124,20 @@ def show(
         return {**data, **asked.answers(), "live": True}
 
     return Figure(data, sentence=_sentence(data), tables=[_kinds_table(data), _grid_table(data)], renew=renew)
+
+
+def _laws(
+    programs: Mapping[str, Callable[..., Any]], policies: Sequence[str | None], dtype: str | None, run_at: Sequence[int]
+) -> Iterator[Law]:
+    """Learn the law of each program under each policy, with ``dtype`` as its third argument if there is one."""
+    for label, program in programs.items():
+        given = program if dtype is None else functools.partial(_with_dtype, program, dtype)
+        for policy in policies:
+            yield learn(f"{label}, {policy}" if policy and len(policies) > 1 else label, given, policy, run_at)
+
+
+def _with_dtype(program: Callable[..., Any], dtype: str, batch: int, size: int) -> Any:
+    return program(batch, size, dtype)
 
 
 def _position(what: str, values: Sequence[int], chosen: int | None) -> int:
@@ -186,6 +205,18 @@ def _whole(capacity: int) -> str:
     return bytes_shown(capacity).replace(".0 ", " ")
 
 
+def _kinds(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the programs in the first dtype."""
+    kinds: list[dict[str, Any]] = data["kinds"]
+    return kinds[: len(kinds) // len(data.get("dtypes", [""]))]
+
+
+def _name(data: dict[str, Any], kind: dict[str, Any]) -> str:
+    """Return the program's label, with the first dtype if there are several."""
+    label: str = kind["label"]
+    return f"{label} in {data['dtypes'][0]}" if "dtypes" in data else label
+
+
 def _end(data: dict[str, Any], kind: dict[str, Any], batch: int, size: int) -> int:
     return kind["ends"][data["opens"]["capacity"]][size][batch]
 
@@ -199,11 +230,11 @@ def _verdict(kind: dict[str, Any], end: int) -> str:
 def _sentence(data: dict[str, Any]) -> str:
     """Return the first sentence of the figure, from the texts that the page's script uses, too."""
     opens, words = data["opens"], data["words"]
-    kind, batch, size = data["kinds"][opens["kind"]], opens["batch"], opens["size"]
+    kind, batch, size = _kinds(data)[opens["kind"]], opens["batch"], opens["size"]
     capacity = data["capacities"][opens["capacity"]]
     end = _end(data, kind, batch, size)
     values = {
-        "kind": kind["label"],
+        "kind": _name(data, kind),
         "error": kind["error"],
         "batchName": data["batchName"],
         "sizeName": data["sizeName"],
@@ -237,7 +268,7 @@ def _kinds_table(data: dict[str, Any]) -> FigureTable:
             bytes_shown(kind["reserved"][size][batch]),
             _verdict(kind, _end(data, kind, batch, size)),
         )
-        for kind in data["kinds"]
+        for kind in _kinds(data)
     ]
     return FigureTable(caption, (data["compare"], "peak", "reserved", "result"), rows)
 
@@ -256,4 +287,4 @@ def _grid_table(data: dict[str, Any]) -> FigureTable:
         for s, size in enumerate(data["sizes"])
     ]
     head = (f"{data['sizeName']} \\ {data['batchName']}", *map(str, data["batches"]))
-    return FigureTable(f"{kind['label']}: bytes at the peak, and whether they fit in {capacity}", head, rows)
+    return FigureTable(f"{_name(data, kind)}: bytes at the peak, and whether they fit in {capacity}", head, rows)

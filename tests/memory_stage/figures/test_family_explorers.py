@@ -164,6 +164,31 @@ def test_the_explorer_reproduces_the_articles_figures():
     assert square.data["kinds"][0]["peaks"] == [[382 << 20]]
 
 
+def test_each_dtype_has_the_bytes_of_its_numbers():
+    def program(batch, size, dtype):
+        mt.relu(mt.zeros([batch, 64, size, size], dtype))
+
+    def in_place(batch, size, dtype):
+        mt.relu_(mt.zeros([batch, 64, size, size], dtype))
+
+    given = {"batches": [1, 2], "sizes": [512], "capacities": ["128 MiB"], "batch": 2, "profile": "paddle"}
+    figure = what_fits.show({"p": program, "p_": in_place}, dtypes=["float32", "float16", "uint8"], **given)
+    assert figure.data["dtypes"] == ["float32", "float16", "uint8"] and figure.data["opens"]["dtype"] == 0
+    assert [kind["label"] for kind in figure.data["kinds"]] == ["p", "p_"] * 3
+    MiB = 1 << 20
+    assert [kind["peaks"] for kind in figure.data["kinds"]] == [
+        [[128 * MiB // k, 256 * MiB // k]] for k in (1, 2, 2, 4, 4, 8)
+    ]
+    assert element.ask_script("sentence", figure.data) == figure.sentence
+    assert figure.sentence.startswith("With batch 2 and size 512, p in float32 would allocate 256.0 MiB at its peak")
+    assert [row[:2] for row in figure.tables[0].rows] == [("p", "256.0 MiB"), ("p_", "128.0 MiB")]
+    (table,) = element.ask_script("tables", figure.data)
+    assert table["caption"] == figure.tables[1].caption
+    assert [tuple(row) for row in table["rows"]] == list(figure.tables[1].rows)
+    with pytest.raises(TypeError, match="dtype 'float8' is not supported"):
+        what_fits.show({"p": program}, dtypes=["float8"], **given)
+
+
 def test_a_refused_program_is_reported_as_refused():
     def program(batch, size):
         x = mt.ones([batch, size])

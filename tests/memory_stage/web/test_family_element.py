@@ -161,9 +161,22 @@ def test_batch_size_and_capacity_are_chosen_by_keyboard_and_by_click(shown):
     assert soon(page.locator(".choices tr.on td").first.inner_text) == "7.0 MiB"
 
 
+def test_another_dtype_has_other_bytes_in_the_sentence_the_table_and_the_picture(shown):
+    page = shown("fits dtypes")
+    assert "With batch 16 and size 256, normal in float32 allocates 512.0 MiB" in soon(sentence, page)
+    before = page.locator(".pic").inner_html()
+    page.get_by_label("dtype").select_option("float16")
+    assert "With batch 16 and size 256, normal in float16 allocates 256.0 MiB" in soon(sentence, page)
+    assert soon(page.locator(".choices tr.on td").first.inner_text) == "256.0 MiB"
+    assert soon(lambda: page.locator(".pic").inner_html() != before)
+    page.get_by_role("radio").last.focus()
+    page.keyboard.press("Space")
+    assert "in place in float16 allocates 128.0 MiB" in soon(sentence, page)
+
+
 @pytest.mark.parametrize("scheme, width", [("light", 320), ("dark", 792)])
 def test_axe_finds_nothing_and_nothing_is_too_wide(shown, scheme, width):
-    names = (*KINDS, "meter", "strides 3", "hostile timeline", "hostile fits")
+    names = (*KINDS, "meter", "fits dtypes", "strides 3", "hostile timeline", "hostile fits")
     body = "".join(family.figures()[name].as_html() for name in names)
     page = shown("", body=body, width=width, scheme=scheme)
     assert page.evaluate("figuresTooWide()") == []

@@ -92,6 +92,11 @@ def metered() -> element.Figure:
     return shown.figure()
 
 
+def in_dtype(relu):
+    """Return a program of a batch, a size and a dtype."""
+    return lambda batch, size, dtype: relu(mt.zeros([batch, 64, size, size], dtype))
+
+
 @cache
 def figures() -> dict[str, element.Figure]:
     """Return a figure of each kind, and one of each kind with hostile text of a program in every place for text."""
@@ -113,6 +118,11 @@ def figures() -> dict[str, element.Figure]:
         "strides": stride_explorer.show(y, views=views, index=[1, 2], ask="Which cell does `y[1, 2]` read?"),
         "strides 3": stride_explorer.show(x, title="Three dimensions"),
         "fits": what_fits.show(programs, capacity="4 GiB", batch=32, size=512, compare="kind of program"),
+        "fits dtypes": what_fits.show(
+            {"normal": in_dtype(mt.relu), "in place": in_dtype(mt.relu_)},
+            capacity="8 GiB",
+            dtypes=["float32", "float16"],
+        ),
         "meter": metered(),
         "hostile timeline": timeline.show({HOSTILE: hostile, "b": hostile}, compare=HOSTILE, **text),
         "hostile allocator": allocator_map.show(hostile, **text),

@@ -6,9 +6,22 @@ import { bytesText, escapeHtml } from '../shared/text.js';
 import { areaDef, areaEdge, areaFill } from './areas.js';
 import { figureId, figureSvg, fillTemplate } from './figure-svg.js';
 
+/** Return the programs in the chosen dtype. All programs of the first dtype come first, then those of the second. */
+function kindsOf(data, at) {
+  const count = data.kinds.length / (data.dtypes?.length ?? 1);
+  const first = (at?.dtype ?? data.opens.dtype ?? 0) * count;
+  return data.kinds.slice(first, first + count);
+}
+
+/** Return the name of the chosen program, with its dtype if there are several. */
+function nameOf(data, at) {
+  const { label } = kindsOf(data, at)[at.kind];
+  return data.dtypes ? `${label} in ${data.dtypes[at.dtype]}` : label;
+}
+
 /** Return the result of one choice: {peak, reserved, fits, released, op}. */
 function outcomeOf(data, at, kind = at.kind, batch = at.batch, size = at.size) {
-  const k = data.kinds[kind];
+  const k = kindsOf(data, at)[kind];
   const code = k.ends[at.capacity][size][batch];
   return {
     peak: k.peaks[size][batch],
@@ -35,7 +48,7 @@ export const whatFits = {
   choices: (data, at) => ({
     heading: data.compare ?? 'program',
     columns: ['peak', 'reserved', 'result'],
-    rows: data.kinds.map((k, i) => {
+    rows: kindsOf(data, at).map((k, i) => {
       const e = at && outcomeOf(data, at, i);
       return [k.label, e ? bytesText(e.peak) : '', e ? bytesText(e.reserved) : '', e ? verdictOf(e) : ''];
     }),
@@ -49,6 +62,8 @@ export const whatFits = {
           `<input type="range" min="0" step="1" data-set="${f}" aria-label="${escapeHtml(data[`${f}Name`])}"></label>`,
       )
       .join('')}<label>capacity<select data-set="capacity"></select></label>${
+      data.dtypes ? '<label>dtype<select data-set="dtype"></select></label>' : ''
+    }${
       data.live
         ? `<label>another ${escapeHtml(data.batchName)}<input type="number" min="1" data-set="wish"></label>`
         : ''
@@ -64,12 +79,16 @@ export const whatFits = {
       slider.setAttribute('aria-valuetext', `${data[`${f}Name`]} ${values[at[f]]}`);
       slider.closest('label').querySelector('b').textContent = values[at[f]];
     }
-    const select = $('[data-set=capacity]');
-    const options = data.capacities
-      .map((c, i) => `<option value="${i}">${escapeHtml(capacityText(c))}</option>`)
-      .join('');
-    if (select.told !== options) select.innerHTML = select.told = options;
-    select.value = at.capacity;
+    for (const [field, words] of [
+      ['capacity', data.capacities.map(capacityText)],
+      ['dtype', data.dtypes ?? []],
+    ]) {
+      const select = $(`[data-set=${field}]`);
+      if (!select) continue;
+      const options = words.map((word, i) => `<option value="${i}">${escapeHtml(word)}</option>`).join('');
+      if (select.told !== options) select.innerHTML = select.told = options;
+      select.value = at[field];
+    }
   },
   set: (data, at, key, value) =>
     key === 'wish' ? (+value >= 1 ? { wish: Math.trunc(+value) } : null) : { [key]: +value },
@@ -91,7 +110,7 @@ export const whatFits = {
     const e = outcomeOf(data, at);
     const capacity = data.capacities[at.capacity];
     const values = {
-      kind: data.kinds[at.kind].label,
+      kind: nameOf(data, at),
       batchName: data.batchName,
       sizeName: data.sizeName,
       batch: data.batches[at.batch],
@@ -101,7 +120,7 @@ export const whatFits = {
       capacity: capacityText(capacity),
       left: bytesText(Math.max(0, capacity - e.reserved)),
       op: e.op,
-      error: data.kinds[at.kind].error,
+      error: kindsOf(data, at)[at.kind].error,
     };
     if (e.refused) return fillTemplate(t.refused, values);
     const most = data.batches.findLastIndex((_, b) => outcomeOf(data, at, at.kind, b).fits);
@@ -111,7 +130,7 @@ export const whatFits = {
   tables: (data, at) => [
     {
       caption:
-        `${data.kinds[at.kind].label}: bytes at the peak, ` +
+        `${nameOf(data, at)}: bytes at the peak, ` +
         `and whether they fit in ${capacityText(data.capacities[at.capacity])}`,
       head: [`${data.sizeName} \\ ${data.batchName}`, ...data.batches.map(String)],
       rows: data.sizes.map((size, s) => [
@@ -134,7 +153,8 @@ const verdictOf = e =>
 function drawFits(data, at, width) {
   const prefix = figureId(data.title, ...Object.values(at), width);
   const capacity = data.capacities[at.capacity];
-  const ends = data.kinds.map((_, i) => outcomeOf(data, at, i));
+  const kinds = kindsOf(data, at);
+  const ends = kinds.map((_, i) => outcomeOf(data, at, i));
   const narrow = width < 500;
   const cut = 2.5 * capacity;
   const scaleTop = Math.min(cut, Math.max(capacity * 1.04, ...ends.map(e => e.reserved * 1.02)));
@@ -142,7 +162,7 @@ function drawFits(data, at, width) {
     ? 0
     : Math.min(
         width * 0.3,
-        Math.max(...data.kinds.map(k => widthOf(k.label, { bold: true })), widthOf(data.sizeName, { size: 12 })) + 14,
+        Math.max(...kinds.map(k => widthOf(k.label, { bold: true })), widthOf(data.sizeName, { size: 12 })) + 14,
       );
   const x = b => labelW + Math.min(1, b / scaleTop) * (width - labelW - 2);
   const rowH = narrow ? 56 : 36;
@@ -157,7 +177,7 @@ function drawFits(data, at, width) {
     const on = i === at.kind;
     const end = x(e.reserved);
     const hue = (i % HUES) + 1;
-    out += svgText(0, narrow ? y - 8 : y + 14.5, data.kinds[i].label, { bold: on, max: narrow ? width : labelW - 10 });
+    out += svgText(0, narrow ? y - 8 : y + 14.5, kinds[i].label, { bold: on, max: narrow ? width : labelW - 10 });
     if (e.reserved > e.peak) {
       out += svgRect(labelW, y + 0.5, Math.max(1, end - labelW), barH - 1, `fill:none;${stroke('ink', 1.25, '2 3')}`);
     }
@@ -197,7 +217,7 @@ function drawFits(data, at, width) {
   Y += 34;
 
   // every batch and size, for the chosen kind
-  const heading = `${data.kinds[at.kind].label}: every ${data.batchName} and ${data.sizeName}`;
+  const heading = `${nameOf(data, at)}: every ${data.batchName} and ${data.sizeName}`;
   out += svgText(0, Y, heading, { bold: true, max: width });
   Y += 22;
   const left =
@@ -285,6 +305,6 @@ function drawFits(data, at, width) {
     })}`;
     kx += w;
   }
-  const defs = [...new Set([2, ...data.kinds.map((_, i) => (i % HUES) + 1)])].map(h => areaDef(prefix, h)).join('');
+  const defs = [...new Set([2, ...kinds.map((_, i) => (i % HUES) + 1)])].map(h => areaDef(prefix, h)).join('');
   return figureSvg(width, Y + 20, whatFits.say(data, at), defs, out);
 }
