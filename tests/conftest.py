@@ -163,7 +163,7 @@ def building(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A headless Chromium for the whole process, because Playwright cannot be started twice in a thread."""
-    from playwright.sync_api import sync_playwright  # imported here, so that the engine's tests run without it
+    from playwright.sync_api import expect, sync_playwright  # imported here, so that the engine's tests run without it
 
     from tools import chromium
 
@@ -171,6 +171,7 @@ def browser() -> Iterator[Browser]:
         found = chromium.find()
     except FileNotFoundError as error:
         pytest.fail(str(error))
+    expect.set_options(timeout=PAGE_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
         yield browser

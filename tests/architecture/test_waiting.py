@@ -17,11 +17,17 @@ FOLDERS = ("tests/site", "tests/memory_stage", "tests/book_kit", "tests/minitens
 FOLDERS += ("tests/support/site", "tests/support/web", "tests/support/distributed")
 KEYS_AND_MOUSE = {"click", "dblclick", "tap", "hover", "press", "type", "insert_text", "wheel", "drag_to", "focus"}
 FORMS = {"fill", "clear", "check", "uncheck", "select_option", "set_input_files"}
-ACTIONS = KEYS_AND_MOUSE | FORMS | {"dispatch_event", "reload", "go_back", "go_forward"}
+WINDOW = {"set_viewport_size", "emulate_media", "reload", "go_back", "go_forward"}
+MOVES = "moves"  # stands for a script that scrolls or goes to another address: its events come later
+ACTIONS = KEYS_AND_MOUSE | FORMS | WINDOW | {"dispatch_event", MOVES}
+AWAITS = "awaits"  # stands for a script that ends when its condition holds
 WAITS = {"wait_for", "wait_for_function", "wait_for_selector", "wait_for_url", "wait_for_load_state"}
+WAITS |= {"expect", "soon", "until", "drawn", "resize", AWAITS}
 STATES = {"is_visible", "is_hidden", "is_enabled", "is_disabled", "is_checked", "is_editable", "bounding_box"}
 TEXTS = {"inner_text", "text_content", "all_inner_texts", "all_text_contents", "inner_html", "input_value"}
 READS = STATES | TEXTS | {"get_attribute", "count", "evaluate", "evaluate_all", "eval_on_selector", "url"}
+MOVING_SCRIPT = re.compile(r"\b(scroll(To|By|IntoView\w*)?\(|scroll(Top|Left) [-+]?=|location(\.\w+)? = |history\.)")
+AWAITING_SCRIPT = re.compile(r"\bnew Promise\b|\bawait\b")
 PAUSE = re.compile(r"(time\.)?sleep|.*\bwait_for_timeout")
 #: Files that may pause, and why.
 PAUSING = {
@@ -31,58 +37,111 @@ PAUSING = {
 }
 
 
-def names_in(node: ast.AST) -> set[str]:
-    """Return the names of attributes and of called functions in a piece of a program, lambdas left out."""
-    found: set[str] = set()
-    left = [node]
-    while left:
-        at = left.pop()
-        if isinstance(at, ast.Lambda):
-            continue
-        if isinstance(at, ast.Attribute):
-            found.add(at.attr)
-        elif isinstance(at, ast.Call) and isinstance(at.func, ast.Name):
-            found.add(at.func.id)
-            if at.func.id in ("soon", "until", "expect"):
-                continue  # what it is given is read again
-        left += ast.iter_child_nodes(at)
-    return found
+class Reader:
+    """Finds, in the text of one file, what assertions read of a page that may still move."""
+
+    def __init__(self, text: str) -> None:
+        tree = ast.parse(text)
+        self.functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        self.scripts = {
+            target.id: ast.unparse(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        self.actions, self.waits, self.reads = set(ACTIONS), set(WAITS), set(READS)
+        helpers = [each for each in self.functions if not each.name.startswith(("test_", "__")) and not fixture(each)]
+        for _ in range(2):  # a helper may call another one
+            for helper in helpers:
+                self.note(helper)
+
+    def note(self, helper: ast.FunctionDef) -> None:
+        """Count a helper as an action or a wait if it ends with one, and as a read if it returns one."""
+        self.actions.discard(helper.name)  # known too early, if it calls a helper that waits
+        _, is_moving, has_waited = self.run(helper)
+        if is_moving:
+            self.actions.add(helper.name)
+        elif has_waited:
+            self.waits.add(helper.name)
+        returned = [node.value for node in helper.body if isinstance(node, ast.Return) and node.value]
+        if any(self.names_in(value) & self.reads for value in returned) and helper.name not in self.waits:
+            self.reads.add(helper.name)
+
+    def names_in(self, node: ast.AST) -> set[str]:
+        """Return the names of attributes and of called functions in a piece of a program, lambdas left out."""
+        found: set[str] = set()
+        left = [node]
+        while left:
+            at = left.pop()
+            if isinstance(at, ast.Lambda):
+                continue
+            if isinstance(at, ast.Attribute):
+                found.add(at.attr)
+            elif isinstance(at, ast.Call) and isinstance(at.func, ast.Name):
+                found.add(at.func.id)
+                if at.func.id in ("soon", "until", "expect"):
+                    continue  # what it is given is read again
+            if isinstance(at, ast.Call) and ast.unparse(at.func).endswith(".evaluate") and at.args:
+                found |= self.kinds(at.args[0])
+            left += ast.iter_child_nodes(at)
+        return found - {"evaluate"} if AWAITS in found else found
+
+    def kinds(self, script: ast.expr) -> set[str]:
+        """Return whether a script moves the page, and whether it waits."""
+        text = ast.unparse(script)
+        text += "".join(self.scripts.get(node.id, "") for node in ast.walk(script) if isinstance(node, ast.Name))
+        if AWAITING_SCRIPT.search(text):
+            return {AWAITS}
+        return {MOVES} if MOVING_SCRIPT.search(text) else set()
+
+    def statements(self, body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, set[str]]]:
+        """Yield statements in their order, with the names in them; of a compound one, those in its head."""
+        for statement in body:
+            inner = [getattr(statement, part, []) for part in ("body", "orelse", "finalbody")]
+            if not any(inner) or isinstance(statement, ast.FunctionDef):
+                yield statement, self.names_in(statement)
+                continue
+            heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+            yield statement, set().union(*map(self.names_in, heads))
+            for part in inner:
+                yield from self.statements(part)
+
+    def run(self, function: ast.FunctionDef) -> tuple[list[int], bool, bool]:
+        """Return the lines of early reads, whether the page may move at the end, and whether it was waited for."""
+        found: list[int] = []
+        is_moving = has_waited = False
+        early: set[str] = set()  # variables with values that were read while the page may have moved
+        for statement, names in self.statements(function.body):
+            acts, reads = names & self.actions, names & (self.reads - self.actions)
+            if isinstance(statement, ast.Assert):
+                used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+                if (is_moving and reads) or used & early:
+                    found.append(statement.lineno)
+            elif names & self.waits:
+                is_moving, has_waited = False, True
+            elif isinstance(statement, ast.Assign | ast.For):
+                targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+                named = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+                early = early | named if is_moving and reads else early - named
+            is_moving = is_moving or bool(acts)
+        return found, is_moving, has_waited
 
 
-def statements(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, set[str]]]:
-    """Yield statements in the order of a file, with the names in them; of a compound one, those in its head."""
-    for statement in body:
-        inner = [getattr(statement, part, []) for part in ("body", "orelse", "finalbody")]
-        if not any(inner) or isinstance(statement, ast.FunctionDef):
-            yield statement, names_in(statement)
-            continue
-        heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
-        yield statement, set().union(*map(names_in, heads))
-        for part in inner:
-            yield from statements(part)
+def fixture(function: ast.FunctionDef) -> bool:
+    return any("fixture" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 def early_reads(text: str) -> list[int]:
-    """Return the lines of assertions that read a page once, after an action and with no wait between."""
-    tree = ast.parse(text)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    readers = {
-        function.name
-        for function in functions
-        if not function.name.startswith("test_")
-        and any(isinstance(node, ast.Return) and node.value and names_in(node.value) & READS for node in function.body)
-    }
-    found = []
-    for function in functions:
-        is_moving = False
-        for statement, names in statements(function.body):
-            if isinstance(statement, ast.Assert):
-                if is_moving and names & (READS | readers) - ACTIONS:
-                    found.append(statement.lineno)
-            elif names & (WAITS | {"expect", "soon", "until"}):
-                is_moving = False
-            is_moving = is_moving or bool(names & ACTIONS)
-    return found
+    """Return the lines of assertions about a page that was read once, after an action and with no wait between."""
+    reader = Reader(text)
+    return [line for function in reader.functions for line in reader.run(function)[0]]
+
+
+def boxes(text: str) -> list[int]:
+    """Return the lines that ask Playwright for a box once: it is None while the element is replaced."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
+    return [call.lineno for call in calls if call.attr == "bounding_box"]
 
 
 def pauses(text: str) -> list[int]:
@@ -102,6 +161,11 @@ def test_no_assertion_reads_a_page_that_may_still_move():
     assert found == [], "wait for the condition: assert soon(...), or expect(...)"
 
 
+def test_no_test_asks_for_a_box_once():
+    found = [f"{path.relative_to(ROOT)}:{line}" for path in files() for line in boxes(path.read_text(encoding="utf-8"))]
+    assert found == [], "wait for the box: box_of(...)"
+
+
 def test_no_test_pauses_for_a_fixed_time():
     found = {
         f"{path.relative_to(ROOT)}:{line}"
@@ -119,12 +183,24 @@ PLANTED = {
     "def test_it(page):\n    page.locator('b').click()\n    assert soon(page.locator('i').is_visible)": [],
     "def test_it(page):\n    page.click('b')\n    page.wait_for_url('x')\n    assert page.url == 'x'": [],
     "def test_it(page):\n    assert page.evaluate('1') == 1\n    page.click('b')": [],
+    "def test_it(page):\n    page.click('b')\n    n = page.count()\n    assert n == 1": [4],
+    "def test_it(page):\n    n = page.count()\n    page.click('b')\n    assert n == 1": [],
+    "def test_it(page):\n    page.evaluate('scrollTo(0, 9)')\n    assert page.locator('i').count() == 1": [3],
+    "GO = 'y => scrollTo(0, y)'\ndef test_it(page):\n    page.evaluate(GO, 9)\n    assert page.count() == 1": [4],
+    "def go(page):\n    page.click('b')\ndef test_it(page):\n    go(page)\n    assert page.count() == 1": [5],
+    "def test_it(page):\n    page.emulate_media(media='print')\n    assert page.count() == 1": [3],
+    "def test_it(page):\n    page.emulate_media(media='print')\n    drawn(page)\n    assert page.count() == 1": [],
+    "def test_it(page):\n    page.click('b')\n    page.evaluate('new Promise(f)')\n    assert page.count() == 1": [],
 }
 
 
 @pytest.mark.parametrize("text", PLANTED)
 def test_an_early_read_that_is_planted_is_found(text):
     assert early_reads(text) == PLANTED[text]
+
+
+def test_a_box_that_is_asked_for_once_is_found():
+    assert boxes("box = page.locator('i').bounding_box()\nprint('bounding_box()')") == [1]
 
 
 def test_a_pause_that_is_planted_is_found():

@@ -16,6 +16,7 @@ from book_kit.widgets.report_html import SIGNS, as_html
 from memory_stage.explanation.minitensor import Report, Verdict
 from memory_stage.web.embed import asset
 from tests.support.accessibility import violations
+from tests.support.waiting import drawn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -201,6 +202,7 @@ def page(open_page) -> Page:
 def test_the_table_is_accessible(page, scheme, width):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
+    drawn(page)
     page.evaluate("document.querySelectorAll('details').forEach(box => { box.open = true })")
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
@@ -209,6 +211,7 @@ def test_the_table_is_accessible(page, scheme, width):
 @pytest.mark.parametrize("width", [1100, 320])
 def test_a_reader_of_the_screen_finds_a_table_at_every_width(page, width):
     page.set_viewport_size({"width": width, "height": 900})
+    drawn(page)
     table = page.get_by_role("table").first
     assert table.get_by_role("columnheader").all_inner_texts() == ["Line", "Tensor", "Version", "Verdict", "Why"]
     heads = table.get_by_role("rowheader").all_inner_texts()
@@ -218,6 +221,7 @@ def test_a_reader_of_the_screen_finds_a_table_at_every_width(page, width):
 
 def test_nothing_is_cut_off(page):
     page.set_viewport_size({"width": 700, "height": 900})
+    drawn(page)
     cut = page.evaluate(
         "[...document.querySelectorAll('.mt-report th, .mt-report td, .mt-report dd, .mt-report pre')]"
         ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"

@@ -12,7 +12,7 @@ from book_kit import predict
 from memory_stage.web import embed
 from memory_stage.web.embed import page_assets, prose
 from tests.support.accessibility import violations
-from tests.support.waiting import soon
+from tests.support.waiting import drawn, soon
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = "book_kit.web"
@@ -218,17 +218,18 @@ def answer(question, index: int) -> None:
 def test_the_answer_can_be_opened_without_the_right_guess_and_then_every_option_is_explained(show):
     first = show().locator("predict-first").first
     answer(first, 2)
-    assert not first.locator(".mt-said", has_text="That takes a copy").is_visible()
+    assert soon(first.locator(".mt-said:visible").count) == 1
+    assert soon(lambda: not first.locator(".mt-said", has_text="That takes a copy").is_visible())
     first.locator("summary").click()
-    first.locator(".mt-said", has_text="That takes a copy").wait_for()
-    assert first.locator(".mt-why").is_visible()
+    assert soon(first.locator(".mt-said", has_text="That takes a copy").is_visible)
+    assert soon(first.locator(".mt-why").is_visible)
     assert soon(label_of, first, 1) == "[2.0, 2.0]✓ right"
 
 
 def test_an_answer_is_kept_in_the_browser_until_it_is_forgotten(show):
     page = show()
     answer(page.locator("predict-first").first, 0)
-    assert list(page.evaluate("Object.keys(localStorage)")) == ["in-place.answers"]
+    assert soon(page.evaluate, "Object.keys(localStorage)") == ["in-place.answers"]
     page.reload()
     first = page.locator("predict-first").first
     assert soon(label_of, first, 0) == "[1.0, 1.0]✗ not this one" and soon(first.get_by_role("radio").first.is_checked)
@@ -256,8 +257,8 @@ def test_without_storage_in_the_browser_a_question_works_and_does_not_mention_ke
     page.evaluate("() => { Storage.prototype.setItem = () => { throw new DOMException('full') } }")
     first = page.locator("predict-first").first
     answer(first, 1)
-    assert first.get_by_role("status").inner_text() == "Right."
-    assert not first.get_by_text("kept in this browser").is_visible()
+    assert soon(first.get_by_role("status").inner_text) == "Right."
+    assert soon(lambda: not first.get_by_text("kept in this browser").is_visible())
 
 
 def test_check_without_a_choice_asks_for_one_and_reveals_nothing(show):
@@ -278,9 +279,9 @@ def test_a_screen_reader_announces_a_group_with_the_question_and_its_radio_butto
 def test_no_text_becomes_markup(show):
     page = show()
     answer(page.locator("predict-first").first, 2)
-    assert page.locator(".mt-said", has_text="Nobody <b>said</b> so.").first.is_visible()
+    assert soon(page.locator(".mt-said", has_text="Nobody <b>said</b> so.").first.is_visible)
     assert page.title() == "t"
-    assert page.locator("predict-first :is(b, script)").count() == 0
+    assert soon(page.locator("predict-first :is(b, script)").count) == 0
 
 
 def test_without_javascript_everything_can_be_read(show):
@@ -296,6 +297,7 @@ def test_without_javascript_everything_can_be_read(show):
 def test_in_print_the_options_and_the_answer_appear_without_controls(show):
     page = show()
     page.emulate_media(media="print")
+    drawn(page)
     first = page.locator("predict-first").first
     assert not first.locator("form").is_visible()
     said = first.locator(".mt-why"), first.locator("dd", has_text="That takes a copy")
@@ -311,7 +313,7 @@ def test_a_page_saved_with_its_form_works_again(show):
     }""")
     first = page.locator("predict-first").first
     answer(first, 1)
-    assert first.get_by_role("status").inner_text() == "Right."
+    assert soon(first.get_by_role("status").inner_text) == "Right."
 
 
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(20, 24, 30)"

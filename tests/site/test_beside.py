@@ -9,7 +9,7 @@ import pytest
 from nbconvert import HTMLExporter
 
 from tests.support.site.small_book import built, cell, write
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, drawn, soon
 
 LONG = " ".join(["Every paragraph is long enough to be scrolled, with some more words about nothing."] * 4)
 PROGRAM = "x = mt.zeros([2])\ny = x.add(1.0)\ny.add_(1.0)"
@@ -35,7 +35,16 @@ READ_AT = "0.3"  # of the window's height: a paragraph that begins here has been
 TO = "([number, part]) => scrollTo(0, scrollY + document.querySelectorAll('.names-step')[number]"
 TO += ".getBoundingClientRect().top - part * innerHeight)"
 IS_CURRENT = "number => document.querySelectorAll('.names-step')[number].matches('.current')"
-DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"  # after a scroll
+# The page has been in the same place for longer than `REST` in beside.js.
+RESTED = """new Promise(done => {
+    let place = scrollY, since = performance.now();
+    const look = () => {
+        if (scrollY !== place) [place, since] = [scrollY, performance.now()];
+        if (performance.now() - since > 300) done();
+        else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+})"""
 # Notes each change of a text of the stage that a screen reader reads.
 LISTEN = """stage => {
     globalThis.heard ??= [];
@@ -67,6 +76,11 @@ class Reader:
     def at(self) -> list[int]:
         return self.stage.evaluate("stage => [stage.at.variant, stage.at.step]")
 
+    def at_rest(self) -> list[int]:
+        """Return the step that the stage shows when the page has stopped scrolling."""
+        self.page.evaluate(RESTED)
+        return self.at()
+
     def go(self, number: int, part: float = 0.3) -> None:
         """Scroll until a paragraph begins at this part of the window."""
         self.page.evaluate(TO, [number, part])
@@ -90,9 +104,10 @@ def test_the_text_and_its_stage_are_two_columns_and_the_stage_stays_in_view(read
     for number in range(3):
         reader.go(number)
         assert soon(reader.is_current, number)
-        text = reader.page.locator(".names-step").nth(number).bounding_box()
-        stage = reader.stage.bounding_box()
-        picture = reader.stage.locator(".pic svg").bounding_box()
+        reader.at_rest()
+        text = box_of(reader.page.locator(".names-step").nth(number))
+        stage = box_of(reader.stage)
+        picture = box_of(reader.stage.locator(".pic svg"))
         assert text["x"] + text["width"] < stage["x"]
         assert stage["width"] > text["width"]
         assert picture["y"] >= 0 and picture["y"] + picture["height"] <= 900
@@ -107,9 +122,9 @@ def test_scrolling_to_a_paragraph_shows_its_step(reader):
             reader.go(first + number)
             assert soon(reader.at) == list(moment)
             assert soon(reader.is_current, first + number)
-            marked = reader.page.locator("button.step-mark[aria-current=step]")
-            assert reader.page.locator("button.step-mark").nth(first + number).get_attribute("aria-current") == "step"
-            assert marked.count() <= 2  # one for each stage
+            mark = reader.page.locator("button.step-mark").nth(first + number)
+            assert soon(mark.get_attribute, "aria-current") == "step"
+            assert soon(reader.page.locator("button.step-mark[aria-current=step]").count) <= 2  # one for each stage
 
 
 def test_a_click_on_a_paragraph_or_its_mark_shows_its_step(reader):
@@ -117,9 +132,9 @@ def test_a_click_on_a_paragraph_or_its_mark_shows_its_step(reader):
     reader.go(0)
     assert soon(reader.at) == [0, 0]
     paragraphs.nth(2).click(position={"x": 150, "y": 40})
-    assert soon(reader.at) == [0, 2]
+    assert reader.at_rest() == [0, 2]
     paragraphs.nth(1).get_by_role("button", name="line 2").click()
-    assert soon(reader.at) == [0, 1]
+    assert reader.at_rest() == [0, 1]
 
 
 def test_the_keyboard_on_a_mark_shows_its_step(reader):
@@ -130,7 +145,30 @@ def test_the_keyboard_on_a_mark_shows_its_step(reader):
     for number in (1, 2):
         reader.page.keyboard.press("Tab")
         assert soon(marks.nth(number).evaluate, "mark => mark === document.activeElement")
-        assert soon(reader.at) == [0, number]
+        assert reader.at_rest() == [0, number]
+
+
+def test_a_step_that_the_reader_chose_stays_while_the_page_scrolls_to_it(reader):
+    """The browser scrolls to a mark that gets the focus, and other paragraphs cross the line that is read."""
+    marks = reader.page.locator("button.step-mark")
+    marks.nth(1).focus()
+    for key, number in (("Tab", 2), ("Shift+Tab", 1), ("Tab", 2)):
+        reader.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        reader.at_rest()
+        assert box_of(marks.nth(2))["y"] < 0
+        reader.page.keyboard.press(key)
+        assert reader.at_rest() == [0, number]
+
+
+def test_a_step_that_the_reader_chose_stays_until_the_reader_scrolls_on(reader):
+    reader.go(0, 0.2)
+    assert soon(reader.at) == [0, 0]
+    reader.page.locator(".names-step").nth(2).click(position={"x": 150, "y": 5})
+    for pixels in (20, -20):
+        reader.page.evaluate("pixels => scrollBy(0, pixels)", pixels)
+        assert reader.at_rest() == [0, 2]
+    reader.go(1)
+    assert soon(reader.at) == [0, 1]
 
 
 def test_the_readers_own_step_stays_until_the_reader_goes_on(reader):
@@ -140,8 +178,7 @@ def test_the_readers_own_step_stays_until_the_reader_goes_on(reader):
     reader.press("next")
     assert soon(reader.at) == [0, 2]
     reader.go(0, 0.25)  # still the same paragraph
-    reader.page.evaluate(DRAWN)
-    assert soon(reader.at) == [0, 2]
+    assert reader.at_rest() == [0, 2]
     assert soon(reader.is_current, 0)
     reader.go(1)
     assert soon(reader.at) == [0, 1]
@@ -155,7 +192,7 @@ def test_a_link_to_a_step_is_not_overruled_by_the_scrolling_that_it_causes(reade
     def read_on() -> list[int]:
         for number in (1, 2):
             reader.go(number)
-            reader.page.evaluate(DRAWN)
+            drawn(reader.page)
         return reader.at()
 
     reader.go(0)
@@ -164,8 +201,7 @@ def test_a_link_to_a_step_is_not_overruled_by_the_scrolling_that_it_causes(reade
     name, variant = reader.stage.evaluate("stage => [stage.id, stage.data.variants[0].id]")
     reader.page.evaluate("hash => { location.hash = hash }", f"{name}/{variant}/2")
     assert soon(reader.page.evaluate, "scrollY") > 50
-    reader.page.evaluate(DRAWN)
-    assert reader.at() == [0, 1]
+    assert reader.at_rest() == [0, 1]
     assert soon(read_on) == [0, 2]
 
 
@@ -181,7 +217,7 @@ def test_the_step_of_each_paragraph_is_announced_once(reader):
     for number in (1, 0, 1, 2):
         reader.go(number)
         assert soon(reader.at) == [0, number]
-        reader.page.evaluate(DRAWN)
+        drawn(reader.page)
     reader.go(3)  # its announcement comes after any of the ones before
     assert soon(reader.page.evaluate, "heard") == [*said, pair[1]]
     reader.go(0)
@@ -194,10 +230,9 @@ def test_a_program_that_the_reader_has_changed_is_not_followed(reader):
     reader.go(0)
     assert soon(reader.is_current, 0)
     reader.stage.evaluate("stage => { stage.trace = structuredClone(stage.data) }")
-    shown = reader.at()
+    shown = reader.at_rest()
     reader.go(2)
-    reader.page.evaluate(DRAWN)
-    assert reader.at() == shown
+    assert reader.at_rest() == shown
 
 
 def test_a_followed_step_takes_no_longer_than_50_milliseconds(reader):
@@ -224,9 +259,9 @@ def test_on_a_phone_each_paragraph_has_its_picture_as_wide_as_the_column(small, 
     for number, still in enumerate(stills.all()):
         Reader(seen).go(number)
         still.locator("svg").wait_for()
-        box = still.bounding_box()
+        box = box_of(still)
         assert 300 < box["width"] <= 390
-        assert still.locator("svg").bounding_box()["width"] <= box["width"]
+        assert box_of(still.locator("svg"))["width"] <= box["width"]
     assert seen.overflow() == 0
     said = seen.page.locator("memory-stage").first.evaluate("stage => stage.data.variants[0].steps[2].say")
     assert stills.nth(2).locator("svg").get_attribute("aria-label") == said.replace("`", "")
@@ -242,7 +277,7 @@ def test_without_scripts_each_paragraph_has_the_still_picture_of_its_step(small,
         assert stills.count() == MARKS
         for still in stills.all():
             assert still.is_visible()
-            assert still.bounding_box()["width"] > 300
+            assert box_of(still)["width"] > 300
         assert seen.page.get_by_text("line 2", exact=True).is_visible()
         assert seen.overflow() == 0
 
@@ -252,12 +287,12 @@ def test_on_paper_each_paragraph_has_the_still_picture_of_its_step(reader):
     assert stills.count() == 0
     reader.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     reader.page.emulate_media(media="print")
-    assert stills.count() == MARKS
-    text, still = reader.page.locator(".names-step").nth(1).bounding_box(), stills.nth(1).bounding_box()
+    assert soon(stills.count) == MARKS
+    text, still = box_of(reader.page.locator(".names-step").nth(1)), box_of(stills.nth(1))
     assert still["y"] >= text["y"] + text["height"] - 1
     reader.page.emulate_media(media="screen")
     reader.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert stills.count() == 0
+    assert soon(stills.count) == 0
 
 
 def test_a_downloaded_notebook_has_the_still_pictures(small):

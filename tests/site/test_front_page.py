@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.waiting import box_of
+
 WINDOWS = [(1440, 900), (1280, 720), (390, 844)]
 # The boxes of what a reader has to see before scrolling, by name.
 OPENING = """() => {
@@ -32,7 +34,7 @@ def test_the_question_and_the_whole_picture_are_in_view_before_the_reader_scroll
     cut = {name for name, (left, top, right, bottom) in boxes.items() if min(left, top) < 0}
     cut |= {name for name, (_, _, right, bottom) in boxes.items() if right > size[0] or bottom > size[1]}
     assert cut == set(), boxes
-    picture, following = boxes["picture"], seen.page.locator(".ways.container").bounding_box()["y"]
+    picture, following = boxes["picture"], box_of(seen.page.locator(".ways.container"))["y"]
     assert (picture[2] - picture[0]) * (picture[3] - picture[1]) > 0 and following > picture[3]
 
 

@@ -7,9 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.support.chapters.chapter import Chapter
 from tests.support.site.editing import needs_python
-from tests.support.waiting import PAGE_PATIENCE, soon
-
-expect.set_options(timeout=PAGE_PATIENCE)
+from tests.support.waiting import soon
 
 LEAVES, BYTES, ENGINE = "08_leaves", "05_counting_bytes", "16_an_engine_in_an_afternoon"
 DATA = "13_data_in_place"  # its tests also count bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, soon
 
 LONG = "chapters/fifteen_confusions"
 ASLEEP = "() => [...document.querySelectorAll('memory-stage, memory-figure')].filter(one => !one.shadowRoot).length"
@@ -53,9 +53,10 @@ def test_a_link_starts_the_stage_that_it_leads_to(opened_page):
     last = opened_page.locator("memory-stage").last
     name, variant, steps = last.evaluate("stage => [stage.id, stage.data.variants[0].id, stage.data.variants[0].steps]")
     opened_page.evaluate("hash => { location.hash = hash }", f"{name}/{variant}/2")
-    shown = last.locator("[aria-live=polite] .sentence").text_content()
-    assert " ".join(shown.split()) == " ".join(steps[1]["say"].replace("`", "").split())
-    assert last.bounding_box()["y"] < 900
+    shown = last.locator("[aria-live=polite] .sentence")
+    said = " ".join(steps[1]["say"].replace("`", "").split())
+    assert soon(lambda: " ".join(shown.text_content().split())) == said
+    assert soon(lambda: box_of(last)["y"]) < 900
 
 
 def test_a_question_about_a_stage_and_a_name_in_the_text_start_it(opened_page):

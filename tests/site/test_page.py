@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chapters.small_engine import workshop
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, soon
 
 APPENDIX = "chapters/A_every_in_place_operation"
 CHAPTER = "chapters/08_leaves"
@@ -113,21 +113,21 @@ def test_an_appendix_shows_all_its_columns_and_keeps_their_headers_in_view(site,
     before = page.evaluate("scrollY")
     page.mouse.wheel(0, 400)
     page.wait_for_function("before => scrollY > before", arg=before)
-    assert longest.locator("thead th").first.bounding_box()["y"] < 120
+    assert box_of(longest.locator("thead th").first)["y"] < 120
 
 
 def test_an_appendix_is_filtered_by_words_and_sorted_by_its_headers(site, visit):
     page = visit(f"{site}{APPENDIX}.html", width=1440).page
     rows = page.locator(".appendix section section tbody tr:visible")
     whole = rows.count()
+    table = page.locator(".appendix table:has(tr:nth-child(40))").first
+    names = table.locator("tbody tr > :first-child")
+    before = names.all_text_contents()
     page.get_by_label("Show rows with").fill("sigmoid_")
     assert soon(lambda: 0 < rows.count() < 10)
     assert soon(lambda: all("sigmoid_" in text for text in rows.all_text_contents()))
     page.get_by_label("Show rows with").fill("")
     assert soon(rows.count) == whole
-    table = page.locator(".appendix table:has(tr:nth-child(40))").first
-    names = table.locator("tbody tr > :first-child")
-    before = names.all_text_contents()
     head = table.get_by_role("button").first
     for order in ("ascending", "descending"):
         head.click()
@@ -203,5 +203,5 @@ def test_the_headers_that_sort_are_high_enough_to_be_touched(site, visit):
 def test_without_scripts_a_picture_keeps_its_size_and_scrolls_in_its_box(site, visit):
     seen = visit(f"{site}{LAYERS}.html", width=390, scripts=False)
     drawn = seen.page.locator(".stage-fallback svg").first
-    assert drawn.bounding_box()["width"] == int(drawn.get_attribute("width"))
+    assert box_of(drawn)["width"] == int(drawn.get_attribute("width"))
     assert seen.overflow() == 0

@@ -10,6 +10,7 @@ import sys
 import pytest
 from pypdf import PdfReader
 
+from tests.support.waiting import drawn
 from tools import pdf
 
 NAMES = ["index", "chapters/08_leaves"]
@@ -81,6 +82,7 @@ def test_paper_mentions_no_button(name, site, visit):
     """Python in the page changes its functions on a screen, but not on paper."""
     seen = visit(f"{site}{name}.html")
     seen.page.emulate_media(media="print")
+    drawn(seen.page)
     printed = seen.page.locator("article").inner_text()
     reported = (
         "Edit this program",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.waiting import box_of, soon
+
 MOMENT = "stage => [stage.variant.id, stage.at.step]"
 
 
@@ -26,9 +28,10 @@ def test_a_copied_link_leads_to_the_same_moment(site, visit, second_moment):
     link = page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(f"{site}chapters/04_aliases.html#stage-")
     there = visit(link, whole=False).page.locator("memory-stage").first
-    assert there.evaluate(MOMENT) == stage.evaluate(MOMENT)
-    assert stage.evaluate(MOMENT)[1] > 0
-    assert 0 <= there.bounding_box()["y"] < 100
+    moment = stage.evaluate(MOMENT)
+    assert soon(there.evaluate, MOMENT) == moment
+    assert moment[1] > 0
+    assert soon(lambda: 0 <= box_of(there)["y"] < 100)
 
 
 @pytest.mark.parametrize("served", [True, False])
@@ -45,7 +48,7 @@ def test_if_nothing_can_be_copied_the_link_is_in_the_address_bar(site, book, vis
     assert page.url.startswith(f"{address}#stage-")
     moment = stage.evaluate(MOMENT)
     there = visit(page.url, whole=False).page.locator("memory-stage").first
-    assert there.evaluate(MOMENT) == moment and moment[0] != "0"
+    assert soon(there.evaluate, MOMENT) == moment and moment[0] != "0"
 
 
 def test_the_legend_is_drawn_when_it_is_opened(site, visit):

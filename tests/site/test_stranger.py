@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.waiting import box_of
+
 MOST_CLICKS = 3
 # A question, the links that lead to its answer, and words of the answer that are then visible.
 WAYS = {
@@ -49,4 +51,4 @@ def test_one_paste_and_one_click_lead_to_the_meaning_of_the_leaf_error(site, vis
     door.fill("RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.")
     seen.page.get_by_role("link", name="A write into a leaf").first.click()
     seen.page.wait_for_url("**/chapters/08_leaves.html#the-error")
-    assert seen.page.locator("#the-error").bounding_box()["y"] < 400
+    assert box_of(seen.page.locator("#the-error"))["y"] < 400

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 
 from _ext.book_pages.teaching import PLAN, BuiltPage, write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, soon
 from tools import pack
 from tools.build import ROOT
 
@@ -21,6 +21,7 @@ SHOWN = [
     (part["page"], kind, words) for part in CLASS["parts"] for piece in part["show"] for kind, words in piece.items()
 ]
 SLIDES = 1 + len(CLASS["parts"]) + len(SHOWN) + len(CLASS["remember"])
+LINE = "stage => stage.shadowRoot.querySelector('.code .now').dataset.line"
 SHOWS = (
     "() => [...document.querySelectorAll('.slides > section')].findIndex(slide => slide.classList.contains('present'))"
 )
@@ -62,29 +63,28 @@ def test_the_error_for_a_missing_part_lists_the_parts_of_the_page(book):
 
 
 def test_the_arrow_keys_turn_slides_and_step_a_stage_that_was_clicked(slides):
-    assert slides.page.evaluate(SHOWS) == 0
-    slides.page.keyboard.press("ArrowRight")
-    assert soon(slides.page.evaluate, SHOWS) == 1
     number = next(
         n
         for n, section in enumerate(slides.page.locator(".slides > section").all())
         if section.evaluate("s => s.className.includes('stage')")
     )
+    assert slides.page.evaluate(SHOWS) == 0
+    slides.page.keyboard.press("ArrowRight")
+    assert soon(slides.page.evaluate, SHOWS) == 1
     turn_to(slides, number)
     stage = slides.page.locator(".slides > section.present memory-stage")
     stage.locator("button.restart, .code").first.click()
     slides.page.keyboard.press("Home")
-    first = stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line")
+    slides.page.wait_for_function("document.querySelector('.slides > section.present memory-stage').at.step === 0")
+    first = stage.evaluate(LINE)
     slides.page.keyboard.press("ArrowRight")
-    assert soon(slides.page.evaluate, SHOWS) == number  # the slide stays, and the stage steps
-    assert soon(lambda: stage.evaluate("stage => stage.shadowRoot.querySelector('.code .now').dataset.line") != first)
+    assert soon(lambda: stage.evaluate(LINE) != first)  # the stage steps, and the slide stays
+    assert soon(slides.page.evaluate, SHOWS) == number
     assert (slides.foreign, slides.failed, slides.complaints) == ([], [], [])
 
 
 def test_the_number_of_a_slide_does_not_touch_the_arrows(slides):
-    number, arrows = (
-        slides.page.locator(place).bounding_box() for place in (".slide-number", ".controls .navigate-right")
-    )
+    number, arrows = (box_of(slides.page.locator(place)) for place in (".slide-number", ".controls .navigate-right"))
     assert number["x"] + number["width"] < arrows["x"]
 
 
@@ -97,8 +97,8 @@ def test_a_question_leads_to_the_slide_of_its_stage(slides):
     ]
     turn_to(slides, numbers[0])
     question = slides.page.locator(".slides > section.present predict-first")
-    question.locator("summary").click()
     title = question.locator(".mt-proof").get_attribute("data-stage")
+    question.locator("summary").click()
     question.locator(".mt-look").click()
     slides.page.wait_for_function(f"({SHOWS})() !== {numbers[0]}")
     assert slides.page.locator(".slides > section.present memory-stage").evaluate("stage => stage.data.title") == title
@@ -119,7 +119,7 @@ def test_slides_and_sheet_open_from_the_disk_and_fit_a_phone(book, visit, name):
 def test_without_javascript_all_slides_can_be_read(site, visit):
     seen = visit(f"{site}slides/index.html", scripts=False)
     sections = seen.page.locator(".slides > section")
-    tops = [section.bounding_box()["y"] for section in sections.all()]
+    tops = [box_of(section)["y"] for section in sections.all()]
     assert len(tops) == SLIDES
     assert tops == sorted(set(tops))  # one below the other
     assert all(section.is_visible() for section in sections.all())

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import FloatRect, Locator, Page
 
 PATIENCE = 60.0  # seconds until a condition counts as false
 PAGE_PATIENCE = 120_000  # milliseconds for the work of a page; long, because a busy machine is not a fault of the page
 PAUSE = 0.01  # seconds before the second read; each further pause is twice as long, up to the longest
 LONGEST_PAUSE = 0.2
+# A page applies the size of its window, its media and its scrolling when it draws its next frame.
+TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def until(condition: Callable[[], bool], patience: float = PATIENCE) -> bool:
@@ -26,6 +31,27 @@ def until(condition: Callable[[], bool], patience: float = PATIENCE) -> bool:
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
     return True
+
+
+def drawn(page: Page) -> None:
+    """Wait until a page with scripts has been drawn again, and its listeners have been called."""
+    page.evaluate(TWO_FRAMES)
+
+
+def box_of(element: Locator) -> FloatRect:
+    """Return the place and the size of an element as soon as it is visible and rests.
+
+    Playwright returns None for an element that is being replaced, as the picture of a stage is after scrolling.
+    """
+    boxes: list[FloatRect | None] = [None]
+
+    def rests() -> bool:
+        boxes.append(element.bounding_box())
+        return boxes[-1] is not None and boxes[-1] == boxes[-2]
+
+    assert until(rests), f"{element} is not visible, or does not rest: {boxes[-1]}"
+    assert boxes[-1] is not None
+    return boxes[-1]
 
 
 class soon:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_stage.web import picture
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, soon
 from tests.support.web import pages
 from tests.support.web.stepping import STEP
 
@@ -103,7 +103,7 @@ def test_at_rest_the_picture_takes_half_of_the_stage(show, width, depth):
     trace = {**pages.trace("three"), "depth": depth, "opens": pages.trace("three")["variants"][2]["id"]}
     trace["variants"][2]["key"] = 1
     page = show(body=pages.element(trace), width=width, motion="reduce")
-    box, whole = page.locator(".pic svg").bounding_box(), page.locator(".stage").bounding_box()
+    box, whole = box_of(page.locator(".pic svg")), box_of(page.locator(".stage"))
     assert box["width"] * box["height"] >= 0.5 * whole["width"] * whole["height"]
 
 
@@ -114,7 +114,7 @@ def test_the_picture_keeps_room_for_the_tallest_step(show):
         page.evaluate(f"host().choose({variant})")
         for step in range(page.evaluate("host().frames.length")):
             page.evaluate(f"host().go({step})")
-            heights.add(page.locator(".pic").bounding_box()["height"])
+            heights.add(box_of(page.locator(".pic"))["height"])
     assert len(heights) == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from memory_stage.web import element
 from tests.support.accessibility import violations
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, drawn, soon
 from tests.support.web import family
 from tests.support.web.stepping import sentence, tab_to
 
@@ -93,11 +93,11 @@ def test_the_button_shows_the_peak_of_each_run(shown):
 
 def test_a_click_in_the_timeline_goes_to_its_event(shown):
     page = shown("timeline")
-    box = page.locator(".pic svg").bounding_box()
+    box = box_of(page.locator(".pic svg"))
     before = page.evaluate("figure().at.step")
     page.mouse.click(box["x"] + 160, box["y"] + 150)
+    page.wait_for_function("before => figure().at.step < before", arg=before)
     after = page.evaluate("figure().at.step")
-    assert after < before
     assert soon(sentence, page) == spoken(family.figures()["timeline"].steps[after])
 
 
@@ -204,7 +204,7 @@ def test_colours_follow_the_page_rather_than_the_system(shown, scheme, theme, ex
 def test_without_javascript_picture_sentence_and_table_remain(shown):
     page = shown("", body="".join(family.figures()[name].as_html() for name in KINDS), js=False)
     for name, figure in zip(KINDS, page.locator("memory-figure").all(), strict=True):
-        assert figure.locator("svg").bounding_box()["width"] == 760
+        assert box_of(figure.locator("svg"))["width"] == 760
         assert spoken(family.figures()[name].sentence) in figure.inner_text()
         assert figure.locator("table").count() >= 1
 
@@ -213,6 +213,7 @@ def test_on_paper_numbers_replace_the_controls(shown):
     page = shown("timeline", scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
+    drawn(page)
     assert page.evaluate("getComputedStyle(within('.figure')).backgroundColor") == LIGHT
     assert not page.locator(".time").is_visible()
     assert page.locator(".numbers table").is_visible()
@@ -285,7 +286,7 @@ def test_in_an_untrusted_notebook_the_description_of_the_picture_takes_no_room(s
     bare = re.sub(r"</?(svg|defs|pattern|g|rect|path|circle|text|title|tspan)\b[^>]*>", " ", html)
     assert "<svg" in html and "<svg" not in bare
     heights = [
-        shown("", body=body, js=False).locator(".figure-fallback > div:first-of-type").bounding_box()["height"]
+        box_of(shown("", body=body, js=False).locator(".figure-fallback > div:first-of-type"))["height"]
         for body in (bare, bare.replace("font-size: 0px", ""))
     ]
     assert heights[0] == 0 < heights[1]

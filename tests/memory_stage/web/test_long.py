@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import memory_stage as stage
-from tests.support.waiting import soon
+from tests.support.waiting import drawn, soon
 from tests.support.web import pages
 from tests.support.web.stepping import STEP, sentence, squeezed, steps_of, tab_to
 
@@ -177,6 +177,7 @@ def test_on_paper_two_passes_of_a_loop_are_shown_and_the_others_counted(show):
     page = show("loop")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
+    drawn(page)
     said = squeezed(page.locator("details.all").inner_text())
     reported = [step for step in steps_of("loop") if max([n for _, n in step.get("passes", [])], default=1) <= 2]
     assert 4 < len(reported) < len(steps_of("loop"))
@@ -276,6 +277,7 @@ def test_a_cell_says_who_reads_it_and_which_operation_saved_it(show):
     stale = show("stale", motion="reduce")
     stale.evaluate("host().go(3)")
     stale.mouse.click(*stale.evaluate('placeOf(\'[data-storage="2"] [data-cell="0"]\')'))
+    stale.wait_for_function("host().shadowRoot.querySelector('.answer').innerText !== ''")
     reported = squeezed(stale.locator(".answer").inner_text())
     assert reported.startswith(
         "Cell 0 of storage 2 holds 2, before this step 1. a reads it. multiply (line 3, saved a@0)"

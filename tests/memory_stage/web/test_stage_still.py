@@ -13,7 +13,7 @@ from memory_stage.trace.validation import problems
 from memory_stage.web import embed, picture, static_html
 from tests.support.accessibility import violations
 from tests.support.stage.stages import HOSTILE, Page, hostile_comparison, hostile_stage
-from tests.support.waiting import soon
+from tests.support.waiting import box_of, soon
 
 THREE = {
     "normal": "x = mt.ones([3])\ny = x + 1",
@@ -136,8 +136,8 @@ def test_a_narrow_page_without_javascript_does_not_scroll_sideways(open_page, wi
         '<!doctype html><meta name=viewport content="width=device-width"><style>body { margin: 8px }</style>'
         f"{stage.as_html(longest.data)}<hr>"
     )
-    assert page.locator("hr").bounding_box()["width"] == width - 16
-    reach = [box.bounding_box() for box in page.locator(".stage-fallback > *").all()]
+    assert box_of(page.locator("hr"))["width"] == width - 16
+    reach = [box_of(box) for box in page.locator(".stage-fallback > *").all()]
     assert max(box["x"] + box["width"] for box in reach) <= width
 
 

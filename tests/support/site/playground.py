@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, expect
 
-from tests.support.waiting import PAGE_PATIENCE
-
-expect.set_options(timeout=PAGE_PATIENCE)
-
 
 class Playground:
     """Use the playground as its reader does."""

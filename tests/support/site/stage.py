@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from playwright.sync_api import ElementHandle, Locator, Page
 
-from tests.support.waiting import soon
+from tests.support.waiting import soon, until
 
 # The type of the focused input, if it is in the stage. The focus is searched for through shadow roots.
 FOCUSED_TYPE = """stage => {
@@ -52,36 +54,48 @@ def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> in
     if count:
         handle.evaluate("stage => stage.choose(0)")
     steps = _step_one_variant(page, stage, handle, every_key)
-    for _ in range(count - 1):
+    for variant in range(1, count):
         _lead_to(page, handle, "select", "Shift+Tab" if every_key else None)  # the list precedes the controls
         page.keyboard.press("ArrowDown")
+        assert soon(handle.evaluate, "stage => stage.at.variant") == variant
         steps += _step_one_variant(page, stage, handle, every_key)
     return steps
 
 
 def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool) -> int:
     """Every step has to move the slider by one, to name itself, and to have a sentence."""
-    _lead_to(page, handle, "next", "Tab" if every_key else None)
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
+    _lead_to(page, handle, "next", "Tab" if every_key else None)
     shown = [] if every_key else handle.evaluate(EVERY_STEP)
-    page.keyboard.press("Home")
-    by_key = [handle.evaluate(SHOWN)]
-    for _ in range(first, last if every_key else min(first + 1, last)):
-        page.keyboard.press("ArrowRight")
-        by_key.append(handle.evaluate(SHOWN))
+    by_key = []
+    for position in range(first, 1 + (last if every_key else min(first + 1, last))):
+        page.keyboard.press("Home" if position == first else "ArrowRight")
+        by_key.append(_shown_at(handle, position))
     if every_key:
         shown = by_key
     assert by_key == shown[: len(by_key)], "a key shows another step than the slider"
-    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "Home or a step does not lead where it should"
+    assert [at for at, _, _ in shown] == list(range(first, last + 1)), "a step does not lead where it should"
     for position, (_, _, sentence) in enumerate(shown[1:], first + 1):
         assert sentence, f"step {position} says nothing"
     names = [name for _, name, _ in shown]
     assert len(set(names)) == len(names), f"steps with the same name: {names}"
     page.keyboard.press("Home")
     page.keyboard.press("End")
-    assert soon(lambda: handle.evaluate(SHOWN)[0]) == last, "End does not lead to the last step"
+    _shown_at(handle, last)
     return len(names)
+
+
+def _shown_at(stage: ElementHandle, position: int) -> list[Any]:
+    """Return the texts of the step to which a key leads, as soon as the stage shows it."""
+    shown = []
+
+    def is_there() -> bool:
+        shown[:] = stage.evaluate(SHOWN)
+        return shown[0] == position
+
+    assert until(is_there), f"a key leads to step {shown[0]} instead of {position}"
+    return shown
 
 
 def _lead_to(page: Page, stage: ElementHandle, kind: str, key: str | None) -> None:

@@ -1,7 +1,7 @@
 /**
  * Pages with a stage beside its text: shows the step that a paragraph names when the reader reaches the paragraph, by
- * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses in the stage stays until
- * the reader goes on to another paragraph. In one column the stage is not followed: each paragraph has its picture. A
+ * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses, in the stage or with a
+ * paragraph, stays until the reader scrolls on to another paragraph. In one column the stage is not followed: each paragraph has its picture. A
  * window that is too low for a step of the stage has one column there.
  */
 
@@ -17,10 +17,10 @@ import { drawBetween, hideStills, showStills } from './lib/step-stills.js';
  */
 
 const READ_AT = 0.4; // a paragraph has been reached when it begins above this part of the window
-const GONE_ON = 120; // px to scroll after the reader's own step, before a paragraph shows its step again
+const GONE_ON = 120; // px to scroll after the reader has chosen a step, before a paragraph shows its step again
 const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // may be what a click is meant for
 const TWO_COLUMNS = matchMedia('(min-width: 1200px)'); // as in page.css
-const REST = 150; // ms without scrolling, until a step is announced
+const REST = 150; // ms without scrolling, until the page counts as at rest and a step is announced
 
 /** @type {(selector: string) => HTMLElement[]} */
 const all = selector => [...document.querySelectorAll(selector)].map(element => /** @type {HTMLElement} */ (element));
@@ -56,12 +56,19 @@ class Reading {
   /** @type {Paragraph | undefined} the paragraph that the reader has reached */
   current;
 
-  /** @type {number | undefined} where the page was when the reader stepped; NaN while it scrolls there */
+  /** @type {number | undefined} where the page was when the reader chose a step; NaN while it scrolls there */
   steppedAt;
 
-  /** @param {Stage} stage */
-  constructor(stage) {
+  /** True if the reader has chosen the current paragraph with a click or its mark. */
+  isChosen = false;
+
+  /**
+   * @param {Stage} stage
+   * @param {() => void} restLater calls `onRest` when the page has stopped scrolling
+   */
+  constructor(stage, restLater) {
     this.stage = stage;
+    this.restLater = restLater;
     /** @type {unknown} the recording that the paragraphs are about */
     this.program = undefined;
     const note = () => {
@@ -78,8 +85,9 @@ class Reading {
     paragraph.block.addEventListener('click', event => this.onClick(paragraph, event));
     paragraph.button.addEventListener('focus', () => {
       if (!paragraph.button.matches(':focus-visible')) return; // a click comes next
-      this.show(paragraph);
+      this.choose(paragraph, NaN); // the browser scrolls a mark that is out of view
       this.announce();
+      this.restLater();
     });
   }
 
@@ -98,7 +106,7 @@ class Reading {
     const isOther = target.closest(OTHERS) && paragraph.block.contains(target.closest(OTHERS));
     if (!isMark && (isOther || !getSelection()?.isCollapsed)) return;
     if (!isMark && !this.isBeside) return; // its picture is below it
-    this.show(paragraph);
+    this.choose(paragraph, scrollY);
     paragraph.isAnnounced = false; // the reader has asked for it
     this.announce();
     if (!this.isBeside) this.stage.scrollIntoView();
@@ -121,11 +129,11 @@ class Reading {
     return at.variant !== this.current?.variant || at.step !== this.current.step;
   }
 
-  /** Show the step of the paragraph at the line that is read, unless the reader's own step is to stay. */
+  /** Show the step of the paragraph at the line that is read, unless the reader's choice is to stay. */
   onScroll() {
     const reached = this.reached();
     if (!reached || reached === this.current) return;
-    if (this.isOwn) {
+    if (this.isOwn || this.isChosen) {
       this.steppedAt ??= NaN;
       if (!(Math.abs(scrollY - this.steppedAt) > GONE_ON)) return;
     }
@@ -146,8 +154,16 @@ class Reading {
     return this.paragraphs.findLast(({ block }) => block.getBoundingClientRect().top <= READ_AT * innerHeight);
   }
 
+  /** Show the step of a paragraph for a reader who asked for it, with the page at a place, until they scroll on. */
+  choose(paragraph, at) {
+    this.show(paragraph);
+    this.isChosen = true;
+    this.steppedAt = at;
+  }
+
   show(paragraph) {
     if (!this.isUnchanged) return;
+    this.isChosen = false;
     this.current?.mark(false);
     this.current = paragraph;
     this.steppedAt = undefined;
@@ -165,8 +181,11 @@ class Reading {
   }
 }
 
-/** Return the readings of the page, and make its marks buttons. */
-function readings() {
+/**
+ * Return the readings of the page, and make its marks buttons.
+ * @param {() => void} restLater
+ */
+function readings(restLater) {
   const stages = /** @type {Stage[]} */ (all('memory-stage'));
   const titles = new Map(stages.map(stage => [stage, (stage.data ?? dataOf(stage))?.title]));
   /** @type {Map<Stage, Reading>} */
@@ -175,7 +194,7 @@ function readings() {
     const section = mark.closest('section');
     const stage = stages.find(each => section?.contains(each) && titles.get(each) === mark.dataset.stage);
     if (!stage) continue;
-    const reading = found.get(stage) ?? new Reading(stage);
+    const reading = found.get(stage) ?? new Reading(stage, restLater);
     found.set(stage, reading);
     reading.add(mark);
   }
@@ -197,22 +216,25 @@ function fitWindow(block) {
 
 function start() {
   all('.beside').forEach(fitWindow);
-  const followed = readings();
+  let rest = 0;
+  const restLater = () => {
+    clearTimeout(rest);
+    rest = window.setTimeout(() => {
+      for (const reading of followed) reading.onRest();
+    }, REST);
+  };
+  const followed = readings(restLater);
   const paragraphs = followed.flatMap(({ stage, paragraphs: ours }) =>
     ours.map(({ text, variant, step }) => ({ text, variant, step, trace: () => stage.data ?? dataOf(stage) })),
   );
   if (globalThis.memoryStage) drawBetween(paragraphs);
   let frame = 0;
-  let rest = 0;
   const onScroll = () => {
     frame ||= requestAnimationFrame(() => {
       frame = 0;
       for (const reading of followed) reading.onScroll();
     });
-    clearTimeout(rest);
-    rest = window.setTimeout(() => {
-      for (const reading of followed) reading.onRest();
-    }, REST);
+    restLater();
   };
   addEventListener('scroll', onScroll, { passive: true });
   addEventListener('beforeprint', showStills);
