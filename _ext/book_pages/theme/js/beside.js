@@ -1,8 +1,8 @@
 /**
  * Pages with a stage beside its text: shows the step that a paragraph names when the reader reaches the paragraph, by
  * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses, in the stage or with a
- * paragraph, stays until the reader scrolls on to another paragraph. In one column the stage is not followed: each paragraph has its picture. A
- * window that is too low for a step of the stage has one column there.
+ * paragraph, stays until the reader scrolls on to another paragraph. In one column the stage is not followed: each
+ * paragraph has its picture. A window that is too low for a step of the stage has one column there.
  */
 
 import { dataOf, make, whenParsed } from './lib/dom.js';
