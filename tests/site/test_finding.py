@@ -150,7 +150,7 @@ def paste(door, text: str) -> list[str]:
     for pasted in ("", text):  # the first clears an earlier answer
         door.get_by_label("Paste your error").fill(pasted)
         door.get_by_role("button", name="Find it").click()
-        expect(door.get_by_role("status")).to_have_text(re.compile(".") if pasted else "")
+        expect(door.locator(".told")).to_have_text(re.compile(".") if pasted else "")
     return door.locator(".cause-title a").evaluate_all("links => links.map(link => link.href)")
 
 
