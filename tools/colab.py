@@ -1,9 +1,9 @@
 """Prepare notebooks for a machine without the book: add a first cell that installs it.
 
-    python tools/colab.py FROM TO REPOSITORY
+    python tools/colab.py SITE TO REPOSITORY
 
-FROM holds the notebooks of a built book (`_build/html/_sources`), their copies are written to TO, and REPOSITORY is the
-address of the repository. Colab opens only notebooks in a repository, so the workflow pushes the copies to a branch.
+SITE is a built book (`_build/html`). Copies of its notebooks are written to TO, those of an edition in another language
+to a folder with its name, for example TO/zh. REPOSITORY is the address of the repository. Colab opens only notebooks in a repository, so the workflow pushes the copies to a branch.
 """
 
 from __future__ import annotations
@@ -17,16 +17,22 @@ from typing import Any
 def main() -> None:
     if len(sys.argv) != 4:
         sys.exit(__doc__)
-    source, target = Path(sys.argv[1]), Path(sys.argv[2])
-    for path in sorted(source.rglob("*.ipynb")):
-        notebook = with_installation(json.loads(path.read_text(encoding="utf-8")), sys.argv[3])
-        copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(json.dumps(notebook, ensure_ascii=False, indent=1), encoding="utf-8")
+    site, target = Path(sys.argv[1]), Path(sys.argv[2])
+    for sources in sorted([*site.glob("_sources"), *site.glob("*/_sources")]):
+        edition = sources.parent.relative_to(site)
+        for path in sorted(sources.rglob("*.ipynb")):
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            copy = target / edition / path.relative_to(sources)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            ready = with_installation(notebook, sys.argv[3], (edition / "chapters").as_posix())
+            copy.write_text(json.dumps(ready, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def with_installation(notebook: dict[str, Any], repository: str) -> dict[str, Any]:
-    """Return the notebook with a new first cell, which clones the repository and installs the package."""
+def with_installation(notebook: dict[str, Any], repository: str, folder: str = "chapters") -> dict[str, Any]:
+    """Return the notebook with a new first cell, which clones the repository and installs the package.
+
+    The rest of the notebook runs in this folder of the repository.
+    """
     name = repository.rstrip("/").removesuffix(".git").rpartition("/")[2]
     packages = " ".join(
         f'"/content/{name}/{part}"' for part in ("minitensor[special]", "memory_stage[notebook]", "book_kit")
@@ -34,7 +40,7 @@ def with_installation(notebook: dict[str, Any], repository: str) -> dict[str, An
     lines = [
         f"!git clone --quiet --depth 1 {repository} /content/{name}\n",
         f"%pip install --quiet {packages}\n",
-        f"%cd /content/{name}/chapters",
+        f"%cd /content/{name}/{folder}",
     ]
     cell = {
         "cell_type": "code",

@@ -44,9 +44,9 @@ def lead_to_the_sources(
         )
     options = app.config.html_theme_options
     if url := options.get("repository_url"):
-        links += repository_links(
-            url, options.get("repository_branch") or "main", pagename, app.env.doc2path(pagename, False)
-        )
+        folder = f"{app.config.edition}/" if app.config.edition else ""
+        source = folder + app.env.doc2path(pagename, False)
+        links += repository_links(url, options.get("repository_branch") or "main", folder + pagename, source)
     context["here"] = links
 
 
@@ -56,7 +56,7 @@ def repository_links(url: str, branch: str, pagename: str, source: str) -> list[
     Args:
         url: the address of the repository. Binder and Colab support GitHub; other hosts get only the link for editing.
         branch: the branch with the sources.
-        pagename: Sphinx's name of the page, for example ``chapters/04_aliases``.
+        pagename: the name of the page, for example ``chapters/04_aliases`` or ``zh/chapters/04_aliases``.
         source: its file, relative to the repository's root.
     """
     url = url.rstrip("/")

@@ -50,6 +50,18 @@ def test_a_notebook_for_colab_is_valid_and_first_installs_the_book(book):
     assert after.cells[1:] == before.cells
 
 
+def test_the_notebooks_of_an_edition_run_in_its_own_folder(tmp_path, monkeypatch):
+    for folder in ("site/_sources/chapters", "site/zh/_sources/chapters"):
+        (tmp_path / folder).mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(), tmp_path / folder / "04_aliases.ipynb")
+    arguments = ["colab.py", str(tmp_path / "site"), str(tmp_path / "to"), "https://github.com/someone/in-place"]
+    monkeypatch.setattr("sys.argv", arguments)
+    colab.main()
+    for folder in ("chapters", "zh/chapters"):
+        notebook = nbformat.read(tmp_path / "to" / folder / "04_aliases.ipynb", as_version=4)
+        assert notebook.cells[0].source.endswith(f"%cd /content/in-place/{folder}")
+
+
 def test_the_facts_that_a_page_cites_are_beside_the_pages(book):
     """No other file of the folder is copied."""
     pages = {page: page.read_text(encoding="utf-8") for page in (book / "chapters").glob("*.html")}
