@@ -270,8 +270,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         limits = np.cumsum(array.reshape(-1, array.shape[-1]), -1)
         limits /= limits[:, -1:]
         drawn = generator_of(generator).uniform((len(limits), num_samples), np.dtype(np.float64))
-        rows = [np.searchsorted(limit, row) for limit, row in zip(limits, drawn, strict=True)]
-        chosen = np.stack(rows).reshape(*array.shape[:-1], num_samples)
+        chosen = np.empty(drawn.shape, np.int64)
+        for row, limit, points in zip(chosen, limits, drawn, strict=True):
+            row[:] = np.searchsorted(limit, points)
+        chosen = chosen.reshape(*array.shape[:-1], num_samples)
     else:  # the first events of processes with these rates
         waited = input.new_empty(array.shape).exponential_(1.0, generator=generator)
         with np.errstate(all="ignore"):

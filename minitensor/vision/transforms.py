@@ -160,7 +160,8 @@ def color_jitter(
     The engine's generator draws the factors; ``minitensor.seed`` seeds it.
 
     Args:
-        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape.
+        img: a picture of floats, of shape [..., 3, height, width]; the result has that shape. A change of brightness
+            alone takes any number of channels.
 
     Raises:
         ValueError: if ``img`` has another shape, or if a setting is not a number from 0 on.
@@ -169,7 +170,7 @@ def color_jitter(
     changes = ((adjust_brightness, brightness), (adjust_contrast, contrast), (adjust_saturation, saturation))
     for change, most in changes:  # before the first draw, so that a wrong setting leaves the generator unchanged
         _factor("color_jitter", change.__name__.removeprefix("adjust_"), most)
-    out = _target("color_jitter", img, inplace)
+    out = _target("color_jitter", img, inplace, 3 if contrast or saturation else None)
     for change, most in changes:
         if most:
             change(out, source.generator.uniform(max(0.0, 1 - most), 1 + most), inplace=True)

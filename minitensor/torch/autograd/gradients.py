@@ -98,13 +98,17 @@ def backward(
         engine.commit({node: g for node, g in arrived.items() if type(node) is Leaf}, propagation)
 
 
+def _need_tensors(inputs: Sequence[Any]) -> None:
+    for x in inputs:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+
+
 def _retaining(inputs: list[Any]) -> frozenset[Node]:
     """Return the nodes of ``inputs``; those that are not leaves will keep their gradients."""
     if not inputs:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    for x in inputs:
-        if not isinstance(x, Tensor):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(x).__name__}")
+    _need_tensors(inputs)
     for x in inputs:
         x.retain_grad()
     return frozenset(x._current() for x in inputs)
@@ -153,8 +157,8 @@ def grad(
     ``no_grad_vars``, an argument of Paddle's, lists tensors through which no gradient flows.
 
     Raises:
-        RuntimeError: if an output does not depend on an input, unless ``allow_unused`` is true (then its gradient is
-            None).
+        RuntimeError: if an input is not a tensor, or if an output does not depend on it, unless ``allow_unused`` is
+            true (then its gradient is None).
     """
     switches = {
         "only_inputs": only_inputs,
@@ -178,6 +182,7 @@ def grad(
     wanted: Sequence[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     gradients = _many(grad_outputs, len(many))
     starts = [_start(x, g, i) for i, (x, g) in enumerate(zip(many, gradients, strict=True))]
+    _need_tensors(wanted)
     for x in wanted:
         if x._current() is None:
             raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -142,3 +142,28 @@ def test_a_failed_load_copies_nothing():
 def test_one_hot_takes_an_integer_as_number_of_classes(given):
     with pytest.raises(TypeError, match=r"one_hot\(\): num_classes must be an integer, not"):
         torch.nn.functional.one_hot(torch.tensor([0, 1]), given)
+
+
+@pytest.mark.parametrize("given", [-(10**30), [3], "ab", None], ids=repr)
+def test_grad_takes_tensors_as_inputs(given):
+    output = torch.ones(1, requires_grad=True).sum()
+    with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges, but got"):
+        torch.autograd.grad(output, given)
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_no_rows_give_no_samples(replacement):
+    drawn = torch.multinomial(torch.ones(0, 3), 2, replacement)
+    assert drawn.shape == (0, 2) and drawn.dtype == torch.int64
+
+
+def test_a_picture_without_three_channels_is_refused_before_it_is_changed():
+    picture = paddle.ones([1, 4, 4])
+    paddle.seed(3)
+    wanted = paddle.rand([2]).tolist()
+    paddle.seed(3)
+    with pytest.raises(ValueError, match="color_jitter"):
+        paddle.vision.transforms.color_jitter(picture, 0.5, 0.5, inplace=True)
+    assert picture.inplace_version == 0 and paddle.rand([2]).tolist() == wanted
+    paddle.vision.transforms.color_jitter(picture, 0.5, inplace=True)
+    assert picture.inplace_version > 0
