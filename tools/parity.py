@@ -35,6 +35,8 @@ IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
 OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
 PROMPTS = {"code_prompt_show", "code_prompt_hide"}
+#: The width in the format of a value, such as 10 in ">10,".
+WIDTH = re.compile(r"[<>^=]?\d+(?!\d*f)")
 LOADED = "%load_ext book_kit"
 
 
@@ -135,6 +137,12 @@ class _Blanked(ast.NodeTransformer):
             return node
         self.texts.append(node.value)
         return ast.Constant("")
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        """Forget the width of a column, because Chinese characters are wider than Latin ones."""
+        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""  # it is written as f"10,"
+        precision = ast.Name(WIDTH.sub("", spec), ast.Load())
+        return ast.Tuple([self.visit(node.value), ast.Constant(node.conversion), precision], ast.Load())
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         """Leave the expressions in an order that does not depend on the text."""

@@ -102,6 +102,8 @@ def test_a_changed_paragraph_is_found(other, fault):
     [
         ('f"{a} of {b}"', 'f"{b} 中的 {a}"', ""),
         ('f"{a} of {b}"', 'f"{b} 中的 {b}"', "has other code"),
+        ('f"{a:10} {b:.1f}"', 'f"{a:8} {b:.1f}"', ""),
+        ('f"{b:.1f}"', 'f"{b:.2f}"', "has other code"),
         ('Path("../facts/views.json")', 'Path("../../facts/views.json")', ""),
         ('Path("../facts/views.json")', 'Path("../facts/views.json")', "path"),
         ('f("`x` holds")', 'f("`y` 的内容")', "code in a text"),
