@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import book_kit
 from memory_stage import set_language
+from memory_stage import set_language
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Register the cell magics, and let the stage speak Chinese."""
+    """Register the cell magics, and set the language of stages and reports."""
+    set_language("zh")
     book_kit.load_ipython_extension(ipython)
     set_language("zh")

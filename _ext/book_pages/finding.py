@@ -43,9 +43,9 @@ def messages(root: Path, edition: Edition | None = None) -> dict[str, Any]:
     causes = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
     translated = edition.data("causes") if edition else {}
     for key, cause in causes.items():
+        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # its heading in the error index
         cause["page"] = page_in(edition, cause["page"])
         cause.update(translated.get(key, {}))
-        cause["index"] = nodes.make_id(cause["title"].replace("`", ""))  # its heading in the error index
     index = page_in(edition, ERROR_INDEX)
     return {"causes": causes, "index": index, "messages": [_entry(row) for row in error_tables.recorded(root)]}
 

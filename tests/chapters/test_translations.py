@@ -13,7 +13,7 @@ from _ext.book_pages.source_blocks import blocks
 from _ext.book_pages.translated import headings
 from tests.support.chapters.chapter import ROOT
 from tools import translation
-from tools.parity import code_faults, faults
+from tools.parity import code_faults, faults, prose_faults
 
 TRANSLATED = [(edition, page) for edition in editions(ROOT) for page in edition.pages()]
 NAMES = [f"{edition.code}/{page}" for edition, page in TRANSLATED]
@@ -179,3 +179,14 @@ def test_each_word_of_the_frame_is_translated_with_the_same_values_and_tags(edit
     value_or_tag = re.compile(r"\{\w+\}|</?\w+")
     for (_, text), said in translated.items():
         assert sorted(value_or_tag.findall(text)) == sorted(value_or_tag.findall(said)), text
+
+
+@pytest.mark.parametrize("edition", editions(ROOT), ids=lambda edition: edition.code)
+def test_the_causes_of_messages_are_translated_with_the_same_code(edition):
+    english = json.loads((ROOT / "book" / "causes.json").read_text(encoding="utf-8"))
+    translated = edition.data("causes")
+    assert list(translated) == list(english)
+    for key, cause in translated.items():
+        assert set(cause) == {"title", "what", "do", "where"}
+        for name, said in cause.items():
+            assert list(prose_faults(english[key][name], said)) == [], (key, name)

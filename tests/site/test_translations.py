@@ -65,7 +65,7 @@ def test_a_page_and_the_english_page_name_each_other_and_their_languages(book, p
 def test_an_english_page_without_a_translation_leads_to_the_first_page_and_says_so(book):
     for edition in EDITIONS:
         for page in set(pages()) - set(edition.pages()):
-            shown = BeautifulSoup(text(book, page), "html.parser").select_one(".languages")
+            shown = BeautifulSoup(text(book, page), "html.parser").select_one("#chapters .languages")
             assert edition.settings["not_translated"] in shown.get_text()
             assert shown.a["href"].endswith(f"{edition.code}/index.html")
 
@@ -76,7 +76,11 @@ def test_no_english_sentence_is_left_on_a_page(book, page):
     spoken = []
     for stage in shown.select("memory-stage > script"):
         trace = json.loads(stage.string)
-        spoken += [trace["title"], *(step["say"] for variant in trace["variants"] for step in variant["steps"])]
+        spoken += [
+            trace["title"],
+            trace.get("ask") or "",
+            *(step["say"] for variant in trace["variants"] for step in variant["steps"]),
+        ]
     for part in shown.select(MAY_STAY):
         part.decompose()
     prose = shown.get_text("\n").splitlines() + [re.sub("`[^`]*`", "", sentence) for sentence in spoken]
