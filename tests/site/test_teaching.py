@@ -25,6 +25,17 @@ LINE = "stage => stage.shadowRoot.querySelector('.code .now').dataset.line"
 SHOWS = (
     "() => [...document.querySelectorAll('.slides > section')].findIndex(slide => slide.classList.contains('present'))"
 )
+# The height and width that the present slide lacks, and the size of its smallest visible code on the wall, in pixels.
+MEASURED = """() => {
+    const slide = document.querySelector('.slides > section.present');
+    const inside = root => [...root.querySelectorAll('*')].flatMap(e => e.shadowRoot ? inside(e.shadowRoot) : [e]);
+    const code = inside(slide).filter(e => e.matches('code, pre, .code li') && e.checkVisibility() && e.offsetHeight);
+    const sizes = code.map(e => parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom);
+    return [slide.scrollHeight - slide.clientHeight, slide.scrollWidth - slide.clientWidth, Math.min(...sizes)];
+}"""
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+DECKS = ["index"]
+SMALLEST = 18  # pixels of code on a wall of 1280 by 720
 
 
 def read(path):
@@ -102,6 +113,49 @@ def test_a_question_leads_to_the_slide_of_its_stage(slides):
     question.locator(".mt-look").click()
     slides.page.wait_for_function(f"({SHOWS})() !== {numbers[0]}")
     assert slides.page.locator(".slides > section.present memory-stage").evaluate("stage => stage.data.title") == title
+
+
+def states(page):
+    """Bring the present slide into each state that a class sees, and yield its name."""
+    yield "opened"
+    question = page.locator(".slides > section.present predict-first")
+    if question.count():
+        right = int(question.get_attribute("data-right"))
+        for number in ((right + 1) % question.locator("input").count(), right):
+            question.locator("input").nth(number).click()
+            question.get_by_role("button", name="Check").click()
+            yield f"option {number} checked"
+            if question.locator("details").get_attribute("open") is None:
+                question.locator("summary").click()
+            yield f"option {number} checked, and the answer shown"
+            question.locator("summary").click()
+    stage = page.locator(".slides > section.present memory-stage")
+    if stage.count():
+        variants = stage.evaluate("stage => stage.data.variants.map(each => each.steps.length)")
+        for variant, steps in enumerate(variants):
+            if len(variants) > 1:
+                stage.locator(".chooser select").select_option(str(variant))
+            for step in range(steps):
+                stage.evaluate("(stage, step) => stage.go(step)", step)
+                page.evaluate(DRAWN)
+                yield f"variant {variant}, step {step + 1} of {steps}"
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)], ids=str)
+@pytest.mark.parametrize("deck", DECKS)
+def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, visit, deck, size):
+    seen = visit(f"{site}slides/{deck}.html")
+    seen.page.wait_for_function("document.querySelector('.slides > section.present')")
+    seen.resize(*size)
+    found = []
+    for number in range(SLIDES):
+        turn_to(seen, number)
+        seen.page.evaluate(DRAWN)
+        for state in states(seen.page):
+            lacks_height, lacks_width, smallest = seen.page.evaluate(MEASURED)
+            if lacks_height > 0 or lacks_width > 0 or (smallest or SMALLEST) < SMALLEST:
+                found.append(f"slide {number + 1}, {state}: {lacks_height} and {lacks_width} px, code of {smallest} px")
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -238,7 +238,7 @@ class MemoryStage extends ElementBase {
   fitWidth() {
     const width = this.$('.frame').clientWidth;
     const meter = meterOf(this.$('.stage'));
-    const isSame = width === this.width && meter === this.meter && windowHeight(width) === this.room.window;
+    const isSame = width === this.width && meter === this.meter && windowHeight(this, width) === this.room.window;
     if (!width || isSame) return;
     this.width = width;
     this.meter = meter;

@@ -15,13 +15,23 @@ const AROUND = 60; // px of the window that are not for a stage with such a pict
 const MOST_KEPT = 1.7; // times the least height of the picture that are kept free for its tallest step
 const MEASURED = 8; // longest sentences that are measured
 
-/** Return the height of the window if the size of a picture depends on it. */
-export const windowHeight = width => (width < NARROW ? Infinity : innerHeight);
+/**
+ * Return the height of the window in pixels of the stage, which a slide can zoom.
+ * @param {any} stage the element
+ */
+const visibleHeight = stage => innerHeight / (stage.currentCSSZoom || 1);
+
+/**
+ * Return the height of the window if the size of a picture depends on it.
+ * @param {any} stage the element
+ * @param {number} width of the stage
+ */
+export const windowHeight = (stage, width) => (width < NARROW ? Infinity : visibleHeight(stage));
 
 /** Return how high a picture may be, if the parts of the stage above and below it take `rest` px. */
-function mostHeight(width, rest) {
-  if (width >= WIDE) return Math.max(LEAST, innerHeight - WINDOW_REST);
-  return Math.max(LEAST_STACKED, windowHeight(width) - AROUND - rest);
+function mostHeight(stage, rest) {
+  if (stage.width >= WIDE) return Math.max(LEAST, visibleHeight(stage) - WINDOW_REST);
+  return Math.max(LEAST_STACKED, windowHeight(stage, stage.width) - AROUND - rest);
 }
 
 /**
@@ -29,19 +39,20 @@ function mostHeight(width, rest) {
  * that it is the greater part of the stage.
  * @param {any} stage the element
  */
-export function roomOf({ $, width }) {
+export function roomOf(stage) {
+  const { $, width } = stage;
   const box = selector => $(selector).offsetHeight;
   const picture = Math.floor($('.space').clientWidth);
   const whole = box('.stage') - box('.panel');
-  const height = mostHeight(width, whole - box('.space'));
+  const height = mostHeight(stage, whole - box('.space'));
   let least;
   if (width < WIDE) least = ((whole - box('.space')) * SHARE) / (1 - SHARE);
   else {
     const rest = whole - box('.pair');
     least = Math.max(box('.when'), (SHARE * width * rest) / (picture - SHARE * width));
   }
-  least = Math.ceil(Math.min(least, height, Math.max(LEAST, MOST * innerHeight)));
-  return { pic: picture, window: windowHeight(width), height, least };
+  least = Math.ceil(Math.min(least, height, Math.max(LEAST, MOST * visibleHeight(stage))));
+  return { pic: picture, window: windowHeight(stage, width), height, least };
 }
 
 /**
