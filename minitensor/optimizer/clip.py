@@ -9,6 +9,7 @@ import numpy as np
 
 from minitensor.engine import checks
 from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.sixteen_bits import wide
 
 Array = Any
 
@@ -98,7 +99,7 @@ def _arrays(op: str, gradients: Any) -> list[Array]:
 
 
 def _norm(gradients: list[Array]) -> float:
-    return math.sqrt(sum(float(np.multiply(each, each).sum().item()) for each in gradients))
+    return math.sqrt(sum(float(np.multiply(each, each).sum().item()) for each in map(wide, gradients)))
 
 
 def _scale(gradient: Array, factor: float) -> Array:

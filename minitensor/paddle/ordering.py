@@ -11,9 +11,10 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
-from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.dtypes import FLOATS, HALVES
 from minitensor.engine.operations import FUNCTIONS as TABLE
 from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
+from minitensor.engine.operations.operands import cast
 from minitensor.engine.views.parts import slice_
 from minitensor.engine.views.reshaping import reshape, squeeze
 
@@ -30,12 +31,17 @@ def var(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = Fals
         ValueError: if there is no element.
         TypeError: if ``x`` is not a tensor.
     """
-    return _spread_out("var", x, axis, unbiased, keepdim)
+    return _rounded(_spread_out("var", x, axis, unbiased, keepdim), x)
 
 
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
     """Return the square root of :func:`var`, of the same shape; IndexError, ValueError and TypeError are the same."""
-    return TABLE["sqrt"](_spread_out("std", x, axis, unbiased, keepdim))
+    return _rounded(TABLE["sqrt"](_spread_out("std", x, axis, unbiased, keepdim)), x)
+
+
+def _rounded(result: Tensor, x: Tensor) -> Tensor:
+    """Return ``result``, which is computed in float32 from floats of 16 bits, in the dtype of ``x``."""
+    return cast(result, x._array.dtype) if x._array.dtype in HALVES else result
 
 
 def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) -> Tensor:
@@ -44,7 +50,7 @@ def _spread_out(op: str, x: Tensor, axis: Any, unbiased: bool, keepdim: bool) ->
         raise ValueError(f"{op}: there is no element in a tensor of shape {x.shape}, so there is no mean")
     axis = _axes(op, axis, x.ndim)
     unbiased, keepdim = checks.flag(op, "unbiased", unbiased), checks.flag(op, "keepdim", keepdim)
-    x = x.astype("float32") if x._array.dtype == bool else x
+    x = x.astype("float32") if x._array.dtype == bool or x._array.dtype in HALVES else x
     mean = TABLE["mean"](x, axis, True)
     distance = x - mean
     count = x._array.size // (mean._array.size or 1)
@@ -78,6 +84,8 @@ def norm(x: Tensor, p: Any = "fro", axis: Any = None, keepdim: bool = False) -> 
     p = 2 if isinstance(p, str) and p == "fro" else p
     if not isinstance(p, (int, float)):
         raise ValueError(f"norm: p is a number or 'fro', not {checks.shown(p)}")
+    if x._array.dtype in HALVES:  # a square overflows from 256 on
+        return _rounded(norm(cast(x, np.dtype(np.float32)), p, axis, keepdim), x)
     if p == 2:
         total = TABLE["sum"](x * x, axis, keepdim=keepdim)
         none = total == 0.0

@@ -4,13 +4,38 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from minitensor.engine.dtypes import HALVES, promoted
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
+from minitensor.torch.conversion import to
+from minitensor.torch.dtypes import BY_NUMPY, dtype, float32
 from minitensor.torch.grad_fn import with_grad_fn
 from minitensor.torch.tensor import Tensor
+
+
+def _common(*tensors: Tensor) -> dtype | None:
+    """Return the dtype in which several operands are computed; None if all have it already.
+
+    The product of two of them must not overflow in a dtype that is narrower than that of the result, nor in 16 bits.
+    """
+    found = functools.reduce(promoted, (each._array.dtype for each in tensors))
+    found = float32.numpy if found in HALVES else found
+    return None if all(each._array.dtype == found for each in tensors) else BY_NUMPY[found]
+
+
+def _added(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: float) -> Tensor:
+    """Return ``input`` plus ``value`` times the product or the quotient of the others, in the dtype of all three."""
+    common = _common(input, tensor1, tensor2)
+    if common is None:
+        return TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
+    wide = [to(each, common) for each in (input, tensor1, tensor2)]
+    result = functools.reduce(promoted, (each._array.dtype for each in (input, tensor1, tensor2)))
+    out = TABLE["add"](wide[0], TABLE[op](*wide[1:]), alpha=value)
+    return to(out, BY_NUMPY[result]) if result in HALVES else out
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -27,7 +52,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """
     need_tensor("addcmul", tensor1, 2, "tensor1")
     need_tensor("addcmul", tensor2, 3, "tensor2")
-    return with_grad_fn(TABLE["add"](input, TABLE["mul"](tensor1, tensor2), alpha=value), "AddcmulBackward0")
+    return with_grad_fn(_added("mul", input, tensor1, tensor2, value), "AddcmulBackward0")
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -44,7 +69,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """
     need_tensor("addcdiv", tensor1, 2, "tensor1")
     need_tensor("addcdiv", tensor2, 3, "tensor2")
-    return with_grad_fn(TABLE["add"](input, TABLE["div"](tensor1, tensor2), alpha=value), "AddcdivBackward0")
+    return with_grad_fn(_added("div", input, tensor1, tensor2, value), "AddcdivBackward0")
 
 
 def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -59,7 +84,10 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """
     need_tensor("addcmul_", tensor1, 2, "tensor1")
     need_tensor("addcmul_", tensor2, 3, "tensor2")
-    return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
+    common = _common(input, tensor1, tensor2)
+    if common is None:
+        return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
+    return TABLE["add_"](input, TABLE["mul"](to(tensor1, common), to(tensor2, common)) * value)
 
 
 def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
@@ -74,7 +102,10 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """
     need_tensor("addcdiv_", tensor1, 2, "tensor1")
     need_tensor("addcdiv_", tensor2, 3, "tensor2")
-    return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
+    common = _common(input, tensor1, tensor2)
+    if common is None:
+        return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
+    return TABLE["add_"](input, TABLE["div"](to(tensor1, common), to(tensor2, common)) * value)
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:

@@ -4,10 +4,11 @@ logarithms of sums.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import host_array, like
-from minitensor.engine.dtypes import FLOATS, INTEGERS
+from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch import result_strides
 from minitensor.torch.arguments import as_dim, need_tensor
@@ -207,7 +208,24 @@ max, min = _extreme("max", "amax", "maximum", argmax), _extreme("min", "amin", "
 
 # ---------- spread, norms, logarithms of sums ----------
 
+Reduction = TypeVar("Reduction", bound=Callable[..., Any])
 
+
+def _in_float32(reduction: Reduction) -> Reduction:
+    """Compute a reduction of 16-bit floats in float32 and round once, because squares overflow from 256 on."""
+
+    @functools.wraps(reduction)
+    def computed(input: Tensor, *given: Any, **named: Any) -> Any:
+        if not isinstance(input, BaseTensor) or input._array.dtype not in HALVES:
+            return reduction(input, *given, **named)
+        wide = reduction(to(input, float32), *given, **named)
+        result = to(wide, input.dtype)
+        return result if wide.grad_fn is None else with_grad_fn(result, wide.grad_fn.name())
+
+    return cast(Reduction, computed)
+
+
+@_in_float32
 def var(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
@@ -234,6 +252,7 @@ def var(
     return with_grad_fn(_div(total, float(divisor)), "VarBackward0")
 
 
+@_in_float32
 def std(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
@@ -256,6 +275,7 @@ def _root(x: Tensor) -> Tensor:
 
 
 @autocasts
+@_in_float32
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
     """Return the p-norm, by default the root of the sum of squares. Its gradient at 0 is 0.
 

@@ -12,10 +12,12 @@ from minitensor.engine.core.history import Node
 from minitensor.engine.core.storage import new_storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import as_shape
+from minitensor.engine.dtypes import HALVES
 from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.layers.custom_operation import arguments_of, floats_of, operation, recorded, wanted_gradients
 from minitensor.engine.modes import no_grad
 from minitensor.engine.operations import FUNCTIONS
+from minitensor.engine.operations.operands import cast
 
 Array = Any
 
@@ -154,6 +156,9 @@ def of_batch(
 
 def _normal(x: Any, axes: list[int], epsilon: float) -> Any:
     """Return ``x`` with mean 0 and variance 1 over ``axes``; the variance is divided by the number of elements."""
+    dtype = x._array.dtype
+    if dtype in HALVES:  # a square overflows from 256 on
+        return cast(_normal(cast(x, np.dtype(np.float32)), axes, epsilon), dtype)
     mean = FUNCTIONS["mean"]
     centred = x - mean(x, axes, True)
     return centred * FUNCTIONS["rsqrt"](mean(centred * centred, axes, True) + epsilon)

@@ -544,3 +544,65 @@ def test_minitensor_needs_numpy_only():
         "assert not mt.amp.is_bfloat16_supported() and mt.amp.is_float16_supported()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+# ---------- squares and products that 16 bits cannot hold ----------
+
+LARGE = [[300.0, -400.0, 500.0, 1000.0], [2000.0, 1.0, -3.0, 60_000.0]]
+
+
+def in_float64(function: Any, *more: Any) -> np.ndarray:
+    return function(mt.to_tensor(LARGE, "float64"), *more).numpy()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", ["norm", "std"])
+def test_squares_beyond_the_largest_number_do_not_overflow(name: str, dtype: str):
+    x = mt.to_tensor(LARGE, dtype)
+    exact = x.astype("float64")
+    for axis in (None, 0, 1):
+        expect_near(getattr(mt, name)(x, axis=axis), getattr(mt, name)(exact, axis=axis).numpy(), dtype, 1)
+    expect_near(mt.nn.functional.layer_norm(x, 4), mt.nn.functional.layer_norm(exact, 4).numpy(), dtype, 1)
+    expect_near(mt.var(x[:, 1:3]), mt.var(exact[:, 1:3]).numpy(), dtype, 1)
+    y, wide = mt.to_tensor(LARGE, dtype, stop_gradient=False), mt.to_tensor(LARGE, "float64", stop_gradient=False)
+    for each in (y, wide):
+        mt.norm(each).backward()
+    assert y.grad.dtype == dtype
+    assert np.allclose(y.grad.astype("float64").numpy(), wide.grad.numpy(), atol=8e-3)
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_pytorch_names_do_not_overflow_either(dtype: Any):
+    x = torch.tensor(LARGE, dtype=dtype)
+    exact = x.double()
+    for name, given in (("norm", ()), ("std", (1,)), ("norm", (3, 1)), ("norm", ("fro", 0))):
+        wanted = np.array(getattr(exact, name)(*given).tolist())
+        expect_near(getattr(x, name)(*given), wanted, dtype.name, 1)
+    leaf = torch.tensor(LARGE, dtype=dtype, requires_grad=True)
+    norm = leaf.norm()
+    assert norm.grad_fn.name() == "LinalgVectorNormBackward0" and norm.dtype == dtype
+    norm.backward()
+    assert leaf.grad.dtype == dtype and bool(torch.isfinite(leaf.grad).all())
+    half = torch.tensor([60_000.0, 1.0], dtype=dtype)
+    assert torch.addcmul(torch.zeros(2), half, half).tolist() == (half.double() ** 2).float().tolist()
+    assert bool(torch.isfinite(torch.addcmul(half, half, half, value=1e-8)).all())
+    assert bool(torch.isfinite(half.clone().addcmul_(half, half, value=1e-8)).all())
+    assert torch.addcdiv(half, half, half * 0 + 2.0).dtype == dtype
+
+
+@pytest.mark.cpu_only
+def test_small_integers_are_widened_before_they_are_multiplied():
+    a, b = torch.tensor([1, 200], dtype=torch.uint8), torch.tensor([-100, 120], dtype=torch.int8)
+    found = torch.addcmul(a, b, torch.tensor([3, 2], dtype=torch.int8))
+    assert found.dtype == torch.int16 and found.tolist() == [-299, 440]  # as in PyTorch
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_clipping_measures_gradients_in_float32(dtype: str):
+    w = mt.ones([2], dtype)
+    w.stop_gradient = False
+    (w * mt.to_tensor([300.0, 400.0], dtype)).sum().backward()
+    sgd = mt.optimizer.SGD(1.0, parameters=[w], grad_clip=mt.nn.ClipGradByNorm(5.0))
+    sgd.step()
+    expect_near(w, np.array([1 - 3.0, 1 - 4.0]), dtype, 2)
