@@ -21,7 +21,7 @@ from minitensor.engine.dtypes import FLOATS, INDICES, INTEGERS, promoted
 from minitensor.engine.kernels.numbers import number, stored_array
 from minitensor.engine.modes import modes
 from minitensor.engine.operations import variants
-from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants, constant
+from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants, constant, dtype_beside
 from minitensor.engine.operations.operands import cast as engine_cast
 from minitensor.engine.operations.variants import Redirect
 from minitensor.torch.creation import as_tensor
@@ -147,15 +147,16 @@ def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
 
 
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
-    """Return ``other`` in the dtype of ``target``, which an in-place operation will write.
+    """Return ``other`` in a dtype beside ``target``, which an in-place operation will write.
 
     Raises:
-        RuntimeError: if the result would be of a higher kind.
+        RuntimeError: if the result would be of a higher kind, or if an integer does not fit into the dtype of
+            ``target``.
     """
     result = _result_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
         raise result_does_not_fit(op, target, result)
-    return cast(other, target._array.dtype)
+    return cast(other, dtype_beside(op, target, other, RuntimeError))
 
 
 def as_float(x: BaseTensor) -> BaseTensor:

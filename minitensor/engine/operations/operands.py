@@ -23,9 +23,9 @@ from minitensor.engine.core.regions import overlaps_itself, writeable
 from minitensor.engine.core.storage import Storage
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
-from minitensor.engine.device.arrays import gpu_of
+from minitensor.engine.device.arrays import gpu_of, host_array
 from minitensor.engine.device.places import current, using
-from minitensor.engine.dtypes import FLOATS, HALVES, promoted
+from minitensor.engine.dtypes import BY_NUMPY, FLOATS, HALVES, INTEGERS, promoted
 from minitensor.engine.kernels.numbers import stored
 from minitensor.engine.modes import modes, paused
 
@@ -199,16 +199,46 @@ def promote(*operands: Tensor) -> tuple[Tensor, ...]:
     return tuple(x if x._array.dtype == dtype else cast(x, dtype) for x in operands)
 
 
+#: In-place operations of both vocabularies that give the same integer if an operand is wrapped around before.
+_WRAPPING = frozenset(
+    f"{name}_" for name in ("add", "subtract", "sub", "multiply", "mul", "bitwise_and", "bitwise_or", "bitwise_xor")
+)
+
+
+def dtype_beside(op: str, target: Tensor, other: Tensor, error: type[Exception]) -> np.dtype:
+    """Return the dtype to which ``other`` is converted before an in-place operation writes ``target``.
+
+    It is that of ``target``. Beside 16 bits it is float32: the operation computes in float32 and rounds its result
+    once, so a number that 16 bits cannot hold does not become inf or 0 before.
+
+    Raises:
+        error: if an integer of ``other`` does not fit into the dtype of ``target``, which would change the result.
+    """
+    have, want = other._array.dtype, target._array.dtype
+    if have in FLOATS and want in HALVES:
+        return np.dtype(np.float32)
+    if have in INTEGERS and want in INTEGERS and op not in _WRAPPING and not np.can_cast(have, want):
+        numbers = host_array(other._array)
+        lost = numbers[numbers.astype(want) != numbers]
+        if lost.size:
+            raise error(
+                f"{op}: {lost.flat[0].item()} does not fit into {BY_NUMPY[want].name}, the dtype of the tensor that is "
+                f"written. Compute without the underscore, and convert the result."
+            )
+    return want
+
+
 def into(op: str, target: Tensor, other: Tensor) -> Tensor:
-    """Convert ``other`` to the dtype of ``target``, which an in-place operation will write.
+    """Convert ``other`` to a dtype beside ``target``, which an in-place operation will write.
 
     Raises:
         TypeError: if the result would be floating and the target holds integers, or numeric and it holds bools.
+        ValueError: if an integer does not fit into the dtype of the target.
     """
     have, want = other._array.dtype, target._array.dtype
     if (have in FLOATS and want not in FLOATS) or want == np.bool_:
         raise result_does_not_fit(op, target)
-    return cast(other, want)
+    return cast(other, dtype_beside(op, target, other, ValueError))
 
 
 def as_float(x: Tensor) -> Tensor:

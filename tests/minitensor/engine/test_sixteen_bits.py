@@ -606,3 +606,50 @@ def test_clipping_measures_gradients_in_float32(dtype: str):
     sgd = mt.optimizer.SGD(1.0, parameters=[w], grad_clip=mt.nn.ClipGradByNorm(5.0))
     sgd.step()
     expect_near(w, np.array([1 - 3.0, 1 - 4.0]), dtype, 2)
+
+
+# ---------- in place, beside an operand that the dtype of the target cannot hold ----------
+
+
+@pytest.mark.parametrize("name", ["add_", "subtract_", "multiply_", "divide_"])
+def test_an_operand_of_32_bits_is_not_rounded_before_the_operation(name: str):
+    start, other = [60_000.0, 1.5, -2.0], [-70_000.0, 1e-8, 3e5]
+    for dtype in HALVES:
+        for given in ("float32", "float64"):
+            x, y = mt.to_tensor(start, dtype), mt.to_tensor(other, given)
+            wide = mt.to_tensor(mt.to_tensor(start, dtype).astype("float32").numpy())
+            getattr(wide, name)(y.astype("float32"))
+            assert getattr(x, name)(y) is x and x.inplace_version == 1
+            expect_near(x, wide.numpy(), dtype, 0.5)
+    assert mt.to_tensor([60_000.0], "float16").add_(mt.to_tensor([-70_000.0])).tolist() == [-10_000.0]  # as in PyTorch
+    assert torch.tensor([2.0]).half().mul_(torch.tensor(2e-8)).item() > 0
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_gradients_pass_an_operand_of_32_bits_in_its_own_dtype(dtype: str):
+    for policy in ("2.6", "copy_on_write"):
+        with mt.set_inplace_policy(policy):
+            w = mt.to_tensor([1.5, -2.0], dtype, stop_gradient=False)
+            v = mt.to_tensor([3.0, 1e-8], stop_gradient=False)
+            y = w * 1.0
+            y.multiply_(v)
+            y.sum().backward()
+            assert (w.grad.dtype, v.grad.dtype) == (dtype, "float32")
+            expect_near(w.grad, v.detach().numpy(), dtype, 1)
+            assert v.grad.tolist() == [1.5, -2.0]
+
+
+@pytest.mark.cpu_only
+@pytest.mark.parametrize("name", ["floor_divide_", "remainder_", "pow_"])
+def test_an_integer_that_the_target_cannot_hold_is_refused(name: str):
+    """-5 would become 251, and 2 ** 40 would become 0, by which nothing can be divided."""
+    for number, dtype in ((-5, "int16"), (2**40, "int64")):
+        for space, error in ((mt, ValueError), (torch, RuntimeError)):
+            x = mt.to_tensor([7, 200], "uint8") if space is mt else torch.tensor([7, 200], dtype=torch.uint8)
+            y = mt.to_tensor([2, number], dtype) if space is mt else torch.tensor([2, number]).to(getattr(torch, dtype))
+            with pytest.raises(error, match=f"{name}: {number} does not fit into uint8"):
+                getattr(x, name)(y)
+            assert x.tolist() == [7, 200] and x._storage.version == 0
+    x = torch.tensor([44], dtype=torch.uint8)
+    assert torch.tensor([44], dtype=torch.uint8).mul_(torch.tensor([300])).item() == 44 * 300 % 256
+    assert x.eq_(torch.tensor([300])).item() == 0  # a comparison does not convert its operand
