@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from types import FrameType
 from typing import Any
 
@@ -11,9 +12,15 @@ import torch
 from memory_stage.engines.torch.node_names import is_leaf, short_name
 from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_names import ProgramNames
-from memory_stage.explanation.whole_run.program_text import ProgramText, is_fed_back
+from memory_stage.explanation.whole_run.program_text import (
+    ProgramText,
+    assigned_names,
+    differentiated,
+    is_fed_back,
+    names_in,
+)
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
-from memory_stage.watch.torch.backward_graph import is_freed, nodes_behind
+from memory_stage.watch.torch.backward_graph import is_freed, node_of, nodes_behind
 from memory_stage.watch.torch.watched_run import BackwardPass, WatchedRun
 
 MESSAGE = "Trying to backward through the graph a second time"
@@ -46,7 +53,12 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         state = "" if border is None else _loop_state(asking, frames[0])
         if border is not None and state:
             return _carried_state(watch, state, frames[0], border, freed, asking)
-        first = max(old, key=lambda node: node._sequence_nr())
+        if border is not None and freed == asking:
+            kept_state = _kept_state(watch, names, border, freed, asking)
+            if kept_state is not None:
+                return kept_state
+        shared = _reached_before(freed, frames) if freed != asking else set()
+        first = max([node for node in old if node in shared] or old, key=lambda node: node._sequence_nr())
         made = watch.lines[watch.nodes.find(first._sequence_nr())[0]]
         lines = {watch.nodes.find(node._sequence_nr())[0] for node in old}
         evidence = [Evidence(made, "made the graph")] if made.number else []
@@ -57,9 +69,19 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
             f"freed.",
             tuple(evidence),
             "A backward pass frees what the operations saved, unless retain_graph=True keeps it.",
-            _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking),
+            _fixes_of_second_pass(made if len(lines) == 1 else UNKNOWN_LINE, freed, asking, bool(shared)),
         )
     return None
+
+
+def _reached_before(freed: ProgramLine, frames: list[FrameType]) -> set[Any]:
+    """Return the nodes behind the variable from which an earlier line of the same function ran backward."""
+    statement = ProgramText(freed.file).statement_at(freed.number)
+    name = "" if statement is None else differentiated(statement)
+    frame = frames[0] if frames else None
+    if not name or frame is None or (frame.f_code.co_filename, frame.f_code.co_name) != (freed.file, freed.function):
+        return set()
+    return set(nodes_behind(frame.f_locals.get(name, frame.f_globals.get(name))))
 
 
 def _kept_in_list(
@@ -98,6 +120,50 @@ def _loop_state(asking: ProgramLine, frame: FrameType) -> str:
             if tensors and all(isinstance(x, torch.Tensor) and x.requires_grad and not x.is_leaf for x in tensors):
                 return name
     return ""
+
+
+def _kept_state(
+    watch: WatchedRun, names: ProgramNames, border: tuple[Any, Any], freed: ProgramLine, asking: ProgramLine
+) -> Fault | None:
+    """Return the fault of an attribute, such as ``self.hidden``, that keeps a state with its graph between iterations.
+
+    A line reads the attribute, and a line outside ``__init__`` of the same file assigns it.
+    """
+    reads, made = (watch.lines[watch.nodes.find(each._sequence_nr())[0]] for each in border)
+    text = ProgramText(reads.file)
+    statement = text.statement_at(reads.number)
+    if statement is None or not text.is_alone(statement):
+        return None
+    for path in text.assigned_attributes():
+        if path not in [ast.unparse(each) for each in ast.walk(statement) if isinstance(each, ast.Attribute)]:
+            continue
+        ends = f".{path.rpartition('.')[2]}"
+        found = [name for name, x in names.all_tensors() if node_of(x) is not None]
+        if any(name.endswith(ends) for name in found):
+            detached = f"{path}.detach()"
+        elif any(name.rpartition("[")[0].endswith(ends) for name in found):
+            detached = f"tuple(each.detach() for each in {path})"
+        else:
+            continue
+        evidence = [Evidence(made, f"made `{path}`, with its graph")] if made.number and made != reads else []
+        return Fault(
+            "graph freed",
+            f"`{path}` carries the graph of the backward pass in line {freed.number} into the next one.",
+            (
+                *evidence,
+                Evidence(reads, f"reads `{path}` and attaches the freed graph to the new one"),
+                Evidence(asking, "runs into the freed part"),
+            ),
+            "A value that is computed from its last value keeps the graphs of all its earlier values.",
+            (
+                Fix(
+                    f"Detach `{path}` before it is read: `.detach()` keeps the numbers and drops the graph.",
+                    text.file,
+                    (text.insert_before(statement, f"{path} = {detached}"),),
+                ),
+            ),
+        )
+    return None
 
 
 def _carried_state(
@@ -142,22 +208,47 @@ def _border(new: list[Any], passed: BackwardPass) -> tuple[Any, Any] | None:
     return min(pairs, key=lambda pair: pair[0]._sequence_nr(), default=None)
 
 
-def _fixes_of_second_pass(made: ProgramLine, freed: ProgramLine, asking: ProgramLine) -> tuple[Fix, ...]:
+def _fixes_of_second_pass(
+    made: ProgramLine, freed: ProgramLine, asking: ProgramLine, is_shared: bool
+) -> tuple[Fix, ...]:
+    """Return the fixes of a second pass through a graph, which other variables may share with the first one."""
     text = ProgramText(asking.file)
     statement, repeated = text.statement_at(asking.number), text.statement_at(made.number)
+    added = _one_pass(text, freed, statement) if is_shared and statement is not None else None
+    if added is not None:
+        return added
     sentence = (
         f"Run the forward pass again before line {asking.number}: its gradients then belong to the parameters as they "
         f"are now."
     )
     fix = Fix(sentence)
     same = made.file == asking.file and text.function_at(made.number) is text.function_at(asking.number)
-    if same and isinstance(repeated, ast.Assign) and statement is not None and repeated is not statement:
+    is_read = repeated is not None and statement is not None and assigned_names(repeated) & names_in(statement)
+    if same and isinstance(repeated, ast.Assign) and statement is not None and is_read and repeated is not statement:
         fix = Fix(sentence, text.file, (text.insert_before(statement, ast.unparse(repeated)),))
     both = Fix(
         f"Or, if both passes are meant for the same parameters: add the losses and call backward() once; or pass "
         f"retain_graph=True in line {freed.number}, which keeps the graph in memory for line {asking.number}."
     )
     return fix, both
+
+
+def _one_pass(text: ProgramText, freed: ProgramLine, asking: ast.stmt) -> tuple[Fix, ...] | None:
+    """Return the fix that adds two losses, if one block differentiates both with no step of an optimizer in between."""
+    first = text.statement_at(freed.number) if freed.file == text.file else None
+    block = text.block_of(asking)
+    if first is None or first not in block or block.index(asking) < block.index(first):
+        return None
+    between = block[block.index(first) + 1 : block.index(asking)]
+    one, other = differentiated(first), differentiated(asking)
+    is_plain = all(text.is_alone(each) for each in (first, asking)) and one and other and one != other
+    if not is_plain or any(re.search(r"\.(step|zero_grad)\(", ast.unparse(each)) for each in between):
+        return None
+    sentence = (
+        "Add the losses and differentiate once: the gradients are the same sums, and the graph is freed after it."
+    )
+    edits = (text.replace(first), text.replace(asking, f"({one} + {other}).backward()"))
+    return (Fix(sentence, text.file, edits),)
 
 
 def _carried(

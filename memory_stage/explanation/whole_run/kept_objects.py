@@ -11,6 +11,8 @@ from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
 from memory_stage.watch.lines import ProgramLine
 
+FEWEST_ENTRIES = 3
+
 _GRADIENT = (
     "A backward pass adds to the tensor that `.grad` refers to, in place. Every name of it then shows the new sum."
 )
@@ -158,6 +160,50 @@ def diagnose_repeated(variables: dict[str, Any], file: str, is_tensor: Callable[
         if len(made) == 1 and writes:
             found.append(_repeated_list(text, name, made[0], writes[0]))
     return found
+
+
+def diagnose_shared_entries(
+    variables: dict[str, Any],
+    file: str,
+    is_tensor: Callable[[Any], bool],
+    imported_in: Callable[[Any], ProgramLine | None],
+) -> list[Fault]:
+    """Return a fault for each list whose entries are different tensors on the memory of one array of NumPy.
+
+    Args:
+        variables: the variables of the program.
+        file: the program's file.
+        is_tensor: True for a tensor.
+        imported_in: returns the line that made a tensor share an array; None if the tensor shares none.
+    """
+    text, found = ProgramText(file), []
+    for name, value in list(variables.items()):
+        if type(value) is not list or len(value) < FEWEST_ENTRIES or not all(map(is_tensor, value)):
+            continue
+        if len({(x.data_ptr(), tuple(x.shape)) for x in value}) > 1 or len({id(x) for x in value}) < len(value):
+            continue
+        line = imported_in(value[0])
+        calls = [each for each in text.calls("append") if _owner_of(each) == name and each.args]
+        if line is None or not value[0].numel() or len(calls) != 1:
+            continue
+        is_import = any("from_numpy" in ast.unparse(each) or "as_tensor" in ast.unparse(each) for each in calls)
+        edits = text.wrapped(calls[0].args[0], "{}.clone()") if is_import else ()
+        found.append(
+            Fault(
+                "shared",
+                f"All {len(value):,} entries of `{name}` share the memory of one array of NumPy: each shows its last "
+                f"numbers.",
+                (Evidence(line, "makes a tensor on the array's memory"),),
+                "`from_numpy` copies nothing: a later write to the array changes every tensor that was made from it.",
+                (Fix("Keep a copy in the list.", text.file if edits else "", edits),),
+                is_silent=True,
+            )
+        )
+    return found
+
+
+def _owner_of(call: ast.Call) -> str:
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 def _repeats(statement: ast.Assign, name: str) -> bool:

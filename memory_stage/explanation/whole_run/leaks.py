@@ -32,7 +32,7 @@ class HeldGraphs(Protocol):
         """Return True if a tensor holds a graph that the program has not asked to keep."""
 
     def addition_lines(self, x: Any) -> list[ProgramLine]:
-        """Return the line of each addition and subtraction in the graph of a tensor."""
+        """Return the line of each addition, subtraction and concatenation in the graph of a tensor."""
 
     def held_bytes(self, tensors: list[Any]) -> int:
         """Return the bytes that the graphs of tensors hold, without those of parameters."""
@@ -77,12 +77,8 @@ def _lists(path: str, value: Any, depth: int) -> Iterator[tuple[str, list[Any]]]
 
 def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fault | None:
     """Return a fault if a variable was added up from results of several iterations, with their graphs."""
-    statements = [
-        each
-        for each in text.statements()
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name) and each.target.id == name
-    ]
-    if len(statements) != 1 or name in names_in(statements[0].value) or _is_differentiated(text, name):
+    statements = [each for each in text.statements() if _grows(each, name)]
+    if len(statements) != 1 or _is_differentiated(text, name):
         return None
     statement = statements[0]
     lines = graphs.addition_lines(value)
@@ -97,7 +93,12 @@ def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fau
     )
     sentence = "Add the number only; its graph is then freed at the end of the iteration."
     edits: tuple[Edit, ...] = ()
-    if text.is_alone(statement):
+    if isinstance(statement, ast.Assign):
+        sentence = "Append the numbers only; their graph is then freed at the end of the iteration."
+        parts = _concatenated(statement)
+        added = [each for each in parts if ast.unparse(each) != name]
+        edits = text.wrapped(added[0], "{}.detach()") if len(added) == 1 and not isinstance(added[0], ast.BinOp) else ()
+    elif isinstance(statement, ast.AugAssign) and text.is_alone(statement):
         number = ".item()" if math.prod(value.shape) == 1 and not text.has(rf"\b{name}\.") else ".detach()"
         addend = ast.unparse(statement.value)
         addend = addend if isinstance(statement.value, (ast.Name, ast.Attribute, ast.Call)) else f"({addend})"
@@ -105,6 +106,25 @@ def _of_sum(graphs: HeldGraphs, text: ProgramText, name: str, value: Any) -> Fau
         edits = (text.replace(statement, source),)
     evidence = (Evidence(line, f"adds to `{name}`, with its history"),)
     return Fault("leak", verdict, evidence, _REASON, (Fix(sentence, text.file if edits else "", edits),))
+
+
+def _grows(statement: ast.stmt, name: str) -> bool:
+    """Return True for ``name += value`` and ``name = torch.cat((name, value))``."""
+    if isinstance(statement, ast.AugAssign):
+        target = statement.target
+        return isinstance(target, ast.Name) and target.id == name and name not in names_in(statement.value)
+    if not isinstance(statement, ast.Assign) or ast.unparse(statement.targets[0]) != name:
+        return False
+    return name in [ast.unparse(each) for each in _concatenated(statement)]
+
+
+def _concatenated(statement: ast.Assign) -> list[ast.expr]:
+    """Return the tensors that a statement concatenates; [] if it does something else."""
+    call = statement.value
+    if not isinstance(call, ast.Call) or not call.args or not isinstance(call.args[0], (ast.Tuple, ast.List)):
+        return []
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return call.args[0].elts if function in ("cat", "concat", "concatenate", "vstack", "hstack") else []
 
 
 def _of_list(graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any]) -> Fault | None:

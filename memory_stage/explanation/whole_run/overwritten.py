@@ -180,8 +180,8 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
     attribute = saved.tensor.attribute
     name = names.of(saved.tensor.data)
     made = next((each for each in (saved, *others) if _is_result_of(each, saved)), None)
-    if not name and made is not None:
-        name = assigned_name(made.line)
+    if made is not None:
+        name = _name_at_writing(assigned_name(made.line), name, [watch.lines[each.line] for each in writers])
     asking = watch.line_of(frame)
     operations = operations_by_line(watch.lines, writers)
     savers = {(each.line, short_name(each.tensor.node.name())): None for each in sorted([saved, *others], key=_age)}
@@ -205,6 +205,12 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
         is_silent,
         min(each.sequence for each in (saved, *others)),
     )
+
+
+def _name_at_writing(assigned: str, name: str, writers: Sequence[ProgramLine]) -> str:
+    """Return the name that the writing lines use for a result: the one it was given, or the one where backward is."""
+    uses = [re.search(rf"(?<![\w.]){re.escape(assigned)}\b", each.text) for each in writers] if assigned else []
+    return assigned if assigned and (not name or any(uses)) else name
 
 
 def _age(saved: _Saved) -> int:

@@ -10,7 +10,13 @@ from typing import Any
 import torch
 
 from memory_stage.explanation.whole_run.faults import Edit, Fix
-from memory_stage.explanation.whole_run.program_text import ProgramText, assigned_names, is_fed_back, names_in
+from memory_stage.explanation.whole_run.program_text import (
+    ProgramText,
+    assigned_names,
+    differentiated,
+    is_fed_back,
+    names_in,
+)
 from memory_stage.explanation.whole_run.write_fixes import (
     OverwrittenValue,
     around_a_step,
@@ -58,7 +64,7 @@ def _forward_again(of: OverwrittenValue, frames: list[FrameType], text: ProgramT
     if step is None or asking is None or not frames or of.asked_in.file != text.file or not text.is_alone(step):
         return None
     block = text.block_of(step)
-    root = _differentiated(asking)
+    root = differentiated(asking)
     if asking not in block or step not in block or block.index(asking) < block.index(step) or not root:
         return None
     variables = {**frames[0].f_globals, **frames[0].f_locals}
@@ -109,7 +115,7 @@ def _backward_before_step(of: OverwrittenValue, text: ProgramText) -> Fix | None
     step, asking = text.statement_at(of.written_in[0].number), text.statement_at(of.asked_in.number)
     if step is None or asking is None or of.asked_in.file != text.file:
         return None
-    block, root, stepped = text.block_of(step), _differentiated(asking), _owner_of_call(step, "step")
+    block, root, stepped = text.block_of(step), differentiated(asking), _owner_of_call(step, "step")
     if asking not in block or block.index(asking) < block.index(step) or not root or not stepped:
         return None
     moved = block[block.index(step) + 1 : block.index(asking)]
@@ -135,16 +141,6 @@ def _owner_of_call(statement: ast.stmt, method: str) -> str:
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Attribute):
         return ""
     return ast.unparse(call.func.value) if call.func.attr == method else ""
-
-
-def _differentiated(statement: ast.stmt) -> str:
-    """Return the variable from which a statement runs backward, or ""."""
-    for call in ast.walk(statement):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
-            owner = call.func.value
-            if isinstance(owner, ast.Name) and not call.args:
-                return owner.id
-    return ""
 
 
 def _is_stale(value: Any) -> bool:

@@ -135,6 +135,16 @@ class ProgramText:
         calls = [each for each in self._nodes() if isinstance(each, ast.Call)]
         return [each for each in calls if getattr(each.func, "attr", getattr(each.func, "id", "")) in names]
 
+    def assigned_attributes(self) -> list[str]:
+        """Return the attributes, such as ``self.hidden``, that a statement outside ``__init__`` assigns."""
+        found: dict[str, None] = {}
+        for each in self.statements():
+            function = self.function_at(each.lineno)
+            if isinstance(each, ast.Assign) and (function is None or function.name != "__init__"):
+                parts = [node for target in each.targets for node in ast.walk(target)]
+                found |= {ast.unparse(x): None for x in parts if isinstance(x, ast.Attribute) and _is_stored(x)}
+        return list(found)
+
     def element_of(self, expression: ast.expr, line: int) -> str | None:
         """Return the expression that made an entry of a list, with the index by which a later line reads the entry.
 
@@ -196,6 +206,10 @@ class ProgramText:
         return iter(()) if self._tree is None else ast.walk(self._tree)
 
 
+def _is_stored(node: ast.Attribute) -> bool:
+    return isinstance(node.ctx, ast.Store)
+
+
 class _Renamed(ast.NodeTransformer):
     """Replaces a name in an expression by another expression."""
 
@@ -216,6 +230,16 @@ def assigned_names(statement: ast.stmt) -> set[str]:
     return {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
+def differentiated(statement: ast.stmt) -> str:
+    """Return the variable from which a statement runs backward, or ""."""
+    for call in ast.walk(statement):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+            owner = call.func.value
+            if isinstance(owner, ast.Name) and not call.args:
+                return owner.id
+    return ""
+
+
 def target_of(statement: ast.stmt) -> str:
     """Return the plain name of the tensor that a statement writes into, or ""."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
@@ -232,6 +256,24 @@ def target_of(statement: ast.stmt) -> str:
     else:
         return ""
     return owner.id if isinstance(owner, ast.Name) else ""
+
+
+def path_of_target(statement: ast.stmt) -> str:
+    """Return the name or the attributes, such as ``self.w``, of the tensor that a statement writes into, or ""."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        written = function.value if isinstance(function, ast.Attribute) else None
+        while isinstance(written, (ast.Call, ast.Subscript)):
+            written = written.value if isinstance(written, ast.Subscript) else getattr(written.func, "value", None)
+    elif isinstance(statement, ast.AugAssign) or (
+        isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript)
+    ):
+        written = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        while isinstance(written, ast.Subscript):
+            written = written.value
+    else:
+        return ""
+    return ast.unparse(written) if isinstance(written, (ast.Name, ast.Attribute)) else ""
 
 
 def assigned_name(line: ProgramLine) -> str:

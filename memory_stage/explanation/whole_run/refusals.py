@@ -7,51 +7,18 @@ the tensor in question.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 from memory_stage.explanation.rewrite import out_of_place
+from memory_stage.explanation.whole_run import named_tensors, refused_writes
+from memory_stage.explanation.whole_run.cut_history import evidence_of_cut_history, fixes_of_cut_history
 from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_text import ProgramText, target_of
+from memory_stage.explanation.whole_run.refused_statement import RefusedStatement
 from memory_stage.watch.lines import Lines, ProgramLine
-
-
-@dataclass(frozen=True)
-class RefusedStatement:
-    """A statement that raised an error.
-
-    Attributes:
-        made_in: returns the line that made a tensor, as far as it is known.
-        frame: the frame of the program in which the statement ran.
-        line: its line.
-        text: the source of its file.
-        statement: the statement; None if the source cannot be read.
-        message: the text of the error.
-    """
-
-    made_in: Callable[[Any], ProgramLine]
-    frame: FrameType
-    line: ProgramLine
-    text: ProgramText
-    statement: ast.stmt | None
-    message: str
-
-    def variable(self, name: str) -> Any:
-        """Return the value of a variable where the error was raised; None if there is none."""
-        return self.frame.f_locals.get(name, self.frame.f_globals.get(name))
-
-    def replaced(self, *texts: str) -> tuple[Edit, ...]:
-        """Return the edit that replaces the statement; () if its lines hold more than it."""
-        if self.statement is None or not self.text.is_alone(self.statement):
-            return ()
-        return (self.text.replace(self.statement, *texts),)
-
-    def fix(self, sentence: str, edits: tuple[Edit, ...]) -> Fix:
-        """Return a fix in the file of the statement."""
-        return Fix(sentence, self.text.file if edits else "", edits)
 
 
 @dataclass(frozen=True)
@@ -60,6 +27,7 @@ class _Rule:
     verdict: str
     reason: str
     fixes: Callable[[RefusedStatement], list[Fix]]
+    evidence: Callable[[RefusedStatement], tuple[Evidence, ...]] = lambda of: ()
     is_vague: bool = False  # other causes raise the same message; it is a fault only if there is a fix
 
 
@@ -94,98 +62,7 @@ def diagnose_error(
         del frame, frames
     if rule.is_vague and not fixes:
         return None
-    return Fault("refused", verdict, (Evidence(line, "refused"),), rule.reason, fixes)
-
-
-#: Operations that ignore the old numbers: on a leaf they initialize it.
-_INITIALIZING = re.compile(r"\.(uniform|normal|fill|zero|copy|exponential|set_value|trunc_normal|random|bernoulli)_?\(")
-
-
-def _of_leaf(of: RefusedStatement) -> list[Fix]:
-    """Wrap the statement, and those after it that write the same tensor, in ``no_grad``; or make a new tensor."""
-    if of.statement is None:
-        return []
-    framework = "paddle" if "Leaf Var" in of.message else "torch"
-    target = target_of(of.statement)
-    statements = [of.statement]
-    for each in of.text.siblings_after(of.statement):
-        if not target or target_of(each) != target:
-            break
-        statements.append(each)
-    source = of.text.source_of(of.statement)
-    edits = (of.text.wrapped_in_block(f"with {framework}.no_grad():", statements),)
-    is_alone = all(of.text.is_alone(each) for each in statements)
-    fixes = [
-        of.fix(
-            "To change the leaf itself, for example to initialize it: write without recording.",
-            edits if is_alone else (),
-        )
-    ]
-    function = of.text.function_at(of.line.number)
-    is_argument = function is not None and target in {each.arg for each in function.args.args}
-    is_plain = bool(re.match(rf"{target}\b(?!\.\w+\.)", source)) if target else False  # a module keeps its parameters
-    rewritten = "" if _INITIALIZING.search(source) or is_argument or not is_plain else out_of_place(source)
-    if rewritten and len(statements) == 1:
-        fixes.append(of.fix("Or make a new tensor that has a history, and keep the leaf.", of.replaced(rewritten)))
-    return fixes
-
-
-def _of_several_views(of: RefusedStatement) -> list[Fix]:
-    """Replace loops over a tensor, which take all its views in one call, by loops over its indices."""
-    import torch
-
-    edits = []
-    for loop in of.text.loops_around(of.line.number):
-        before = ast.unparse(loop.iter)
-        after = before
-        for name in {each.id for each in ast.walk(loop.iter) if isinstance(each, ast.Name)}:
-            if isinstance(of.variable(name), torch.Tensor) and not re.search(rf"\b{name}\b\s*[\[.(]", before):
-                after = re.sub(rf"\b{name}\b", f"({name}[i] for i in range(len({name})))", after)
-        header = of.text.lines[loop.lineno - 1]
-        if after != before and before in header:
-            edits.append(Edit(loop.lineno, 1, (header.replace(before, after),)))
-    sentence = (
-        "A loop over a tensor creates all its views in one call, and torch refuses to write into them. Index the "
-        "tensor in the loop instead."
-    )
-    return [of.fix(sentence, tuple(edits))]
-
-
-def _of_expanded(of: RefusedStatement) -> list[Fix]:
-    calls = of.text.calls("expand", "expand_as", "broadcast_to")
-    sentence = "Copy the expanded tensor, so that each element has memory to be written."
-    if len(calls) == 1:
-        return [of.fix(sentence, of.text.wrapped(calls[0], "{}.clone()"))]
-    target = target_of(of.statement) if of.statement is not None else ""
-    edits = (
-        ()
-        if not target or of.statement is None
-        else (of.text.insert_before(of.statement, f"{target} = {target}.clone()"),)
-    )
-    return [of.fix(sentence, edits)]
-
-
-def _of_overlap(of: RefusedStatement) -> list[Fix]:
-    statement = of.statement
-    sentence = "Read a copy where the statement writes what it reads."
-    target = target_of(statement) if statement is not None else ""
-    if not target or not isinstance(statement, (ast.Assign, ast.AugAssign)):
-        return [Fix(sentence)]
-    written = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-    if isinstance(written, ast.Subscript) and target in {
-        n.id for n in ast.walk(written.slice) if isinstance(n, ast.Name)
-    }:
-        index = re.sub(rf"\b{target}\b", f"{target}.clone()", ast.unparse(written.slice))
-        before, after = ast.unparse(written), f"{ast.unparse(written.value)}[{index}]"
-        return [of.fix(sentence, of.replaced(of.text.source_of(statement).replace(before, after, 1)))]
-    value = ast.unparse(statement.value)
-    copied = re.sub(rf"\b{target}\b", f"{target}.clone()", value)
-    return [of.fix(sentence, of.replaced(of.text.source_of(statement).replace(value, copied)))]
-
-
-def _of_hooked_layer(of: RefusedStatement) -> list[Fix]:
-    edits = of.text.without_keyword("inplace")
-    return [of.fix("Let the layer after the hooked one write into new memory.", edits)]
+    return Fault("refused", verdict, (*rule.evidence(refusal), Evidence(line, "refused")), rule.reason, fixes)
 
 
 def _of_optimized(of: RefusedStatement) -> list[Fix]:
@@ -223,19 +100,6 @@ def _of_reversed_array(of: RefusedStatement) -> list[Fix]:
     return [of.fix("Copy the array. The copy has positive strides.", edits)]
 
 
-def _of_unrecorded_view(of: RefusedStatement) -> list[Fix]:
-    """Write through a view that is taken where the write is, in the words in which the program took the old view."""
-    words = "or write under torch.no_grad(), if the write needs no gradient."
-    call = of.statement.value if isinstance(of.statement, ast.Expr) else None
-    written = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
-    view = None if written is None else of.text.element_of(written, of.line.number)
-    if written is None or view is None or of.statement is None:
-        return [Fix(f"Index the tensor right before the write, where gradients are recorded; {words}")]
-    source = of.text.source_of(of.statement).replace(ast.unparse(written), view, 1)
-    sentence = f"Take the view where the write is: autograd records `{view}` there."
-    return [of.fix(sentence, of.replaced(source)), Fix(words[0].upper() + words[1:])]
-
-
 def _of_casting(of: RefusedStatement) -> list[Fix]:
     target = target_of(of.statement) if of.statement is not None else ""
     source = of.text.source_of(of.statement) if of.statement is not None else ""
@@ -245,30 +109,6 @@ def _of_casting(of: RefusedStatement) -> list[Fix]:
         f"An in-place operation keeps the dtype of {name}. Create {name} with a floating dtype, or make a new array."
     )
     return [of.fix(sentence, of.replaced(rewritten) if rewritten else ())]
-
-
-def _of_batched_write(of: RefusedStatement) -> list[Fix]:
-    """Inside vmap, let the target be made from an argument: it then has one part for each example."""
-    import torch
-
-    batched = [
-        name
-        for name, value in of.frame.f_locals.items()
-        if isinstance(value, torch.Tensor) and torch._C._functorch.is_batchedtensor(value)
-    ]
-    target = target_of(of.statement) if of.statement is not None else ""
-    if not batched:
-        return [Fix(f"Make a new tensor, or give `{target or 'the target'}` the larger shape before.")]
-    sentence = f"Inside vmap, create `{target}` from `{batched[0]}`: it then has one part for each example."
-    for each in of.text.statements():
-        if not isinstance(each, ast.Assign) or ast.unparse(each.targets[0]) != target:
-            continue
-        if isinstance(each.value, ast.Call) and of.text.is_alone(each):
-            function = ast.unparse(each.value.func)
-            if function in ("torch.zeros", "torch.ones", "torch.empty", "torch.full"):
-                source = ast.unparse(each).replace(function, f"{batched[0]}.new_{function.rpartition('.')[2]}", 1)
-                return [of.fix(sentence, (of.text.replace(each, source),))]
-    return [Fix(sentence)]
 
 
 def _wrapping(of: RefusedStatement, sentence: str, functions: tuple[str, ...], pattern: str, owner: bool) -> list[Fix]:
@@ -300,8 +140,27 @@ def _of_exported_gradient(of: RefusedStatement) -> list[Fix]:
 
 
 def _of_copied_result(of: RefusedStatement) -> list[Fix]:
+    holder = _attribute_with_history(of)
+    if holder:
+        sentence = f"`{holder}` is the result of an operation, and the copy would include it. Drop it before the copy."
+        is_alone = of.statement is not None and of.text.is_alone(of.statement)
+        return [of.fix(sentence, (of.text.insert_before(of.statement, f"{holder} = None"),) if is_alone else ())]  # type: ignore[arg-type]
     sentence = "Copy the numbers without the history, if the copy is to be independent of this graph."
     return _wrapping(of, sentence, ("deepcopy",), "{}.detach()", owner=False)
+
+
+def _attribute_with_history(of: RefusedStatement) -> str:
+    """Return the attribute of the copied object that refers to the result of an operation, or ""."""
+    nodes = [] if of.statement is None else list(ast.walk(of.statement))
+    for call in (each for each in nodes if isinstance(each, ast.Call) and each.args):
+        copied = call.args[0]
+        value = of.variable(copied.id) if isinstance(copied, ast.Name) else None
+        if value is None or "deepcopy" not in ast.unparse(call.func) or hasattr(value, "grad_fn"):
+            continue
+        for path, x in named_tensors.in_variables({ast.unparse(copied): value}, lambda each: hasattr(each, "grad_fn")):
+            if x.grad_fn is not None:
+                return path
+    return ""
 
 
 def _of_flag(of: RefusedStatement) -> list[Fix]:
@@ -375,6 +234,14 @@ def _in_place_update(of: RefusedStatement, statement: ast.stmt | None, name: str
 
 _RULES = (
     _Rule(
+        "does not require grad and does not have a grad_fn",
+        "runs backward from a tensor without a history.",
+        "Backward follows the history of a tensor to the parameters. Without one, no parameter gets a gradient.",
+        fixes_of_cut_history,
+        evidence_of_cut_history,
+        is_vague=True,
+    ),
+    _Rule(
         "view size is not compatible with input tensor's size and stride",
         "asks for a view of a tensor whose elements are not in that order in memory.",
         "A view is a new shape over the same memory; after a transpose there may be no strides for it.",
@@ -421,37 +288,37 @@ _RULES = (
         "a leaf Variable that requires grad is being used in an in-place operation",
         "writes in place into a leaf that requires a gradient.",
         "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
-        _of_leaf,
+        refused_writes.of_leaf,
     ),
     _Rule(
         "that doesn't stop gradient can't use inplace strategy",
         "writes in place into a leaf that requires a gradient.",
         "Backward stores the gradient of a leaf. A recorded write would make it the result of an operation.",
-        _of_leaf,
+        refused_writes.of_leaf,
     ),
     _Rule(
         "Such functions do not allow the output views to be modified inplace",
         "writes into one of several views that one call has made.",
         "Autograd records writes through a view only if one call created that view alone.",
-        _of_several_views,
+        refused_writes.of_several_views,
     ),
     _Rule(
         "more than one element of the written-to tensor refers to a single memory location",
         "writes into a tensor whose elements share memory.",
         "`expand` repeats elements without copying them, so one write would reach several elements.",
-        _of_expanded,
+        refused_writes.of_expanded,
     ),
     _Rule(
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
         "reads the same memory that it writes.",
         "The result would depend on the order in which the elements are written.",
-        _of_overlap,
+        refused_writes.of_overlap,
     ),
     _Rule(
         "BackwardHookFunction is a view and is being modified inplace",
         "runs a layer with inplace=True on the output of a layer that has a full backward hook.",
         "The hook replaces the output by a view of it, so that it can read the gradient of the output.",
-        _of_hooked_layer,
+        refused_writes.of_hooked_layer,
     ),
     _Rule(
         "can't optimize a non-leaf Tensor",
@@ -475,7 +342,7 @@ _RULES = (
         "created in no_grad mode and is being modified inplace with grad mode enabled",
         "writes through a view that was taken under torch.no_grad().",
         "Autograd does not connect that view to the history of its base, so it cannot record the write.",
-        _of_unrecorded_view,
+        refused_writes.of_unrecorded_view,
     ),
     _Rule(
         "Cannot cast ufunc",
@@ -487,6 +354,6 @@ _RULES = (
         "doesn't match the broadcast shape",
         "writes a larger result into a smaller tensor.",
         "An in-place operation cannot change the shape of its target.",
-        _of_batched_write,
+        refused_writes.of_batched_write,
     ),
 )

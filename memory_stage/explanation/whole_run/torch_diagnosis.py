@@ -19,10 +19,11 @@ from memory_stage.explanation.whole_run import (
 )
 from memory_stage.explanation.whole_run.faults import Fault
 from memory_stage.explanation.whole_run.guarded import FaultCollector
-from memory_stage.explanation.whole_run.program_names import is_tensor
+from memory_stage.explanation.whole_run.program_names import address_of, is_tensor
 from memory_stage.explanation.whole_run.references import StateDicts
 from memory_stage.watch.lines import UNKNOWN_LINE, ProgramLine
 from memory_stage.watch.torch.backward_graph import node_of, nodes_behind, saved_by
+from memory_stage.watch.torch.shared_arrays import IMPORTS
 from memory_stage.watch.torch.watched_run import WatchedRun
 
 
@@ -68,7 +69,12 @@ class TorchDiagnosis:
         passes = {(line.file, line.number) for line in (self._run.lines[each.line] for each in self._run.passes)}
         found += kept_objects.diagnose_gradients(variables, file, is_tensor, passes)
         found += kept_objects.diagnose_repeated(variables, file, is_tensor)
+        found += kept_objects.diagnose_shared_entries(variables, file, is_tensor, self._imported_in)
         return [*found, *replaced_parameters.diagnose_end(variables, file)]
+
+    def _imported_in(self, x: torch.Tensor) -> ProgramLine | None:
+        shared = self._run.arrays.find(address_of(x))
+        return None if shared is None or shared.function not in IMPORTS else self._run.lines[shared.line]
 
     def made_in(self, x: Any) -> ProgramLine:
         """Return the line that made a tensor, as far as it is known."""
@@ -110,7 +116,7 @@ class _TorchGraphs:
         return node is not None and node._sequence_nr() >= self._kept
 
     def addition_lines(self, x: torch.Tensor) -> list[ProgramLine]:
-        made = [node for node in nodes_behind(x) if short_name(node.name()) in ("add", "sub")]
+        made = [node for node in nodes_behind(x) if short_name(node.name()) in ("add", "sub", "cat")]
         return [self._run.lines[self._run.nodes.find(node._sequence_nr())[0]] for node in made]
 
     def held_bytes(self, tensors: list[torch.Tensor]) -> int:

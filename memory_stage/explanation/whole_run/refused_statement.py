@@ -1,0 +1,48 @@
+"""The statement of a program that a framework has refused."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from memory_stage.explanation.whole_run.faults import Edit, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.watch.lines import ProgramLine
+
+
+@dataclass(frozen=True)
+class RefusedStatement:
+    """A statement that raised an error.
+
+    Attributes:
+        made_in: returns the line that made a tensor, as far as it is known.
+        frame: the frame of the program in which the statement ran.
+        line: its line.
+        text: the source of its file.
+        statement: the statement; None if the source cannot be read.
+        message: the text of the error.
+    """
+
+    made_in: Callable[[Any], ProgramLine]
+    frame: FrameType
+    line: ProgramLine
+    text: ProgramText
+    statement: ast.stmt | None
+    message: str
+
+    def variable(self, name: str) -> Any:
+        """Return the value of a variable where the error was raised; None if there is none."""
+        return self.frame.f_locals.get(name, self.frame.f_globals.get(name))
+
+    def replaced(self, *texts: str) -> tuple[Edit, ...]:
+        """Return the edit that replaces the statement; () if its lines hold more than it."""
+        if self.statement is None or not self.text.is_alone(self.statement):
+            return ()
+        return (self.text.replace(self.statement, *texts),)
+
+    def fix(self, sentence: str, edits: tuple[Edit, ...]) -> Fix:
+        """Return a fix in the file of the statement."""
+        return Fix(sentence, self.text.file if edits else "", edits)
