@@ -1,8 +1,8 @@
 """A callback of Lightning: explain a training that ``Trainer.fit`` runs.
 
-    from memory_stage.integrations.lightning_callback import ExplainCallback
+    from memory_stage.integrations.lightning_callback import LightningExplanation
 
-    Trainer(callbacks=[ExplainCallback()]).fit(module)
+    Trainer(callbacks=[LightningExplanation()]).fit(module)
 
 ``with memory_stage.explain():`` around ``fit`` does the same. The callback is for programs that do not call ``fit``
 themselves, such as those of LightningCLI, where a file of settings lists the callbacks.
@@ -21,7 +21,7 @@ except ImportError:
     from pytorch_lightning import Callback
 
 
-class ExplainCallback(Callback):
+class LightningExplanation(Callback):
     """Explain each training that a trainer of Lightning runs, and print a fault when it is found."""
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """A callback of Transformers: explain a training that ``Trainer.train`` runs.
 
-    from memory_stage.integrations.transformers_callback import ExplainCallback
+    from memory_stage.integrations.transformers_callback import TransformersExplanation
 
-    Trainer(model, arguments, train_dataset=data, callbacks=[ExplainCallback()]).train()
+    Trainer(model, arguments, train_dataset=data, callbacks=[TransformersExplanation()]).train()
 
 ``with memory_stage.explain():`` around ``train`` does the same, and more: the trainer calls no hook if the training
 ends by an error. The error of a backward pass is explained when it is raised, but no other error.
@@ -18,7 +18,7 @@ from memory_stage.explanation.whole_run.explanation import Explanation
 from memory_stage.integrations.watched_training import WatchedTraining
 
 
-class ExplainCallback(TrainerCallback):
+class TransformersExplanation(TrainerCallback):
     """Explain each training that a trainer of Transformers runs, and print a fault when it is found."""
 
     def __init__(self) -> None:

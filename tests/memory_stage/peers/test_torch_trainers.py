@@ -89,15 +89,15 @@ def train(model, callback):
 
 
 STAND_INS = {
-    "lightning": ("lightning.pytorch", "Callback", fit),
-    "transformers": ("transformers", "TrainerCallback", train),
+    "lightning": ("lightning.pytorch", "Callback", "LightningExplanation", fit),
+    "transformers": ("transformers", "TrainerCallback", "TransformersExplanation", train),
 }
 
 
 @pytest.fixture(params=STAND_INS)
 def trainer(request, monkeypatch):
     """Return a class of callbacks and the loop that calls their hooks."""
-    package, base, run = STAND_INS[request.param]
+    package, base, explaining, run = STAND_INS[request.param]
     module = ModuleType(package)
     setattr(module, base, Callback)
     monkeypatch.setitem(sys.modules, package, module)
@@ -105,7 +105,7 @@ def trainer(request, monkeypatch):
         monkeypatch.setitem(sys.modules, package.partition(".")[0], ModuleType("lightning"))
     name = f"memory_stage.integrations.{request.param}_callback"
     monkeypatch.delitem(sys.modules, name, raising=False)
-    yield importlib.import_module(name).ExplainCallback, run
+    yield getattr(importlib.import_module(name), explaining), run
     sys.modules.pop(name, None)  # the class is derived from the stand-in
 
 
@@ -165,7 +165,7 @@ def test_a_trainer_of_lightning_passes_every_error_to_the_callback(trainer):
 
 def test_real_lightning_calls_the_hooks(tmp_path):
     lightning = pytest.importorskip("lightning.pytorch")
-    from memory_stage.integrations.lightning_callback import ExplainCallback
+    from memory_stage.integrations.lightning_callback import LightningExplanation
 
     class Module(lightning.LightningModule):
         def __init__(self, fault):
@@ -179,7 +179,7 @@ def test_real_lightning_calls_the_hooks(tmp_path):
             return torch.optim.SGD(self.parameters(), lr=0.1)
 
     for fault in ("", "write", "leaf"):
-        callback = ExplainCallback()
+        callback = LightningExplanation()
         quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
         fitting = lightning.Trainer(max_epochs=1, callbacks=[callback], accelerator="cpu", **quiet)
         data = torch.utils.data.DataLoader(torch.randn(20, 3), batch_size=4)
@@ -196,7 +196,7 @@ def test_real_lightning_calls_the_hooks(tmp_path):
 def test_real_transformers_calls_the_hooks(tmp_path):
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
-    from memory_stage.integrations.transformers_callback import ExplainCallback
+    from memory_stage.integrations.transformers_callback import TransformersExplanation
 
     class Model(torch.nn.Module):
         def __init__(self, fault):
@@ -212,7 +212,7 @@ def test_real_transformers_calls_the_hooks(tmp_path):
     )  # fmt: skip
     data = [{"x": torch.randn(3), "labels": torch.ones(())} for _ in range(20)]
     for fault in ("write", ""):
-        callback = ExplainCallback()
+        callback = TransformersExplanation()
         trainer = transformers.Trainer(Model(fault), arguments, train_dataset=data, callbacks=[callback])
         if fault:
             with pytest.raises(RuntimeError, match="modified by an inplace operation"):
