@@ -10,6 +10,7 @@ docs/contributing/translation.md describes how to translate.
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
@@ -28,9 +29,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 LOCALES = {"zh": "zh_CN"}
 
-#: The functions that mark a message, in Python and in JavaScript, and which of their arguments are texts.
-PYTHON = {"message": None, "plural": (1, 2)}
-SCRIPTS = {"t": None, "plural": (1, 2)}
+#: The functions that mark a message in Python, and which of their arguments are texts.
+CALLS = {"message": None, "plural": (1, 2)}
+
+#: The same in JavaScript, which prettier has formatted.
+LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_TEXT = rf"(?:{LITERAL})(?:\s*\+\s*(?:{LITERAL}))*"
+CALL = re.compile(rf"(?<![\w.])(?P<function>t|plural)\(\s*(?P<one>{_TEXT})(?:,\s*(?P<several>{_TEXT}))?")
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -67,25 +72,39 @@ PACKAGES = (
 )
 
 
-def sources(package: Package) -> Iterator[tuple[Path, str]]:
-    """Yield the files that may have messages, and the method that extracts them."""
-    for path in sorted((ROOT / package.name).rglob("*.py")):
-        if "built" not in path.parts:
-            yield path, "python"
+def sources(package: Package) -> Iterator[Path]:
+    """Yield the files that may have messages."""
+    yield from sorted((ROOT / package.name).rglob("*.py"))
     if package.scripts is not None:
-        for path in sorted((ROOT / package.scripts).rglob("*.js")):
-            yield path, "javascript"
+        yield from sorted((ROOT / package.scripts).rglob("*.js"))
+
+
+def in_python(path: Path) -> Iterator[str | tuple[str, ...]]:
+    """Yield the messages in a module of Python: texts, or pairs of singular and plural."""
+    for _, texts, _, _ in extract_from_file("python", str(path), CALLS):
+        if texts:
+            yield texts
+
+
+def in_script(source: str) -> Iterator[str | tuple[str, ...]]:
+    """Yield the messages in a module of JavaScript, also inside template literals, which Babel reads in part only."""
+    for call in CALL.finditer(source):
+        texts = tuple(_joined(call[group]) for group in ("one", "several") if call[group] is not None)
+        yield texts if call["function"] == "plural" else texts[0]
+
+
+def _joined(literals: str) -> str:
+    """Return the text of string literals that are joined with ``+``."""
+    return "".join(ast.literal_eval(literal) for literal in re.findall(LITERAL, literals))
 
 
 def extracted(package: Package, code: str) -> Catalog:
     """Return the messages in the source of a package, without translations."""
     found = Catalog(locale=LOCALES[code], domain=package.name, creation_date=_LONG_AGO, revision_date=_LONG_AGO)
-    for path, method in sources(package):
-        keywords = PYTHON if method == "python" else SCRIPTS
+    for path in sources(package):
         place = path.relative_to(ROOT).as_posix()
-        for _, texts, comments, _ in extract_from_file(method, str(path), keywords, ["Translators:"]):
-            if texts:
-                found.add(texts, locations=[(place, 0)], auto_comments=comments)
+        for texts in in_script(path.read_text("utf-8")) if path.suffix == ".js" else in_python(path):
+            found.add(texts, locations=[(place, 0)])
     return found
 
 
@@ -139,7 +158,7 @@ def _key(message: Message) -> str:
 
 
 def _translation(message: Message) -> str:
-    return message.string if isinstance(message.string, str) else message.string[0]
+    return message.string if isinstance(message.string, str) else (message.string or [""])[0]
 
 
 def outputs() -> Iterator[tuple[Path, bytes]]:

@@ -1,5 +1,7 @@
 /** Text for pages and pictures: escaping, code in backticks, amounts and lists. */
 
+import { t } from './messages.js';
+
 const MOST_LISTED = 4; // items of a list that are named
 const UNBROKEN = 30; // characters of code that a line break must not split
 
@@ -26,7 +28,7 @@ export const withoutBackticks = text => text.replace(/`([^`]+)`/g, '$1');
 export const markedUp = text =>
   escapeHtml(text)
     .replace(/`([^`]+)`/g, (_, code) => `<code${code.length < UNBROKEN ? ' class="whole"' : ''}>${code}</code>`)
-    .replace(/\[[^[\]<]{1,30}\]|\b\d[\d,.]* (bytes?|B|[KMG]iB)\b/g, '<span class="whole">$&</span>');
+    .replace(/\[[^[\]<]{1,30}\]|\b\d[\d,.]* (bytes?|B|[KMG]iB)\b|\b\d[\d,.]* 字节/g, '<span class="whole">$&</span>');
 
 /**
  * Return the FNV-1a hash of a text, for ids that are equal in every run and differ on one page.
@@ -54,23 +56,27 @@ export function bytesText(bytes) {
   return `${(bytes / 1024 ** unit).toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][unit]}`;
 }
 
+/** @param {number} count */
+const others = count => t('{count} others', { count });
+
+/** @param {number} count */
+export const more = count => t('{count} more', { count });
+
 /**
  * Return "a", "a and b", or "a, b and c"; of many texts the first ones and the number of the others.
  * @param {string[]} texts
- * @param {string} [more] the word for the others
+ * @param {(count: number) => string} [rest] returns the words for the others
  */
-export function andList(texts, more = 'others') {
-  const isLong = texts.length > MOST_LISTED + 1;
-  const items = isLong ? [...texts.slice(0, MOST_LISTED), `${texts.length - MOST_LISTED} ${more}`] : texts;
-  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+export function andList(texts, rest = others) {
+  const count = texts.length - MOST_LISTED;
+  const items = count > 1 ? [...texts.slice(0, MOST_LISTED), rest(count)] : texts;
+  if (items.length < 2) return items.join('');
+  return t('{first} and {next}', { first: listed(items.slice(0, -1)), next: items.at(-1) });
 }
 
 /**
- * Return "1 cell" or "2 cells".
- * @param {number} n
- * @param {string} noun
+ * Return "a, b, c".
+ * @param {string[]} texts
  */
-export const countOf = (n, noun) => `${countText(n)} ${noun}${n === 1 ? '' : 's'}`;
-
-/** @param {string} text */
-export const capitalized = text => text[0].toUpperCase() + text.slice(1);
+export const listed = texts =>
+  texts.reduce((first, next) => (first ? t('{first}, {next}', { first, next }) : next), '');

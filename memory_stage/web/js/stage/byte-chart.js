@@ -1,3 +1,4 @@
+import { beginsAs, numberIn, t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
@@ -11,8 +12,8 @@ function tickOf(steps, step) {
   const { line, phase, say, events } = steps[step];
   if (phase !== 'backward') return String(line);
   if (events.some(e => e.do === 'raise')) return '×';
-  if (/^`backward` is done/.test(say)) return 'done';
-  return `←${say.match(/\(line (\d+)\)/)?.[1] ?? line}`;
+  if (beginsAs(say, '`backward` is done: {leaves}.')) return t('done');
+  return `←${numberIn(say, '{operation} (line {line})', 'line') ?? line}`;
 }
 
 /**
@@ -72,7 +73,7 @@ export function chart(trace, { variant = 0, step = -1, width = 372, inset = 22 }
   });
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" class="memory-picture" width="${width}" height="${base + 2}" ` +
-    `viewBox="0 0 ${width} ${base + 2}" role="img" aria-label="Bytes allocated at each step so far, and their peak" ` +
+    `viewBox="0 0 ${width} ${base + 2}" role="img" aria-label="${t('Bytes allocated at each step so far, and their peak')}" ` +
     `style="font:13px var(--sans,sans-serif)">${out}</svg>`
   );
 }

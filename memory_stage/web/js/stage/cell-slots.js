@@ -1,3 +1,4 @@
+import { plural, t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
 import { countText } from '../shared/text.js';
@@ -111,10 +112,14 @@ export function runsText(tensor) {
   const times = product(tensor.shape.filter((_, d) => !tensor.strides[d]));
   const twice = product(tensor.shape) / times > hi - lo + 1;
   return [
-    !total && 'no cells',
-    total > MOST_RUNS && `${countText(total)} runs of ${each > 1 ? `${countText(each)} cells` : 'one cell'}`,
-    times > 1 && `each cell ${countText(times)} times`,
-    twice && 'some cells several times',
+    !total && t('no cells'),
+    total > MOST_RUNS &&
+      plural('{total} runs of one cell', '{total} runs of {count} cells', each, {
+        total: countText(total),
+        count: countText(each),
+      }),
+    times > 1 && t('each cell {count} times', { count: countText(times) }),
+    twice && t('some cells several times'),
   ]
     .filter(Boolean)
     .join(', ');

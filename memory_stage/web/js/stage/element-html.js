@@ -1,5 +1,6 @@
 /** The HTML of <memory-stage>. Text of a trace is escaped here. */
 
+import { plural, t } from '../shared/messages.js';
 import { bytesText, countText, escapeHtml, markedUp } from '../shared/text.js';
 import { saveButtons } from './save-picture.js';
 import { DEPTHS } from './depth.js';
@@ -8,34 +9,37 @@ import { DEPTHS } from './depth.js';
  * Return "line 3" or "lines 3 to 5".
  * @param {{line: number, end: number}} step
  */
-export const linesText = ({ line, end }) => (end > line ? `lines ${line} to ${end}` : `line ${line}`);
+export const linesText = ({ line, end }) =>
+  end > line ? t('lines {line} to {end}', { line, end }) : t('line {line}', { line });
 
 // without white space, which would show between inline elements
-const askBar = [
-  '<div class="asking"><button class="who" aria-pressed="false">Who holds these bytes?</button>',
-  '<span class="which" hidden><button data-ask="-1" aria-label="The one before">‹</button>',
-  '<button data-ask="1" aria-label="The next one">›</button><span class="told"></span></span></div>',
-].join('');
+const askBar = () =>
+  [
+    `<div class="asking"><button class="who" aria-pressed="false">${t('Who holds these bytes?')}</button>`,
+    `<span class="which" hidden><button data-ask="-1" aria-label="${t('The one before')}">‹</button>`,
+    `<button data-ask="1" aria-label="${t('The next one')}">›</button><span class="told"></span></span></div>`,
+  ].join('');
 
-const timeBar = `<div class="time">
-  <button class="back">Back</button><button class="next">Next</button>
-  <input type="range" min="1" step="1" aria-label="Step"></div>
+const timeBar = () => `<div class="time">
+  <button class="back">${t('Back')}</button><button class="next">${t('Next')}</button>
+  <input type="range" min="1" step="1" aria-label="${t('Step')}"></div>
   <div class="foot"><output></output><dl class="nums"></dl>
-    <button class="deeper" aria-expanded="false" aria-controls="panel">Details</button></div>`;
+    <button class="deeper" aria-expanded="false" aria-controls="panel">${t('Details')}</button></div>`;
 
-const MEANING = { memory: 'memory', tensors: 'and tensors', history: 'and history' };
+const meaningOf = depth => ({ memory: t('memory'), tensors: t('and tensors'), history: t('and history') })[depth];
 
 /** Return the choice of a depth as radio buttons. */
 const depthChoice = () =>
-  `<fieldset class="depth"><legend>The picture shows</legend>${DEPTHS.map(
-    depth => `<label><input type="radio" name="depth" value="${depth}" data-depth>${MEANING[depth]}</label>`,
+  `<fieldset class="depth"><legend>${t('The picture shows')}</legend>${DEPTHS.map(
+    depth => `<label><input type="radio" name="depth" value="${depth}" data-depth>${meaningOf(depth)}</label>`,
   ).join('')}</fieldset>`;
 
 /** Return the device of a trace as a note; '' for the computer's own memory. */
 function deviceNote(device) {
   if (device === 'cpu') return '';
-  const simulated = device.endsWith(':sim') ? ', a simulated GPU' : '';
-  return `<p class="where">Memory of <code>${escapeHtml(device)}</code>${simulated}</p>`;
+  const code = { device: `\`${device}\`` };
+  const note = device.endsWith(':sim') ? t('Memory of {device}, a simulated GPU', code) : t('Memory of {device}', code);
+  return `<p class="where">${markedUp(note)}</p>`;
 }
 
 /**
@@ -44,26 +48,26 @@ function deviceNote(device) {
  */
 export function stageHtml({ title, ask, device }) {
   return `<div class="frame">
-<section class="stage" tabindex="-1" aria-label="${escapeHtml(`Memory, step by step: ${title}`)}">
+<section class="stage" tabindex="-1" aria-label="${escapeHtml(t('Memory, step by step: {title}', { title }))}">
   <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
     <div class="choice"><slot name="edit"></slot><span class="chooser"></span></div></div>
   <div class="grid"><div class="pair">
     <div class="when">
-      <div class="prog"><ol class="code" aria-label="Program"></ol><slot name="program"></slot></div>
+      <div class="prog"><ol class="code" aria-label="${t('Program')}"></ol><slot name="program"></slot></div>
       <div class="say"><div class="live" aria-live="polite" aria-atomic="true"></div><div class="after"></div></div>
       <div class="fault" aria-live="polite"></div>
-      ${timeBar}</div>
+      ${timeBar()}</div>
     <div class="space"><div class="pic"></div><div class="tip" aria-hidden="true"></div><p class="answer" role="status"></p></div></div>
   <div class="panel" id="panel">
-    <div class="ways">${depthChoice()}${askBar}
-      <button class="more" aria-pressed="false" hidden>Show every storage</button>
-      <button class="play" aria-pressed="false">Play</button>
-      <span class="share">${saveButtons} <button class="link">Copy link</button> <span role="status"></span></span></div>
+    <div class="ways">${depthChoice()}${askBar()}
+      <button class="more" aria-pressed="false" hidden>${t('Show every storage')}</button>
+      <button class="play" aria-pressed="false">${t('Play')}</button>
+      <span class="share">${saveButtons()} <button class="link">${t('Copy link')}</button> <span role="status"></span></span></div>
     <div class="find" hidden></div>
     <div class="amounts"><div class="bytes"><div class="chart"></div>${deviceNote(device)}</div>
       <div class="variants"></div></div>
-    <div class="words"><details class="all"><summary>All steps as text</summary><ol></ol></details>
-      <details class="legend-box"><summary>How to read the picture</summary><ul class="legend"></ul></details></div></div></div>
+    <div class="words"><details class="all"><summary>${t('All steps as text')}</summary><ol></ol></details>
+      <details class="legend-box"><summary>${t('How to read the picture')}</summary><ul class="legend"></ul></details></div></div></div>
 </section></div>`;
 }
 
@@ -88,10 +92,10 @@ export const sentenceHtml = frame => `<p class="sentence">${markedUp(frame.say)}
  * @param {string | null} [truncated] why the trace ends here
  */
 export function remarksHtml({ out, note }, truncated) {
-  const label = 'tabindex="0" role="group" aria-label="Printed at this step"';
+  const label = `tabindex="0" role="group" aria-label="${t('Printed at this step')}"`;
   const printed = out && `<pre ${label}>${escapeHtml(out.replace(/\n$/, ''))}</pre>`;
   return [
-    printed ? `<div class="out"><span>printed</span>${printed}</div>` : '',
+    printed ? `<div class="out"><span>${t('printed')}</span>${printed}</div>` : '',
     note ? `<p class="note">${markedUp(note)}</p>` : '',
     truncated ? `<p class="cut">${markedUp(truncated)}</p>` : '',
   ].join('');
@@ -99,15 +103,38 @@ export function remarksHtml({ out, note }, truncated) {
 
 /** Return the error of a step, with a button that shows all of a long one; '' without an error. */
 export const errorHtml = ({ error }) =>
-  error ? `<p class="error">${escapeHtml(error)}</p><button class="unfold">Show all</button>` : '';
+  error ? `<p class="error">${escapeHtml(error)}</p><button class="unfold">${t('Show all')}</button>` : '';
 
 /** Return the bytes of a step as a list of definitions. */
 export function amountsHtml({ allocated, peak, reserved }) {
-  return Object.entries({ allocated, peak, reserved })
-    .filter(([, bytes]) => bytes !== undefined)
-    .map(([name, bytes]) => {
-      const amount = `<dd title="${countText(bytes)} bytes">${bytesText(bytes)}</dd>`;
-      return `<div><dt><span class="${name}"></span>${name}</dt>${amount}</div>`;
+  const counters = [
+    ['allocated', t('allocated'), allocated],
+    ['peak', t('peak'), peak],
+    ['reserved', t('reserved'), reserved],
+  ];
+  return counters
+    .filter(([, , bytes]) => bytes !== undefined)
+    .map(([key, name, bytes]) => {
+      const whole = plural('{count} byte', '{count} bytes', 2, { count: countText(bytes) });
+      return `<div><dt><span class="${key}"></span>${name}</dt><dd title="${whole}">${bytesText(bytes)}</dd></div>`;
     })
     .join('');
 }
+
+const phaseText = ({ phase }) => (phase === 'backward' ? t('backward') : t('forward'));
+
+/** Return "step 3 of 7, forward". */
+export const momentText = (frame, count) =>
+  t('step {step} of {count}, {phase}', { step: frame.step + 1, count, phase: phaseText(frame) });
+
+/** Return the same with the lines, for a screen reader. */
+export const spokenMoment = (frame, count) =>
+  t('step {step} of {count}, {lines}, {phase}', {
+    step: frame.step + 1,
+    count,
+    lines: linesText(frame),
+    phase: phaseText(frame),
+  });
+
+/** Return the label of the button that steps on; `first`: the first frame, if the stage is at rest at a later one. */
+export const nextText = first => (first ? t('Step from line {line}', { line: first.line }) : t('Next'));

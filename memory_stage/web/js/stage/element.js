@@ -10,6 +10,7 @@
  * root, so the style sheets of the page and of the stage do not interfere.
  */
 
+import { speakFor } from '../shared/messages.js';
 import STYLE from '../../css/stage.css';
 import { themeCss } from '../shared/colors.js';
 import { measuredWith } from '../shared/measure.js';
@@ -17,7 +18,7 @@ import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook, meterOf 
 import { referencesOfName } from '../trace/references.js';
 import { deeperOf, depthOf, rememberDepth, rememberedDepth } from './depth.js';
 import { DetailsPanel } from './details-panel.js';
-import { amountsHtml, codeHtml, errorHtml, linesText, remarksHtml, sentenceHtml, stageHtml } from './element-html.js';
+import * as html from './element-html.js';
 import { animateFrom, positionsIn } from './motion.js';
 import { NavigationBar } from './navigation-bar.js';
 import { announce, follow } from './page-steps.js';
@@ -96,6 +97,7 @@ class MemoryStage extends ElementBase {
     this.wake = undefined;
     this.data = trace;
     this.opened ??= trace.depth; // also of what the reader makes of the program
+    speakFor(this);
     const { variants } = trace;
     const variant = indexOfVariant(variants, this.getAttribute('variant') ?? trace.opens);
     const step = +this.getAttribute('step') || (variants[variant].key ?? 0) + 1;
@@ -106,7 +108,7 @@ class MemoryStage extends ElementBase {
     if (!this.shadowRoot) this.listen(this.attachShadow({ mode: 'open' }));
     const root = this.shadowRoot;
     root.adoptedStyleSheets = [styleSheet()];
-    root.innerHTML = stageHtml(trace);
+    root.innerHTML = html.stageHtml(trace);
     this.$ = selector => root.querySelector(selector);
     this.width = 0;
     this.showVariants();
@@ -326,8 +328,7 @@ class MemoryStage extends ElementBase {
 
   /** Show another variant at the same moment. */
   choose(variant) {
-    const step = this.sameMoment(variant);
-    Object.assign(this.at, { variant, step, unfold: false, rest: false });
+    Object.assign(this.at, { variant, step: this.sameMoment(variant), unfold: false, rest: false });
     this.showProgram();
     this.navigation.report('');
     announce(this, true);
@@ -347,7 +348,7 @@ class MemoryStage extends ElementBase {
   /* ---- content ---- */
 
   showProgram() {
-    this.$('.code').innerHTML = codeHtml(this.variant.code);
+    this.$('.code').innerHTML = html.codeHtml(this.variant.code);
     this.$('.time input').max = this.frames.length;
     if (this.width) keepHeight(this);
     this.$('.all ol').innerHTML = '';
@@ -357,19 +358,18 @@ class MemoryStage extends ElementBase {
 
   show() {
     const frame = this.frames[this.at.step];
-    const isLast = this.at.step === this.frames.length - 1;
     const earlier = positionsIn(this.$('.pic')); // before anything changes
-    if (isLast && !this.at.rest) this.at.seen.add(this.at.variant);
+    if (this.at.step === this.frames.length - 1 && !this.at.rest) this.at.seen.add(this.at.variant);
     this.$('.stage').classList.toggle('rest', this.isAtRest);
-    this.$('.next').textContent = this.isAtRest ? `Step from line ${this.frames[0].line}` : 'Next';
+    this.$('.next').textContent = html.nextText(this.isAtRest ? this.frames[0] : null);
     markLines(this, frame);
-    this.$('.live').innerHTML = sentenceHtml(frame);
-    this.$('.fault').innerHTML = errorHtml(frame);
+    this.$('.live').innerHTML = html.sentenceHtml(frame);
+    this.$('.fault').innerHTML = html.errorHtml(frame);
     const error = this.$('.error');
     if (error && error.scrollHeight <= error.clientHeight + 2) this.$('.unfold').remove();
     this.$('.after').innerHTML = this.remarks(frame);
     this.fillTime(frame);
-    this.$('.nums').innerHTML = amountsHtml(frame);
+    this.$('.nums').innerHTML = html.amountsHtml(frame);
     this.fillVariants();
     markCurrent(this);
     this.navigation.fillPasses();
@@ -379,16 +379,15 @@ class MemoryStage extends ElementBase {
   }
 
   remarks(frame) {
-    return remarksHtml(frame, frame.step === this.frames.length - 1 ? this.variant.truncated : null);
+    return html.remarksHtml(frame, frame.step === this.frames.length - 1 ? this.variant.truncated : null);
   }
 
   fillTime(frame) {
     const last = this.frames.length - 1;
-    const where = `step ${frame.step + 1} of ${last + 1}`;
     const slider = this.$('.time input');
-    this.$('output').textContent = `${where}, ${frame.phase}`;
+    this.$('output').textContent = html.momentText(frame, last + 1);
     slider.value = frame.step + 1;
-    slider.setAttribute('aria-valuetext', `${where}, ${linesText(frame)}, ${frame.phase}`);
+    slider.setAttribute('aria-valuetext', html.spokenMoment(frame, last + 1));
     this.$('.back').setAttribute('aria-disabled', frame.step === 0);
     this.$('.next').setAttribute('aria-disabled', frame.step === last && !this.isAtRest);
   }
@@ -415,6 +414,7 @@ class MemoryStage extends ElementBase {
    * move from their earlier positions. After the first step the picture gets no lower, so nothing below it moves up.
    */
   draw(earlier = positionsIn(this.$('.pic'))) {
+    speakFor(this);
     const { unfold } = this.at;
     const picture = this.$('.pic');
     const options = this.options;

@@ -1,3 +1,4 @@
+import { plural, t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
 import { isStale } from '../trace/references.js';
 import { touchedOf } from '../trace/replay.js';
@@ -76,31 +77,30 @@ export const generationsOf = (plan, variant) =>
 /** Return the text of a node about its saved tensors. */
 export function savedWords(frame, n) {
   const saved = n.saved.map(id => frame.tensors.get(id)).filter(Boolean);
-  if (!saved.length) return { text: n.unknown ? 'saved: not known' : 'saved nothing', quiet: true };
+  if (!saved.length) return { text: n.unknown ? t('saved: not known') : t('saved nothing'), quiet: true };
   const called = which => [...new Set(which.map(tensor => savedLabel(frame, tensor)))].join(', ');
   const stale = saved.filter(tensor => isStale(tensor));
   const live = saved.filter(tensor => tensor.freed === undefined);
-  if (n.failed !== undefined && !stale.length) return { text: `saved ${called(saved)}` };
+  if (n.failed !== undefined && !stale.length) return { text: t('saved {tensors}', { tensors: called(saved) }) };
   if (stale.length) {
-    const what = called(stale);
-    const end = stale.some(tensor => tensor.stale === 'lost') ? 'gone' : 'stale';
+    const tensors = called(stale);
+    const count = new Set(stale.map(tensor => savedLabel(frame, tensor))).size;
+    const isLost = stale.some(tensor => tensor.stale === 'lost');
     return {
-      text: `${what} ${what.includes(', ') ? 'are' : 'is'} ${end}`,
-      short: `saved: ${end}`,
+      text: isLost
+        ? plural('{tensors} is gone', '{tensors} are gone', count, { tensors })
+        : plural('{tensors} is stale', '{tensors} are stale', count, { tensors }),
+      short: isLost ? t('saved: gone') : t('saved: stale'),
       stale: true,
       unnoticed: stale.some(tensor => tensor.unnoticed),
     };
   }
-  if (!live.length) return { text: `released ${called(saved)}`, quiet: true };
-  if (live.some(tensor => tensor.part)) return { text: `${called(live)} and a copy` };
-  const verb = live.every(tensor => tensor.marks)
-    ? 'marks of'
-    : live.every(tensor => tensor.copy)
-      ? 'copy of'
-      : 'saved';
-  return {
-    text: `${verb} ${called(live)}${live.every(tensor => tensor.inferred) ? ' ?' : ''}`,
-  };
+  if (!live.length) return { text: t('released {tensors}', { tensors: called(saved) }), quiet: true };
+  if (live.some(tensor => tensor.part)) return { text: t('{tensors} and a copy', { tensors: called(live) }) };
+  const state = `${called(live)}${live.every(tensor => tensor.inferred) ? ' ?' : ''}`;
+  if (live.every(tensor => tensor.marks)) return { text: t('marks of {state}', { state }) };
+  if (live.every(tensor => tensor.copy)) return { text: t('copy of {state}', { state }) };
+  return { text: t('saved {state}', { state }) };
 }
 
 /** Return the names at a state if there are more than its label shows. */

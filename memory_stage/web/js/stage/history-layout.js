@@ -1,3 +1,4 @@
+import { t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
 import { edgePoints, routeEdges } from './history-edges.js';
@@ -38,7 +39,14 @@ function historyColumns(gen, width) {
   const boxW = it => {
     const many = it.members.length > 1;
     const words = many
-      ? ['saved nothing', `${it.members[0].op}, ${it.members.length} of ${it.members.length}`]
+      ? [
+          t('saved nothing'),
+          t('{operation}, {number} of {count}', {
+            operation: it.members[0].op,
+            number: it.members.length,
+            count: it.members.length,
+          }),
+        ]
       : [...(gen.words.get(it.id) ?? [])];
     return Math.min(
       boxMost(it),

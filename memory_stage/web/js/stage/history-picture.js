@@ -1,3 +1,4 @@
+import { t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import {
@@ -51,11 +52,11 @@ export function historyHeight(plan, frame, variant, width) {
 export function drawHistory(plan, frame, variant, width) {
   const { gen, layout } = layoutAt(plan, frame, variant, width) ?? {};
   if (!layout) return { svg: '', height: 0 };
-  const labelX = widthOf('history', { bold: true }) + 10;
-  const flight = frame.flight ? `gradients in flight: ${bytesText(frame.flight)}` : '';
+  const labelX = widthOf(t('history'), { bold: true }) + 10;
+  const flight = frame.flight ? t('gradients in flight: {size}', { size: bytesText(frame.flight) }) : '';
   const flightW = widthOf(flight, { size: 12 });
-  let out = svgPath(`M0 0.5H${width}`, stroke('rule', 1)) + svgText(0, 22, 'history', { bold: true });
-  const words = 'memory states, and the operations between them';
+  let out = svgPath(`M0 0.5H${width}`, stroke('rule', 1)) + svgText(0, 22, t('history'), { bold: true });
+  const words = t('memory states, and the operations between them');
   if (labelX + widthOf(words, { size: 12 }) + flightW + 12 < width) {
     out += svgText(labelX, 22, words, { size: 12, color: 'muted' });
   }
@@ -80,7 +81,11 @@ function groupLabel(fam, band, x1, right, top, bottom, width) {
     .filter(([, , a, b]) => Math.min(a, b) < bottom - 2 && Math.max(a, b) > bottom - 20)
     .map(([a, b]) => [Math.min(a, b) - 5, Math.max(a, b) + 5]);
   const most = Math.min(width - 0.5, ...beside) - 8;
-  for (const text of [`one history for ${andList(fam.names)}`, `one history: ${fam.names.join(', ')}`, 'one history']) {
+  for (const text of [
+    t('one history for {names}', { names: andList(fam.names) }),
+    t('one history: {names}', { names: fam.names.join(', ') }),
+    t('one history'),
+  ]) {
     const w = widthOf(text, { size: 12 });
     const x = [x1 + 10, ...crossing.map(c => c[1])]
       .sort((a, b) => a - b)
@@ -196,24 +201,40 @@ function drawItem(frame, members, p) {
     }
   }
   const lines = [...new Set(members.map(m => m.line))];
-  const where = lines.length > 1 ? `lines ${Math.min(...lines)}–${Math.max(...lines)}` : `line ${lines[0]}`;
+  const where =
+    lines.length > 1
+      ? t('lines {first}–{last}', { first: Math.min(...lines), last: Math.max(...lines) })
+      : t('line {line}', { line: lines[0] });
   const kept = words.filter(w => !w.quiet).length;
   const inWords = ({ text, short }) => (short && widthOf(text, { size: 12, bold: true }) > max ? short : text);
   const said = !many
     ? inWords(words[0])
     : stale
-      ? `${stale} ${words.some(w => w.unnoticed) ? 'gone' : 'will be refused'}`
+      ? words.some(w => w.unnoticed)
+        ? t('{count} gone', { count: stale })
+        : t('{count} will be refused', { count: stale })
       : kept
-        ? `${kept} saved a tensor`
-        : 'saved nothing';
+        ? t('{count} saved a tensor', { count: kept })
+        : t('saved nothing');
   out +=
     svgText(middle, y + 18, titleOf(members), { mono: true, bold: true, anchor: 'middle', color, max }) +
-    svgText(middle, y + 34, many && running ? `${n.op}, ${members.indexOf(n) + 1} of ${members.length}` : where, {
-      size: 12,
-      anchor: 'middle',
-      color: failed ? 'paper' : 'muted',
-      max,
-    }) +
+    svgText(
+      middle,
+      y + 34,
+      many && running
+        ? t('{operation}, {number} of {count}', {
+            operation: n.op,
+            number: members.indexOf(n) + 1,
+            count: members.length,
+          })
+        : where,
+      {
+        size: 12,
+        anchor: 'middle',
+        color: failed ? 'paper' : 'muted',
+        max,
+      },
+    ) +
     svgPath(`M${px(x + 8)} ${px(y + 41)}H${px(x + w - 8)}`, stroke(failed ? 'paper' : stale ? 'red' : 'rule', 1)) +
     svgText(middle, y + 55, said, {
       size: 12,

@@ -1,42 +1,66 @@
+import { t } from '../shared/messages.js';
 import { bytesText, listText } from '../shared/text.js';
 import { showsTensors } from './depth.js';
 
+/** Return the name of a holder that is a running line, "line 5" or, while it runs again, "line 5, 2". */
+export function lineName(name) {
+  const [, line, number] = name.match(/^line (\d+)(?:, (\d+))?$/) ?? [];
+  if (number) return t('line {line}, {number}', { line, number });
+  return line ? t('line {line}', { line }) : name;
+}
+
+/** Return a name as a picture shows it: a running line is in brackets. */
+export const shownName = n => (n.kind === 'line' ? t('({line})', { line: lineName(n.name) }) : n.name);
+
 /** Return the role of a tensor for gradients, in one word. */
-export const gradientText = tensor => (tensor.stop_gradient || tensor.outside ? 'no' : tensor.leaf ? 'leaf' : 'yes');
+export const gradientText = tensor =>
+  tensor.stop_gradient || tensor.outside ? t('no') : tensor.leaf ? t('leaf') : t('yes');
 
 /** Return the name of a saved tensor: its state's label, or its role in the derivative. */
 export const savedLabel = (frame, tensor) => frame.states.get(tensor.state)?.label ?? tensor.what;
 
-export const savedText = (frame, tensor) =>
-  [
-    tensor.marks ? 'marks of' : tensor.part ? 'part of' : tensor.copy ? 'copy of' : 'saved',
-    savedLabel(frame, tensor),
-    ...(tensor.inferred ? ['?'] : []),
-  ].join(' ');
+export function savedText(frame, tensor) {
+  const state = tensor.inferred ? `${savedLabel(frame, tensor)} ?` : savedLabel(frame, tensor);
+  if (tensor.marks) return t('marks of {state}', { state });
+  if (tensor.part) return t('part of {state}', { state });
+  return tensor.copy ? t('copy of {state}', { state }) : t('saved {state}', { state });
+}
 
 /** Return the caption of a storage: its name, its content (which may be cut at a comma), and its state. */
 export function storageCaption(storage, step, { device }, depth) {
   const size = [
-    storage.borrowed && 'borrowed',
+    storage.borrowed && t('borrowed'),
     bytesText(storage.bytes),
     storage.device !== device && storage.device,
     storage.dtype !== 'float32' && storage.dtype,
   ]
     .filter(Boolean)
     .join(', ');
-  const state = showsTensors(depth) ? versionText(storage, step) : storage.wrote?.at === step ? 'written now' : '';
-  const freed = storage.freed === step ? 'freed now' : 'freed';
+  const state = showsTensors(depth) ? versionText(storage, step) : storage.wrote?.at === step ? t('written now') : '';
+  const freed = storage.freed === step ? t('freed now') : t('freed');
   return [
-    `storage ${storage.id}`,
+    t('storage {storage}', { storage: storage.id }),
     storage.label ?? size,
     storage.freed !== undefined ? freed : storage.label && storage.wrote?.at !== step ? size : state,
   ];
 }
 
 function versionText({ wrote, version }, step) {
-  if (wrote?.at !== step) return `version ${version}`;
-  return wrote.was === version ? `version stays ${version}` : `version ${wrote.was} → ${version}`;
+  if (wrote?.at !== step) return t('version {version}', { version });
+  if (wrote.was === version) return t('version stays {version}', { version });
+  return t('version {before} → {version}', { before: wrote.was, version });
 }
+
+/** Return the title of a field of a tensor. */
+export const fieldText = key =>
+  ({
+    shape: t('shape'),
+    strides: t('strides'),
+    offset: t('offset'),
+    version: t('version'),
+    dtype: t('dtype'),
+    gradient: t('gradient'),
+  })[key];
 
 export const FIELDS = {
   shape: tensor => listText((tensor.elements ?? tensor).shape),

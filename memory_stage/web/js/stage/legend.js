@@ -1,3 +1,5 @@
+import { shownName } from './labels.js';
+import { t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { patternDef, stripesDef } from '../shared/patterns.js';
 import { arrowHead, cross, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
@@ -93,22 +95,26 @@ export function legendRows(prefix) {
   const strip = hue => `fill:url(#${prefix}p${hue});${stroke(`a${hue}`, 1)}`;
   const red = cross(62, 15, 4);
   return [
-    ['', text(8, 19, 'x', { bold: true }) + arrow(18, 68), 'a name and its tensor'],
-    ['line', text(36, 19, '(line 5)', { mono: false, color: 'muted' }), 'held by the running line'],
+    ['', text(8, 19, 'x', { bold: true }) + arrow(18, 68), t('a name and its tensor')],
+    [
+      'line',
+      text(36, 19, shownName({ name: 'line 5', kind: 'line' }), { mono: false, color: 'muted' }),
+      t('held by the running line'),
+    ],
     [
       'gone',
-      text(8, 19, 'x', { strike: true, color: 'muted' }) + text(44, 19, 'deleted', { mono: false, color: 'muted' }),
-      'a name that is gone',
+      text(8, 19, 'x', { strike: true, color: 'muted' }) + text(44, 19, t('deleted'), { mono: false, color: 'muted' }),
+      t('a name that is gone'),
     ],
     [
       '',
       box(edge('paper', 'line', 1)) + svgRect(8, 7, 7, 16, strip(1)) + text(42, 19, '[2, 3]'),
-      'a tensor; its color and pattern stay its own',
+      t('a tensor; its color and pattern stay its own'),
     ],
     [
       'outside',
       box(edge('paper', 'line', 1)) + text(36, 19, 'numpy', { mono: false }),
-      'an array of numpy on the same memory',
+      t('an array of numpy on the same memory'),
     ],
     [
       '',
@@ -117,104 +123,112 @@ export function legendRows(prefix) {
         svgRect(26, 4, 18, 14, edge('t1', 'line', 1)) +
         svgRect(44, 4, 18, 14, edge('paper', 'line', 1)) +
         svgRect(9, 21, 34, 6, strip(1)),
-      'a storage: its cells, and which of them a tensor reads',
+      t('a storage: its cells, and which of them a tensor reads'),
     ],
     [
       'borrowed',
-      text(36, 19, 'borrowed', { mono: false, color: 'muted' }),
-      'allocated by somebody else, and not counted',
+      text(36, 19, t('borrowed'), { mono: false, color: 'muted' }),
+      t('allocated by somebody else, and not counted'),
     ],
-    ['shared', cell(14, `url(#${prefix}s1-2)`) + cell(36, `url(#${prefix}s1-2)`), 'cells that several tensors read'],
-    ['many', cell(14, paint('paper'), '7') + cell(36, paint('paper'), '98', 26), 'so many cells that are not drawn'],
+    ['shared', cell(14, `url(#${prefix}s1-2)`) + cell(36, `url(#${prefix}s1-2)`), t('cells that several tensors read')],
+    ['many', cell(14, paint('paper'), '7') + cell(36, paint('paper'), '98', 26), t('so many cells that are not drawn')],
     [
       'written',
       svgRect(20, 2, 32, 26, edge('t2', 'ink', 3)) +
         text(36, 12, '1', { strike: true }) +
         text(36, 25, '2', { bold: true, size: 13 }),
-      'written at this step: the old number above the new one',
+      t('written at this step: the old number above the new one'),
     ],
     [
       'loose',
       svgRect(20, 3, 32, 24, edge('paper', 'ink', 3, '5 3')) + text(36, 19, '98'),
-      'of so many cells, some were written at this step',
+      t('of so many cells, some were written at this step'),
     ],
     [
       'runs',
       svgRect(8, 4, 12, 8, strip(1)) +
         svgRect(30, 4, 12, 8, strip(1)) +
         svgRect(52, 4, 12, 8, strip(1)) +
-        text(36, 26, '90 runs', { mono: false, color: 'muted' }),
-      'a tensor that reads cells far apart, or some several times',
+        text(36, 26, t('90 runs'), { mono: false, color: 'muted' }),
+      t('a tensor that reads cells far apart, or some several times'),
     ],
-    ['unversioned', text(36, 19, 'stays 0', { mono: false }), 'written by somebody else: backward will not notice'],
-    ['', box(edge('paper', 'ink', 1.75)), 'new or changed at this step'],
-    ['freed', box(edge('none', 'line', 1, '3 3')), 'freed'],
+    [
+      'unversioned',
+      text(36, 19, t('stays 0'), { mono: false }),
+      t('written by somebody else: backward will not notice'),
+    ],
+    ['', box(edge('paper', 'ink', 1.75)), t('new or changed at this step')],
+    ['freed', box(edge('none', 'line', 1, '3 3')), t('freed')],
     [
       'gradient',
-      text(36, 19, 'leaf'),
-      'gradient: no, stop_gradient is True; leaf, it is wanted for a tensor that no recorded operation has made; ' +
-        'yes, it is wanted for a computed tensor',
+      text(36, 19, t('leaf')),
+      t(
+        'gradient: no, stop_gradient is True; leaf, it is wanted for a tensor that no recorded operation has made; ' +
+          'yes, it is wanted for a computed tensor',
+      ),
     ],
     [
       'saved',
       box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'multiply', { size: 12 }),
-      'an operation that saved this tensor',
+      t('an operation that saved this tensor'),
     ],
-    ['saved', svgRect(8, 11, 56, 8, edge('paper', 'node', 1.25, '4 2'), 1), 'the cells that it saved'],
+    ['saved', svgRect(8, 11, 56, 8, edge('paper', 'node', 1.25, '4 2'), 1), t('the cells that it saved')],
     [
       'inferred',
       box(edge('paper', 'line', 1.25), 9) + text(36, 19, 'a@0 ?'),
-      'inferred: the framework does not show what it saves',
+      t('inferred: the framework does not show what it saves'),
     ],
-    ['copy', cell(14, paint('tn'), '1') + cell(36, paint('tn'), '2'), 'a copy that is kept'],
+    ['copy', cell(14, paint('tn'), '1') + cell(36, paint('tn'), '2'), t('a copy that is kept')],
     [
       'stale',
       text(26, 19, '0 ≠ 1', { color: 'red', bold: true }) + red,
-      'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; ' +
-        'with the same version twice, no version tells, and backward will use the new ones. ' +
-        'Stale: only the version moved',
+      t(
+        'backward will refuse: what was saved at version 0 is at version 1. Gone: its numbers were overwritten; ' +
+          'with the same version twice, no version tells, and backward will use the new ones. ' +
+          'Stale: only the version moved',
+      ),
     ],
     [
       'state',
       svgRect(14, 3, 44, 24, edge('tn', 'line', 1), 12) + text(36, 19, 'a@0'),
-      'a memory state, name @ version',
+      t('a memory state, name @ version'),
     ],
     [
       'past',
       svgRect(14, 3, 44, 24, edge('paper', 'line', 1, '3 3'), 12) +
         text(36, 19, 'a@0', { strike: true, color: 'muted' }),
-      'a state whose numbers are gone',
+      t('a state whose numbers are gone'),
     ],
-    ['node', box(edge('paper', 'line', 1), 9) + text(36, 19, 'add_', { bold: true }), 'an operation of the history'],
+    ['node', box(edge('paper', 'line', 1), 9) + text(36, 19, 'add_', { bold: true }), t('an operation of the history')],
     [
       'chain',
       svgRect(8, 8, 62, 21, edge('paper', 'line', 1), 8) +
         svgRect(3, 2, 62, 23, edge('paper', 'line', 1), 8) +
         text(34, 18, '40 × add', { bold: true }),
-      'operations in a row, folded',
+      t('operations in a row, folded'),
     ],
-    ['group', svgRect(2, 2, 68, 26, edge('wash', 'line', 1, '2 3'), 6), 'names whose memory has one history'],
+    ['group', svgRect(2, 2, 68, 26, edge('wash', 'line', 1, '2 3'), 6), t('names whose memory has one history')],
     [
       'passed',
       svgPath('M8 15H68', stroke('ink', 2.5)) + arrowHead(8, 15, 'l', 'ink', 6),
-      'the gradient has passed here',
+      t('the gradient has passed here'),
     ],
     [
       'grad',
-      text(36, 12, 'gradient', { mono: false, color: 'muted' }) + text(36, 26, '[1, 1]'),
-      'the gradient that has arrived at a state',
+      text(36, 12, t('gradient'), { mono: false, color: 'muted' }) + text(36, 26, '[1, 1]'),
+      t('the gradient that has arrived at a state'),
     ],
     [
       'failed',
       box(edge('red', 'red', 2), 9) + text(36, 19, 'multiply', { color: 'paper' }),
-      'backward asked for what is gone, and stopped',
+      t('backward asked for what is gone, and stopped'),
     ],
-    ['', box(edge('paper', 'focus', 3)), 'the answer to a question: click a storage or a tensor'],
+    ['', box(edge('paper', 'focus', 3)), t('the answer to a question: click a storage or a tensor')],
     [
       'folded',
       svgRect(2, 4, 68, 22, edge('none', 'rule', 1, '2 3'), 4) +
-        text(36, 19, '5 more', { mono: false, color: 'muted' }),
-      'storages not touched lately',
+        text(36, 19, t('{count} more', { count: 5 }), { mono: false, color: 'muted' }),
+      t('storages not touched lately'),
     ],
   ];
 }

@@ -2,7 +2,7 @@ import { getOrMake } from '../shared/cache.js';
 import { fontsKey, widthOf } from '../shared/measure.js';
 import { cellMax } from './cell-slots.js';
 import { showsHistory, showsTensors } from './depth.js';
-import { comparison } from './labels.js';
+import { comparison, fieldText } from './labels.js';
 import { placesOf } from './plan.js';
 
 /** The room of a name and its arrow at the depth "memory", where a row of names is as high as its track. */
@@ -86,7 +86,11 @@ function computeColumns(plan, width, depth, cell) {
     trayMin,
     ...[...plan.groups.values()].map(g => Math.min(g.length, 12) * cellMax(cell) + 20),
   );
-  const columns = fields.map(key => ({ key, x: 0, w: Math.max(widthOf(key, { size: 12 }), valueW(key, 13)) + 14 }));
+  const columns = fields.map(key => ({
+    key,
+    x: 0,
+    w: Math.max(widthOf(fieldText(key), { size: 12 }), valueW(key, 13)) + 14,
+  }));
   const oneLine = 22 + columns.reduce((sum, c) => sum + c.w, 0) - 6;
   if (!narrow && oneLine <= most) {
     const air = Math.max(0, Math.min(16, (width - box - 46 - oneLine - trayWish) / columns.length));
@@ -99,7 +103,7 @@ function computeColumns(plan, width, depth, cell) {
     return { narrow, box, nameW, boxW, boxH: 30, rowH: 40, columns, st: box + boxW + 46, top: 44, trayMin };
   }
   // several lines in the box: pairs side by side if they fit, otherwise one below the other
-  const label = key => widthOf(key, { size: 12 }) + 5;
+  const label = key => widthOf(fieldText(key), { size: 12 }) + 5;
   const boxMost = narrow ? width - box - arrowMargin(mostTracks(plan)) - 4 : most;
   const x1 = narrow ? 17 : 22;
   const air = narrow ? 8 : 14;

@@ -1,13 +1,15 @@
+import { t } from '../shared/messages.js';
 import { patternDef } from '../shared/patterns.js';
 import { fadeIn, focusRing, svgText, taggedGroup } from '../shared/shapes.js';
 import { columnsOf } from './memory-columns.js';
+import { fieldText } from './labels.js';
 import { TRACK_H, groupGap, memoryLayout } from './memory-layout.js';
 import { drawRest } from './rest-picture.js';
 import { drawCells, drawTray } from './storage-picture.js';
 import { drawCapsule, drawKnob, drawName, drawTensor, drawTrack } from './tensor-picture.js';
 
 /** The holder of a saved tensor in a picture without operations. */
-const FOR_BACKWARD = { name: 'backward', kind: 'line', changed: -1 };
+const forBackward = () => ({ name: t('backward'), kind: 'line', changed: -1 });
 
 /**
  * @param {any} plan
@@ -27,10 +29,12 @@ export function drawMemory(plan, frame, variant, view, prefix, unfold, room) {
   let out = '';
   if (!c.narrow && !c.plain) {
     out +=
-      svgText(0, 12, 'names', { bold: true }) +
-      svgText(c.box, 12, 'tensors', { bold: true }) +
-      svgText(c.st - 10, 12, 'storages', { bold: true });
-    for (const col of c.columns ?? []) out += svgText(c.box + col.x, 34, col.key, { size: 12, color: 'muted' });
+      svgText(0, 12, t('names'), { bold: true }) +
+      svgText(c.box, 12, t('tensors'), { bold: true }) +
+      svgText(c.st - 10, 12, t('storages'), { bold: true });
+    for (const col of c.columns ?? []) {
+      out += svgText(c.box + col.x, 34, fieldText(col.key), { size: 12, color: 'muted' });
+    }
   }
   for (const place of shown) {
     if (place.st) out += drawGroup(plan, frame, place, c, y, width, prefix, defs);
@@ -64,7 +68,7 @@ function drawGroup(plan, frame, { st: storage, rows, m }, c, top, width, prefix,
       const n = row.names.find(x => x.name === holder);
       if (row.saves.length) {
         mine += c.plain
-          ? drawName(FOR_BACKWARD, c, middle, middle, 0, step)
+          ? drawName(forBackward(), c, middle, middle, 0, step)
           : drawCapsule(frame, row, c, middle, isLit);
       } else if (n) {
         mine += fadeIn(

@@ -1,30 +1,49 @@
 /** Controls for long programs: the passes of loops, jumps to the next step of a kind, and a search. */
 
-import { countOf } from '../shared/text.js';
+import { plural, t } from '../shared/messages.js';
 import { FEW_PASSES, SHORT_PROGRAM, eventSteps, loopsOf, nextOf, sameInPass, stepsWithText } from './navigation.js';
 
 /** Return the controls of the loops at a depth. */
 function passControls(depth) {
   const data = `data-pass="${depth}"`;
-  const loop = depth ? 'Inner loop' : 'Loop';
-  const before = depth ? 'Inner pass before' : 'Pass before';
-  const next = depth ? 'Next inner pass' : 'Next pass';
-  const slider = depth ? 'Pass of the inner loop' : 'Pass of the loop';
+  const loop = depth ? t('Inner loop') : t('Loop');
+  const before = depth ? t('Inner pass before') : t('Pass before');
+  const next = depth ? t('Next inner pass') : t('Next pass');
+  const slider = depth ? t('Pass of the inner loop') : t('Pass of the loop');
   return `<div class="pass" data-depth="${depth}" role="group" aria-label="${loop}">
     <button ${data} data-by="-1" aria-label="${before}">‹</button>
     <button ${data} data-by="1" aria-label="${next}">›</button>
     <span class="told"></span><input type="range" min="1" step="1" ${data} aria-label="${slider}"></div>`;
 }
 
+/** Return the word for a kind of event. */
+const kindText = kind =>
+  ({
+    write: t('write'),
+    allocation: t('allocation'),
+    freed: t('freed'),
+    copy: t('copy'),
+    stale: t('stale'),
+    backward: t('backward'),
+    peak: t('peak'),
+    print: t('print'),
+    error: t('error'),
+  })[kind];
+
 /** Return the button that jumps to the next step of a kind. */
 function jumpButton([kind, { length }]) {
   const count = length > 1 ? ` <span class="count">${length}</span>` : '';
-  return `<button data-jump="${kind}"><span class="sr">next </span>${kind}${count}</button>`;
+  const label = t('{before}next {after}{kind}', {
+    before: '<span class="sr">',
+    after: '</span>',
+    kind: kindText(kind),
+  });
+  return `<button data-jump="${kind}">${label}${count}</button>`;
 }
 
-const searchForm = `<form class="search" role="search">
-  <label>Find <input type="search" autocomplete="off" spellcheck="false"></label>
-  <button type="button" data-hit aria-label="Hit before">‹</button><button aria-label="Next hit">›</button></form>
+const searchForm = () => `<form class="search" role="search">
+  <label>${t('Find')} <input type="search" autocomplete="off" spellcheck="false"></label>
+  <button type="button" data-hit aria-label="${t('Hit before')}">‹</button><button aria-label="${t('Next hit')}">›</button></form>
   <p class="found" role="status"></p>`;
 
 export class NavigationBar {
@@ -60,9 +79,9 @@ export class NavigationBar {
     const depths = frames.length > SHORT_PROGRAM ? [...new Set(this.loops.map(loop => loop.depth))].sort() : [];
     const jumps = [...this.events].map(jumpButton).join('');
     box.innerHTML = `${depths.map(passControls).join('')}
-      <div class="jumps" role="group" aria-label="Go to the next step with">
-        <span aria-hidden="true">Next step with</span>${jumps}</div>
-      ${searchForm}`;
+      <div class="jumps" role="group" aria-label="${t('Go to the next step with')}">
+        <span aria-hidden="true">${t('Next step with')}</span>${jumps}</div>
+      ${searchForm()}`;
     $('[type=search]').value = wanted;
   }
 
@@ -74,8 +93,8 @@ export class NavigationBar {
 
   reportHits() {
     const { hits } = this;
-    const none = this.wanted.trim() ? 'not found' : '';
-    this.report(hits.length ? countOf(hits.length, 'step') : none);
+    const none = this.wanted.trim() ? t('not found') : '';
+    this.report(hits.length ? plural('{count} step', '{count} steps', hits.length) : none);
   }
 
   /** Go to the next step of a kind, or to the one before. */
@@ -83,18 +102,21 @@ export class NavigationBar {
     const steps = this.events.get(kind) ?? [];
     const to = nextOf(steps, this.stage.at.step, isBack);
     this.stage.go(to);
-    const number = steps.length > 1 ? ` ${steps.indexOf(to) + 1} of ${steps.length}` : '';
-    this.report(`${kind}${number}: step ${to + 1}`);
+    const values = { kind: kindText(kind), number: steps.indexOf(to) + 1, count: steps.length, step: to + 1 };
+    this.report(
+      steps.length > 1 ? t('{kind} {number} of {count}: step {step}', values) : t('{kind}: step {step}', values),
+    );
   }
 
   /** Go to the next step with the text of the search field, or to the one before. */
   goToHit(isBack = false) {
     const { hits } = this;
     if (!this.wanted.trim()) return;
-    if (!hits.length) return this.report('not found');
+    if (!hits.length) return this.report(t('not found'));
     const to = nextOf(hits, this.stage.at.step, isBack);
     this.stage.go(to);
-    this.report(`${hits.indexOf(to) + 1} of ${hits.length}: step ${to + 1}`);
+    const values = { number: hits.indexOf(to) + 1, count: hits.length, step: to + 1 };
+    this.report(t('{number} of {count}: step {step}', values));
   }
 
   /** Return the loop at a depth that contains the current step, its current pass, and the loops before and after. */
@@ -136,8 +158,11 @@ export class NavigationBar {
     if (!near) return;
     const n = near.passes.length;
     const [back, next, slider] = row.querySelectorAll('button, input');
-    const outside = `line ${near.line}: ${n} passes, ${after ? 'to come' : 'done'}`;
-    const text = loop ? `line ${near.line}, pass ${pass + 1} of ${n}` : outside;
+    const values = { line: near.line, count: n, pass: pass + 1 };
+    const outside = after
+      ? t('line {line}: {count} passes, to come', values)
+      : t('line {line}: {count} passes, done', values);
+    const text = loop ? t('line {line}, pass {pass} of {count}', values) : outside;
     row.querySelector('.told').textContent = text;
     back.setAttribute('aria-disabled', loop ? pass === 0 : !before);
     next.setAttribute('aria-disabled', loop ? pass === n - 1 : !after);

@@ -1,5 +1,6 @@
+import { t } from '../shared/messages.js';
 import { getOrMake } from '../shared/cache.js';
-import { andList, withoutBackticks } from '../shared/text.js';
+import { andList, listed, more, withoutBackticks } from '../shared/text.js';
 import { isStale } from '../trace/references.js';
 import { savedLabel } from './labels.js';
 import { planOf } from './plan.js';
@@ -127,11 +128,12 @@ export function staleLines(trace, variant, step) {
 
 /** Return the labels of a line as a note. */
 export function staleText({ saved, lost, moved }) {
-  const verbs = Object.entries({ saved, overwrote: lost, 'wrote beside': moved });
-  const parts = verbs
-    .filter(([, labels]) => labels.size)
-    .map(([verb, labels]) => `${verb} ${andList([...labels], 'more')}`);
-  return parts.join(', ');
+  const all = labels => ({ tensors: andList([...labels], more) });
+  return listed([
+    ...(saved.size ? [t('saved {tensors}', all(saved))] : []),
+    ...(lost.size ? [t('overwrote {tensors}', all(lost))] : []),
+    ...(moved.size ? [t('wrote beside {tensors}', all(moved))] : []),
+  ]);
 }
 
 /**

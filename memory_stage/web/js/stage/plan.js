@@ -2,7 +2,7 @@ import { getOrMake } from '../shared/cache.js';
 import { cellRuns, rowMajor } from '../trace/cells.js';
 import { replay, touchedOf } from '../trace/replay.js';
 import { assignHues } from './hues.js';
-import { FIELDS, gradientText, savedText, storageCaption } from './labels.js';
+import { FIELDS, gradientText, savedText, storageCaption, shownName } from './labels.js';
 
 const plans = new WeakMap();
 
@@ -172,7 +172,7 @@ function recordStep(plan, frame, variant, step) {
     const mine = (row.names[variant] ??= []);
     if (!mine.includes(n.name)) mine.push(n.name);
     row.sizes[variant] = mine.length;
-    plan.texts.name.add(n.kind === 'line' ? `(${n.name})` : n.name);
+    plan.texts.name.add(shownName(n));
   }
 }
 

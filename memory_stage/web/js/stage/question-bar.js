@@ -1,5 +1,6 @@
 /** Questions about the picture: the holders of a storage's bytes, and the tensors that read a tensor's cells. */
 
+import { t } from '../shared/messages.js';
 import { markedUp } from '../shared/text.js';
 import { answerAt, askable } from './questions.js';
 
@@ -115,7 +116,8 @@ export class QuestionBar {
     const found = asked && askable(this.frame).find(other => isSame(other.asked, asked));
     $('.who').setAttribute('aria-pressed', Boolean(asked));
     $('.which').hidden = !asked;
-    $('.which .told').textContent = found?.label ?? (asked?.storage ? `storage ${asked.storage}` : 'a tensor');
+    $('.which .told').textContent =
+      found?.label ?? (asked?.storage ? t('storage {storage}', { storage: asked.storage }) : t('a tensor'));
     $('.answer').innerHTML = asked ? markedUp(answerAt(frames, step, asked)) : '';
   }
 }

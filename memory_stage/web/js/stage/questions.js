@@ -1,7 +1,8 @@
-import { andList, bytesText, capitalized, countOf, withoutBackticks } from '../shared/text.js';
+import { capitalized, plural, t } from '../shared/messages.js';
+import { andList, bytesText, countText, more, withoutBackticks } from '../shared/text.js';
 import { readsCell } from '../trace/cells.js';
 import { isStale, referencesTo } from '../trace/references.js';
-import { FIELDS, savedLabel } from './labels.js';
+import { FIELDS, lineName, savedLabel } from './labels.js';
 import { planOf } from './plan.js';
 
 const MOST_COUNTED = 4096; // cells that are counted one by one
@@ -12,33 +13,43 @@ const elementCount = shape => shape.reduce((n, d) => n * d, 1);
 /** Return the words for a tensor: its names, or its role. */
 function tensorPhrase(frame, tensor) {
   if (tensor.saved) return savedPhrase(frame, [tensor]);
-  return andList(namesOf(frame, tensor), 'more names');
+  return andList(namesOf(frame, tensor), count => t('{count} more names', { count }));
 }
 
 /** Return the names of a tensor as phrases, or the description of a tensor without a name. */
 function namesOf(frame, tensor) {
   const names = [...frame.names.values()]
     .filter(n => n.tensor === tensor.id && n.gone === undefined)
-    .map(n => (n.kind === 'line' ? `the running ${n.name}` : `\`${n.name}\``));
+    .map(n => (n.kind === 'line' ? t('the running {line}', { line: lineName(n.name) }) : `\`${n.name}\``));
   if (names.length) return names;
-  if (tensor.outside) return ['an array of numpy without a name'];
+  if (tensor.outside) return [t('an array of numpy without a name')];
+  const values = { shape: FIELDS.shape(tensor), holder: tensor.holder };
   return [
-    `a tensor of shape ${FIELDS.shape(tensor)} without a name${tensor.holder ? `, which ${tensor.holder} holds` : ''}`,
+    tensor.holder
+      ? t('a tensor of shape {shape} without a name, which {holder} holds', values)
+      : t('a tensor of shape {shape} without a name', values),
   ];
 }
 
 /** Return the words for the saved tensors of one operation: "`multiply` (line 3, saved `a@0`)". */
 function savedPhrase(frame, saved) {
   const n = frame.nodes.get(saved[0].node);
-  const what = [
-    ...new Set(
-      saved.map(
-        tensor =>
-          `${tensor.marks ? 'keeps marks of' : tensor.part ? 'keeps a copy of a part of' : tensor.copy ? 'keeps a copy of' : 'saved'} \`${savedLabel(frame, tensor)}\`${tensor.inferred ? ', as is inferred' : ''}`,
-      ),
-    ),
-  ];
-  return `\`${n?.op ?? 'operation'}\` (${n ? `line ${n.line}, ` : ''}${andList(what)})`;
+  const what = andList([...new Set(saved.map(tensor => savedClause(frame, tensor)))]);
+  if (!n) return t('{operation} ({saved})', { operation: '`operation`', saved: what });
+  return t('{operation} (line {line}, {saved})', { operation: `\`${n.op}\``, line: n.line, saved: what });
+}
+
+/** Return the words for one saved tensor: "saved `a@0`". */
+function savedClause(frame, tensor) {
+  const state = `\`${savedLabel(frame, tensor)}\``;
+  const clause = tensor.marks
+    ? t('keeps marks of {state}', { state })
+    : tensor.part
+      ? t('keeps a copy of a part of {state}', { state })
+      : tensor.copy
+        ? t('keeps a copy of {state}', { state })
+        : t('saved {state}', { state });
+  return tensor.inferred ? t('{clause}, as is inferred', { clause }) : clause;
 }
 
 const byNode = saved => [
@@ -49,15 +60,21 @@ const byNode = saved => [
 export function askable(frame) {
   const storages = [...frame.storages.values()]
     .filter(s => s.freed === undefined)
-    .map(s => ({ asked: { storage: s.id }, label: `storage ${s.id}${s.label ? `: ${s.label}` : ''}` }));
+    .map(s => ({
+      asked: { storage: s.id },
+      label: s.label
+        ? t('storage {storage}: {label}', { storage: s.id, label: s.label })
+        : t('storage {storage}', { storage: s.id }),
+    }));
   const tensors = [...frame.tensors.values()]
     .filter(tensor => tensor.freed === undefined)
     .map(tensor => ({ asked: { tensor: tensor.id }, label: withoutBackticks(tensorPhrase(frame, tensor)) }));
-  const cells = [...frame.storages.values()]
-    .filter(isDrawnWhole)
-    .flatMap(({ id, length }) =>
-      Array.from({ length }, (_, cell) => ({ asked: { storage: id, cell }, label: `cell ${cell} of storage ${id}` })),
-    );
+  const cells = [...frame.storages.values()].filter(isDrawnWhole).flatMap(({ id, length }) =>
+    Array.from({ length }, (_, cell) => ({
+      asked: { storage: id, cell },
+      label: t('cell {cell} of storage {storage}', { cell, storage: id }),
+    })),
+  );
   return [...storages, ...tensors, ...cells];
 }
 
@@ -77,65 +94,94 @@ export const answer = (trace, { variant = 0, step = 0, ...asked }) =>
 export function answerAt(frames, step, { storage, cell, tensor }) {
   const frame = frames[step];
   const it = tensor === undefined ? frame.storages.get(storage) : frame.tensors.get(tensor);
-  const what = tensor === undefined ? `Storage ${storage}` : 'The tensor';
-  if (!it) return `${what} is not there at this step.`;
+  const isStorage = tensor === undefined;
+  if (!it) {
+    return isStorage
+      ? t('Storage {storage} is not there at this step.', { storage })
+      : t('The tensor is not there at this step.');
+  }
   if (it.freed !== undefined) {
-    return `${what} ${it.saved ? 'was let go' : 'was freed'} at step ${it.freed + 1} (line ${frames[it.freed]?.line ?? 1}).${tensor === undefined ? ' Nobody holds its bytes any more.' : ''}`;
+    const values = { storage, step: it.freed + 1, line: frames[it.freed]?.line ?? 1 };
+    if (isStorage) {
+      return t('Storage {storage} was freed at step {step} (line {line}). Nobody holds its bytes any more.', values);
+    }
+    return it.saved
+      ? t('The tensor was let go at step {step} (line {line}).', values)
+      : t('The tensor was freed at step {step} (line {line}).', values);
   }
   if (tensor !== undefined) return readersAnswer(frame, it);
   return cell === undefined ? holdersAnswer(frame, it) : cellAnswer(frame, it, cell);
 }
 
-/** Return what backward will do with overwritten saved tensors, as the end of a sentence. */
-const doubtOf = saved =>
+/** Return a clause with what backward will do with overwritten saved tensors. */
+const withDoubt = (clause, saved) =>
   saved.some(tensor => tensor.unnoticed)
-    ? '; numbers were overwritten, and backward will not notice'
+    ? t('{clause}; numbers were overwritten, and backward will not notice', { clause })
     : saved.some(tensor => tensor.stale === 'lost')
-      ? '; numbers were overwritten, so backward will refuse'
+      ? t('{clause}; numbers were overwritten, so backward will refuse', { clause })
       : saved.some(isStale)
-        ? '; the version of the storage has moved, so backward will refuse'
-        : '';
+        ? t('{clause}; the version of the storage has moved, so backward will refuse', { clause })
+        : clause;
+
+/** Return clauses as sentences, one after the other; empty ones are left out. */
+const asSentences = clauses =>
+  clauses
+    .filter(Boolean)
+    .map(clause => t('{clause}.', { clause: capitalized(clause) }))
+    .reduce((first, next) => t('{first} {next}', { first, next }));
 
 /** Return the tensors that read a cell, and the operations that saved it, in a few sentences. */
 function cellAnswer(frame, storage, cell) {
   const { tensors, saved } = referencesTo(frame, { storage: storage.id, cell });
-  const { wrote, values } = storage;
-  const now = values[cell];
+  const { wrote } = storage;
+  const now = storage.values[cell];
   const old = wrote?.at === frame.step ? wrote.old[cell] : undefined;
-  const holds =
-    now === undefined ? '' : ` holds ${now}${old === undefined || old === '' ? '' : `, before this step ${old}`}`;
+  const values = { cell, storage: storage.id, now, old };
   const readers = tensors.flatMap(tensor => namesOf(frame, tensor));
   const nodes = byNode(saved).map(mine => savedPhrase(frame, mine));
-  return [
-    `Cell ${cell} of storage ${storage.id}${holds}.`,
+  const tensorsThere = andList(readers, more);
+  const operations = andList(nodes, more);
+  return asSentences([
+    now === undefined
+      ? t('cell {cell} of storage {storage}', values)
+      : old === undefined || old === ''
+        ? t('cell {cell} of storage {storage} holds {now}', values)
+        : t('cell {cell} of storage {storage} holds {now}, before this step {old}', values),
     readers.length
-      ? `${capitalized(andList(readers, 'more'))} ${readers.length > 1 ? 'read' : 'reads'} it.`
-      : 'No tensor reads it.',
-    nodes.length
-      ? `${capitalized(andList(nodes, 'more'))} ${nodes.length > 1 ? 'need' : 'needs'} it for backward${doubtOf(saved)}.`
-      : '',
-  ]
-    .filter(Boolean)
-    .join(' ');
+      ? plural('{tensors} reads it', '{tensors} read it', readers.length, { tensors: tensorsThere })
+      : t('no tensor reads it'),
+    nodes.length &&
+      withDoubt(
+        plural('{operations} needs it for backward', '{operations} need it for backward', nodes.length, { operations }),
+        saved,
+      ),
+  ]);
 }
 
 function holdersAnswer(frame, storage) {
   const { tensors, saved, names } = referencesTo(frame, { storage: storage.id });
   const nodes = byNode(saved);
   const called = tensors.map(tensor => tensorPhrase(frame, tensor));
-  const what = `Storage ${storage.id}, ${bytesText(storage.bytes)},`;
-  const foreign = storage.borrowed ? ' Its bytes are not counted: somebody else allocated them.' : '';
-  if (!called.length && !nodes.length) return `${what} is held by nothing that is shown here.${foreign}`;
+  const values = {
+    storage: storage.id,
+    size: bytesText(storage.bytes),
+    holders: andList([...called, ...nodes.map(mine => savedPhrase(frame, mine))], more),
+    names: andList(called, more),
+  };
+  const foreign = storage.borrowed && t('its bytes are not counted: somebody else allocated them');
+  if (!called.length && !nodes.length) {
+    return asSentences([t('storage {storage}, {size}, is held by nothing that is shown here', values), foreign]);
+  }
   const ends = !called.length
-    ? 'No name reaches it: it stays until backward has passed, or until the graph goes.'
+    ? t('no name reaches it: it stays until backward has passed, or until the graph goes')
     : nodes.length
-      ? `Without ${andList(called, 'more')} it would stay, for backward.`
+      ? t('without {names} it would stay, for backward', values)
       : names.length && names.every(n => n.kind === 'line')
-        ? 'It is freed when the line is done.'
+        ? t('it is freed when the line is done')
         : names.length === 1 && called.length === 1
-          ? `Nobody else: without ${called[0]} it would be freed.`
-          : 'It is freed when the last of these goes.';
-  return `${what} is held by ${andList([...called, ...nodes.map(mine => savedPhrase(frame, mine))], 'more')}. ${ends}${foreign}`;
+          ? t('nobody else: without {names} it would be freed', values)
+          : t('it is freed when the last of these goes');
+  return asSentences([t('storage {storage}, {size}, is held by {holders}', values), ends, foreign]);
 }
 
 function readersAnswer(frame, me) {
@@ -147,43 +193,63 @@ function readersAnswer(frame, me) {
   const apart = others.filter(tensor => !tensor.saved && !ids.has(tensor.id));
   const kept = byNode(others.filter(tensor => tensor.saved && tensor.node !== me.node && ids.has(tensor.id)));
   const two = names.filter(n => n.tensor === me.id).length > 1;
-  const verb = (list, one, many) => (list.length > 1 ? many : one);
-  const all = list => capitalized(andList(list, 'more'));
-  const parts = [
-    `${capitalized(tensorPhrase(frame, me))} ${me.saved ? 'needs' : two ? 'name one tensor; it reads' : 'reads'} ${countOf(elementCount(me.shape), 'cell')} of storage ${me.storage}${me.saved ? doubtOf([me]) : ''}.`,
+  const count = elementCount(me.shape);
+  const values = {
+    tensor: tensorPhrase(frame, me),
+    cells: plural('{count} cell', '{count} cells', count, { count: countText(count) }),
+    storage: me.storage,
+  };
+  const first = me.saved
+    ? withDoubt(t('{tensor} needs {cells} of storage {storage}', values), [me])
+    : two
+      ? t('{tensor} name one tensor; it reads {cells} of storage {storage}', values)
+      : t('{tensor} reads {cells} of storage {storage}', values);
+  const operations = andList(
+    kept.map(mine => savedPhrase(frame, mine)),
+    more,
+  );
+  const need = plural('{operations} needs them for backward', '{operations} need them for backward', kept.length, {
+    operations,
+  });
+  const tensors = andList(
+    apart.map(tensor => tensorPhrase(frame, tensor)),
+    more,
+  );
+  const alone = !seen.length && (me.saved || !kept.length);
+  return asSentences([
+    first,
+    seen.length && seenClause(frame, me, seen),
+    seen.length && !me.saved && t('a write to a cell shows in all that read it'),
+    kept.length && (me.saved ? need : withDoubt(need, kept.flat())),
+    apart.length &&
+      plural(
+        '{tensors} reads other cells of the same storage',
+        '{tensors} read other cells of the same storage',
+        apart.length,
+        { tensors },
+      ),
+    alone && (me.saved ? t('no tensor reads them') : t('nobody else reads them: a write shows nowhere else')),
+  ]);
+}
+
+/** Return a clause on the tensors that read cells of `me`, and how many of its cells each of them reads. */
+function seenClause(frame, me, seen) {
+  const [one, ...others] = seen.map(tensor => ({
+    tensor: tensorPhrase(frame, tensor),
+    cells: sharedCellsText(me, tensor),
+  }));
+  const readers = [
+    plural('{tensor} reads {cells}', '{tensor} read {cells}', namesOf(frame, seen[0]).length, one),
+    ...others.map(other => t('{tensor} {cells}', other)),
   ];
-  if (seen.length) {
-    parts.push(
-      `Of these, ${andList(
-        seen.map((tensor, i) => {
-          const verb = namesOf(frame, tensor).length > 1 ? ' read' : ' reads';
-          return `${tensorPhrase(frame, tensor)}${i ? '' : verb} ${sharedCellsText(me, tensor)}`;
-        }),
-        'more',
-      )}.${me.saved ? '' : ' A write to a cell shows in all that read it.'}`,
-    );
-  }
-  if (kept.length) {
-    parts.push(
-      `${all(kept.map(mine => savedPhrase(frame, mine)))} ${verb(kept, 'needs', 'need')} them for backward${me.saved ? '' : doubtOf(kept.flat())}.`,
-    );
-  }
-  if (apart.length) {
-    parts.push(
-      `${all(apart.map(tensor => tensorPhrase(frame, tensor)))} ${verb(apart, 'reads', 'read')} other cells of the same storage.`,
-    );
-  }
-  if (!seen.length && (me.saved || !kept.length)) {
-    parts.push(me.saved ? 'No tensor reads them.' : 'Nobody else reads them: a write shows nowhere else.');
-  }
-  return parts.join(' ');
+  return t('of these, {readers}', { readers: andList(readers, more) });
 }
 
 /** Return how many of the cells that `me` reads are also read by `other`, in words. */
 function sharedCellsText(me, other) {
   const n = elementCount(me.shape);
   const cells = new Set();
-  if (n > MOST_COUNTED) return 'some';
+  if (n > MOST_COUNTED) return t('some');
   for (let e = 0; e < n; e++) {
     let at = me.offset;
     let rest = e;
@@ -194,5 +260,5 @@ function sharedCellsText(me, other) {
     cells.add(at);
   }
   const shared = [...cells].filter(i => readsCell(other, i)).length;
-  return shared === cells.size ? 'all' : String(shared);
+  return shared === cells.size ? t('all') : String(shared);
 }

@@ -3,6 +3,7 @@
  * group of its module, framed if this step changed it.
  */
 
+import { plural, t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
 import { colorOf } from '../shared/patterns.js';
@@ -30,8 +31,8 @@ function groupsOf(folded, depth) {
   const groups = new Map();
   for (const each of folded) {
     const name = each.rows.flatMap(row => row.names)[0]?.name;
-    const unnamed = each.rows.some(row => row.saves.length) ? 'saved for backward' : 'without a name';
-    const key = name === undefined ? unnamed : pathOf(name).slice(0, depth).join('.') || 'other names';
+    const unnamed = each.rows.some(row => row.saves.length) ? t('saved for backward') : t('without a name');
+    const key = name === undefined ? unnamed : pathOf(name).slice(0, depth).join('.') || t('other names');
     groups.set(key, [...(groups.get(key) ?? []), each]);
   }
   return [...groups].map(([name, list]) => ({ name, list }));
@@ -67,13 +68,16 @@ export const restHeight = count => (count <= FEW ? LINE_H : LINE_H + 6 * LINE);
 /** Draw the storages that are not drawn in full, from `y` on, and return their height. */
 export function drawRest(plan, folded, frame, width, y) {
   const bytes = folded.reduce((sum, x) => sum + x.st.bytes, 0);
-  const amount = `${folded.length} more ${folded.length === 1 ? 'storage' : 'storages'}, ${bytesText(bytes)}`;
   const isFew = folded.length <= FEW;
   const names = isFew ? folded.flatMap(x => x.rows.flatMap(r => r.names.map(n => n.name))) : [];
   const changed = folded.filter(x => x.st.changed === frame.step).length;
-  const quiet = `${amount}, not touched lately`;
-  const loud = `${amount}, ${changed} of them changed at this step (framed)`;
-  const text = `${changed ? loud : quiet}${names.length ? `: ${names.join(', ')}` : ''}`;
+  const amount = plural('{count} more storage, {size}', '{count} more storages, {size}', folded.length, {
+    size: bytesText(bytes),
+  });
+  const note = changed
+    ? t('{amount}, {changed} of them changed at this step (framed)', { amount, changed })
+    : t('{amount}, not touched lately', { amount });
+  const text = names.length ? t('{note}: {names}', { note, names: names.join(', ') }) : note;
   const title = svgText(12, y + 19.5, text, { color: 'muted', max: width - 24 });
   if (isFew) return { svg: svgRect(0.5, y, width - 1, 30, EDGE, 4) + title, height: LINE_H };
   const groups = fewGroups(folded);
@@ -109,7 +113,12 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
   const isChanged = storage.changed === frame.step;
   const hue = tensor && !tensor.saved ? `t${colorOf(plan.hues.get(tensor.id))}` : 'tn';
   const names = rows.flatMap(row => row.names.map(n => n.name)).join(', ');
-  const words = [names, `storage ${storage.id}`, tensor && `[${tensor.shape.join(', ')}]`, bytesText(storage.bytes)];
+  const words = [
+    names,
+    t('storage {storage}', { storage: storage.id }),
+    tensor && `[${tensor.shape.join(', ')}]`,
+    bytesText(storage.bytes),
+  ];
   const style = `fill:${paint(hue)};${stroke(isChanged ? 'ink' : 'line', isChanged ? 2 : 1)}`;
   const title = `<title>${escapeHtml(words.filter(Boolean).join(', '))}</title>`;
   const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2));

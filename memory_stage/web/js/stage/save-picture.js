@@ -1,5 +1,6 @@
 /** "Save picture": a file with the program, the sentence and the picture of the current step, as SVG or as PNG. */
 
+import { t } from '../shared/messages.js';
 import { FILE_FONTS } from '../shared/colors.js';
 import { meterOf } from '../shared/page.js';
 import { sheet } from './sheet.js';
@@ -8,8 +9,8 @@ const NARROWEST = 640; // px of a file; a phone's picture would be too narrow be
 const SHARPNESS = 2; // pixels of a PNG for one px
 
 /** The buttons, for the stage's own HTML. */
-export const saveButtons =
-  '<span class="save" role="group" aria-label="Save picture as">Save picture ' +
+export const saveButtons = () =>
+  `<span class="save" role="group" aria-label="${t('Save picture as')}">${t('Save picture')} ` +
   '<button data-save="svg">SVG</button> <button data-save="png">PNG</button></span>';
 
 /** Return a meter of texts in the fonts that the file will be shown in: this system's, without those of the page. */

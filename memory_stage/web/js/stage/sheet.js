@@ -3,6 +3,7 @@
  * nothing outside, and has the colours of one scheme and fonts that every system has.
  */
 
+import { t } from '../shared/messages.js';
 import { fileCss, paint } from '../shared/colors.js';
 import { measuredWith, widthOf } from '../shared/measure.js';
 import { px, svgRect, svgText } from '../shared/shapes.js';
@@ -133,8 +134,9 @@ export function sheet(trace, { variant = 0, step = -1, width = 760, scheme = 'li
     const y = isBeside ? top : top + beside.height + 20;
     const drawn = drawPicture(trace, { ...options, variant, step, width: width - MARGIN - x, room: Infinity });
     const height = Math.ceil(Math.max(top + beside.height, y + drawn.height) + MARGIN);
-    const title = trace.variants.length > 1 ? `${trace.title}: ${label}` : trace.title;
-    const where = `step ${frame.step + 1} of ${steps.length}`;
+    const title =
+      trace.variants.length > 1 ? t('{title}: {variant}', { title: trace.title, variant: label }) : trace.title;
+    const where = t('step {step} of {count}', { step: frame.step + 1, count: steps.length });
     const most = inner - widthOf(where) - 16;
     const alt = escapeHtml(`${title}. ${withoutBackticks(frame.say)}`);
     const picture = drawn.svg

@@ -1,3 +1,5 @@
+import { t } from '../shared/messages.js';
+
 /** Links to a step of a stage: "#id/variant/step", with steps counted from 1. */
 
 const SHOWN = 4000; // ms that a message stays
@@ -24,10 +26,10 @@ export async function copyLink(stage) {
   const status = stage.$('.share [role=status]');
   try {
     await navigator.clipboard.writeText(location.href.split('#')[0] + hash);
-    status.textContent = 'Link copied';
+    status.textContent = t('Link copied');
   } catch {
     history.replaceState(null, '', hash);
-    status.textContent = 'In the address bar';
+    status.textContent = t('In the address bar');
   }
   setTimeout(() => {
     status.textContent = '';

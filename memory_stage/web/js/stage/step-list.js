@@ -1,16 +1,18 @@
 /** All steps as text, with folded loops and passes. A list is filled when the reader opens it. */
 
+import { t } from '../shared/messages.js';
 import { bytesText, escapeHtml, markedUp } from '../shared/text.js';
 import { linesText } from './element-html.js';
 import { legendOf } from './legend.js';
 import { loopsOf, outline } from './navigation.js';
 
-const stepsText = (from, to) => (from === to ? `step ${from + 1}` : `steps ${from + 1} to ${to + 1}`);
+const stepsText = (from, to) =>
+  from === to ? t('step {step}', { step: from + 1 }) : t('steps {first} to {last}', { first: from + 1, last: to + 1 });
 
 /** Return an item that unfolds to the steps of a loop or a pass. */
 function foldedItem(title, { from, to, depth, loop = '' }) {
   const data = `data-from="${from}" data-to="${to}" data-depth="${depth}" data-loop="${loop}"`;
-  const summary = `<summary>${title}: ${stepsText(from, to)}</summary>`;
+  const summary = `<summary>${t('{title}: {steps}', { title, steps: stepsText(from, to) })}</summary>`;
   return `<li class="loop"><details ${data}>${summary}<ol></ol></details></li>`;
 }
 
@@ -20,10 +22,14 @@ function stepItem(frame, to) {
     markedUp(frame.say),
     frame.error && `<span class="bad">${escapeHtml(frame.error)}</span>`,
     frame.note && markedUp(frame.note),
-    frame.out && `Printed: <code>${escapeHtml(frame.out.trim())}</code>`,
+    frame.out && t('Printed: {text}', { text: `<code>${escapeHtml(frame.out.trim())}</code>` }),
   ];
-  const alike = to > frame.step ? `; ${stepsText(frame.step, to)} alike` : '';
-  const facts = `<span>(${linesText(frame)}; ${bytesText(frame.allocated)} allocated${alike})</span>`;
+  const values = { lines: linesText(frame), size: bytesText(frame.allocated), steps: stepsText(frame.step, to) };
+  const alike =
+    to > frame.step
+      ? t('({lines}; {size} allocated; {steps} alike)', values)
+      : t('({lines}; {size} allocated)', values);
+  const facts = `<span>${alike}</span>`;
   const data = `value="${frame.step + 1}" data-from="${frame.step}" data-to="${to}"`;
   return `<li ${data}>${[...parts.filter(Boolean), facts].join(' ')}</li>`;
 }
@@ -33,7 +39,7 @@ function outlineItems(trace, variant, frames, { from, to, depth }) {
   const loops = loopsOf(trace, variant);
   const items = outline(trace, variant, from, to, depth).map(item => {
     if (!item.passes) return stepItem(frames[item.from], item.to);
-    const title = `Loop of line ${item.line}, ${item.passes.length} passes`;
+    const title = t('Loop of line {line}, {count} passes', { line: item.line, count: item.passes.length });
     return foldedItem(title, { ...item, loop: loops.indexOf(item) });
   });
   return items.join('');
@@ -41,7 +47,9 @@ function outlineItems(trace, variant, frames, { from, to, depth }) {
 
 /** Return an item for each pass of a loop. */
 const passItems = (loop, depth) =>
-  loop.passes.map(({ n, from, to }) => foldedItem(`Pass ${n}`, { from, to, depth: depth + 1 })).join('');
+  loop.passes
+    .map(({ n, from, to }) => foldedItem(t('Pass {number}', { number: n }), { from, to, depth: depth + 1 }))
+    .join('');
 
 /**
  * Fill the list in an opened box: all steps, a loop, a pass of a loop, or the legend.

@@ -1,3 +1,4 @@
+import { t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { shorten, widthOf } from '../shared/measure.js';
 import { colorOf } from '../shared/patterns.js';
@@ -17,7 +18,7 @@ import { escapeHtml } from '../shared/text.js';
 import { cellRuns } from '../trace/cells.js';
 import { isStale } from '../trace/references.js';
 import { MOST_RUNS, piecesOf, runsText } from './cell-slots.js';
-import { comparison, FIELDS, gradientText, savedText } from './labels.js';
+import { comparison, FIELDS, gradientText, savedText, fieldText, shownName } from './labels.js';
 
 /**
  * Shorten a name in its middle, because names often differ at their ends. The name is the first part of "batch in
@@ -45,7 +46,7 @@ function shortName(name, width, font) {
 export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
   const gone = n.gone !== undefined;
   const isLine = n.kind === 'line';
-  const whole = isLine ? `(${n.name})` : n.name;
+  const whole = shownName(n);
   const font = isLine ? { size: 14 } : { size: 15, mono: true, bold: !gone };
   const text = shortName(whole, c.nameW, font);
   const w = Math.min(c.nameW, widthOf(text, font));
@@ -53,8 +54,8 @@ export function drawName(n, c, y, boxMid, j, step, isLit, isPassed) {
     (text === whole ? '' : `<title>${escapeHtml(whole)}</title>`) +
     svgText(0, y + 5, text, { ...font, color: gone || isLine ? 'muted' : 'ink', max: c.nameW, strike: gone });
   if (gone) {
-    return w + 8 + widthOf('deleted', { size: 12 }) < c.box - (isPassed ? 38 : 4)
-      ? out + svgText(w + 8, y + 5, 'deleted', { size: 12, color: 'muted' })
+    return w + 8 + widthOf(t('deleted'), { size: 12 }) < c.box - (isPassed ? 38 : 4)
+      ? out + svgText(w + 8, y + 5, t('deleted'), { size: 12, color: 'muted' })
       : out;
   }
   const fresh = n.changed === step;
@@ -77,7 +78,7 @@ export function drawCapsule(frame, { t: tensor, saves }, c, middle, isLit) {
   const token = stale ? 'red' : 'line';
   const fresh = saves.some(s => s.changed === frame.step);
   const ops = [...new Set(saves.map(s => s.node))].map(id => frame.nodes.get(id)?.op ?? '');
-  const title = ops.length > 1 ? `${ops.length} operations` : ops[0];
+  const title = ops.length > 1 ? t('{count} operations', { count: ops.length }) : ops[0];
   const color = stale ? 'red' : 'ink';
   const w = c.nameW;
   const x2 = c.box - 3;
@@ -112,7 +113,7 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
     return (
       svgRect(x, y, c.boxW, h, `fill:none;${stroke('line', 1, '3 3')}`, 4) +
       (tensor.freed === step
-        ? svgText(x + 22, middle + 4.5, tensor.saved ? 'released' : 'freed', { color: 'muted' })
+        ? svgText(x + 22, middle + 4.5, tensor.saved ? t('released') : t('freed'), { color: 'muted' })
         : '')
     );
   }
@@ -146,7 +147,7 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
             color: stale ? 'red' : 'ink',
             bold: stale || (storage.wrote?.at === step && storage.wrote.was !== storage.version && !tensor.saved),
           }
-        : key === 'gradient' && values.gradient === 'leaf'
+        : key === 'gradient' && values.gradient === t('leaf')
           ? { bold: true }
           : key === 'dtype' && values.dtype === 'float32'
             ? { color: 'muted' }
@@ -161,13 +162,18 @@ export function drawTensor(frame, tensor, storage, c, middle, hue, prefix) {
     pair.forEach((key, j) => {
       if (!values[key]) return;
       const kx = x + (j ? c.split : c.x1);
-      const vx = kx + widthOf(key, { size: 12 }) + 5;
+      const vx = kx + widthOf(fieldText(key), { size: 12 }) + 5;
       const end = j || pair.length === 1 ? x + c.boxW - 4 : x + c.split - 4;
       const foreign = key === 'version' && tensor.outside;
-      if (foreign) out += svgText(kx, y + 17 + 16 * i, `${foreign} array`, { size: 12, color: 'muted', max: end - kx });
-      else {
+      if (foreign) {
+        out += svgText(kx, y + 17 + 16 * i, t('{library} array', { library: tensor.outside }), {
+          size: 12,
+          color: 'muted',
+          max: end - kx,
+        });
+      } else {
         out +=
-          svgText(kx, y + 17 + 16 * i, key, { size: 12, color: 'muted' }) +
+          svgText(kx, y + 17 + 16 * i, fieldText(key), { size: 12, color: 'muted' }) +
           svgText(vx, y + 17 + 16 * i, values[key], { size: 12, mono: true, max: end - vx, ...font(key) });
       }
     }),

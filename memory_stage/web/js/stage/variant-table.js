@@ -1,9 +1,12 @@
 /** The table of a trace's variants: it compares them, and chooses one. */
 
-import { bytesText, escapeHtml, hash, markedUp } from '../shared/text.js';
+import { t } from '../shared/messages.js';
+import { bytesText, escapeHtml, hash, listed, markedUp } from '../shared/text.js';
 
-const IS_FAULT = /^(stale|refused|raises)/;
-const HIDDEN_VERDICT = '<span class="hidden">step to see</span>';
+const hiddenVerdict = () => `<span class="hidden">${t('step to see')}</span>`;
+
+/** True for the verdict on a run that failed, or that made a saved tensor stale. */
+const isFault = verdict => [t('stale'), t('refused'), t('raises')].some(word => verdict.startsWith(word));
 
 let tables = 0; // so that the radio buttons of each table have a name
 
@@ -13,7 +16,7 @@ let tables = 0; // so that the radio buttons of each table have a name
  */
 export function variantChooser({ variants, compare }) {
   const options = variants.map(({ label }, i) => `<option value="${i}">${escapeHtml(label)}</option>`);
-  return `<label>${escapeHtml(compare ?? 'variant')} <select>${options.join('')}</select></label>`;
+  return `<label>${escapeHtml(compare ?? t('variant'))} <select>${options.join('')}</select></label>`;
 }
 
 /**
@@ -21,16 +24,16 @@ export function variantChooser({ variants, compare }) {
  * @param {import('../trace/types.d.ts').Trace} trace
  */
 export function variantTable({ variants, compare, title }) {
-  const heading = escapeHtml(compare ?? 'variant');
+  const heading = escapeHtml(compare ?? t('variant'));
   const name = `v${hash(title)}${tables++}`;
   const rows = variants.map(({ label }, i) => {
     const radio = `<input type="radio" name="${name}" value="${i}"><span>${escapeHtml(label)}</span>`;
     const cells = '<td class="num"></td><td class="num"></td><td></td>';
     return `<tr><th scope="row"><label>${radio}</label></th>${cells}</tr>`;
   });
-  return `<table><caption class="sr">Compare by ${heading}</caption>
-    <thead><tr><th scope="col">${heading}</th><th scope="col" class="num">allocated</th>
-      <th scope="col" class="num">peak</th><th scope="col">in the end</th></tr></thead>
+  return `<table><caption class="sr">${t('Compare by {heading}', { heading })}</caption>
+    <thead><tr><th scope="col">${heading}</th><th scope="col" class="num">${t('allocated')}</th>
+      <th scope="col" class="num">${t('peak')}</th><th scope="col">${t('in the end')}</th></tr></thead>
     <tbody>${rows.join('')}</tbody></table><p class="diff"></p>`;
 }
 
@@ -46,14 +49,14 @@ export function fillVariantTable(box, variants, moments, chosen, endOf) {
   box.querySelectorAll('tbody tr').forEach((row, i) => {
     const [, allocated, peak, verdict] = row.children;
     const { isSeen, error } = endOf(i);
-    const isFault = error || IS_FAULT.test(variants[i].verdict ?? '');
+    const isBad = error || isFault(variants[i].verdict ?? '');
     const radio = /** @type {HTMLInputElement} */ (row.querySelector('input'));
     row.className = i === chosen ? 'on' : '';
     radio.checked = i === chosen;
     allocated.textContent = bytesText(moments[i].allocated);
     peak.textContent = bytesText(moments[i].peak);
-    verdict.className = isSeen && isFault ? 'bad' : '';
-    verdict.innerHTML = isSeen ? escapeHtml(variants[i].verdict ?? 'done') : HIDDEN_VERDICT;
+    verdict.className = isSeen && isBad ? 'bad' : '';
+    verdict.innerHTML = isSeen ? escapeHtml(variants[i].verdict ?? t('done')) : hiddenVerdict();
   });
   const difference = /** @type {Element} */ (box.querySelector('.diff'));
   difference.innerHTML = markedUp(differenceText(variants, moments, chosen));
@@ -62,12 +65,16 @@ export function fillVariantTable(box, variants, moments, chosen, endOf) {
 /** Return how much more or less the other variants allocate than the chosen one. */
 function differenceText(variants, moments, chosen) {
   const here = moments[chosen].allocated;
-  if (moments.every(moment => moment.allocated === here)) return 'At this step, all allocate the same.';
+  if (moments.every(moment => moment.allocated === here)) return t('At this step, all allocate the same.');
   const differences = variants.flatMap(({ label }, i) => {
     if (i === chosen) return [];
     const bytes = moments[i].allocated - here;
-    const amount = bytes ? `${bytesText(Math.abs(bytes))} ${bytes > 0 ? 'more' : 'less'}` : 'the same';
-    return [`“${label}” allocates ${amount}`];
+    const values = { variant: label, size: bytesText(Math.abs(bytes)) };
+    if (!bytes) return [t('“{variant}” allocates the same', values)];
+    return [
+      bytes > 0 ? t('“{variant}” allocates {size} more', values) : t('“{variant}” allocates {size} less', values),
+    ];
   });
-  return `At this step, compared with “${variants[chosen].label}”: ${differences.join(', ')}.`;
+  const first = variants[chosen].label;
+  return t('At this step, compared with “{first}”: {clauses}.', { first, clauses: listed(differences) });
 }
