@@ -89,8 +89,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     Raises:
         NotImplementedError: if the dtype is not an integer one.
         RuntimeError: if a number is negative, or for another shape.
+        TypeError: if ``input`` or ``weights`` is not a tensor.
     """
     need_tensor("bincount", input)
+    if weights is not None:
+        need_tensor("bincount", weights, 2, "weights")
     array = host_array(input._array)
     if array.dtype not in INTEGERS:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype}': it counts whole numbers")

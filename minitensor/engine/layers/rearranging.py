@@ -270,15 +270,16 @@ def logsumexp(x: Tensor, axis: Any, keepdim: bool) -> Tensor:
 
 
 def diff(op: str, x: Tensor, n: int, axis: int) -> Tensor:
-    """Return the differences of neighbours along ``axis``, taken ``n`` times.
+    """Return the differences of neighbours along ``axis``, taken ``n`` times: of bools, whether they differ.
 
     Raises:
         ValueError: if ``n`` is below 0.
     """
     if n < 0:
         raise ValueError(f"{op}: n is at least 0, not {n}")
+    difference = FUNCTIONS["not_equal" if x._array.dtype == np.bool_ else "subtract"]
     for _ in range(min(n, x._array.shape[axis])):  # the rest would subtract empty tensors
         length = x._array.shape[axis]
         later = slice_(x, [axis], [min(1, length)], [length])
-        x = FUNCTIONS["subtract"](later, slice_(x, [axis], [0], [max(length - 1, 0)]))
+        x = difference(later, slice_(x, [axis], [0], [max(length - 1, 0)]))
     return x

@@ -38,6 +38,15 @@ ON_PURPOSE = [
     ("we refuse", r".", r"must be int, not|must be tuple of ints|out of range|Calling nonzero on 0d|"
      r"can't be cast|0-dim",
      "an argument of another kind than documented"),
+    ("values", r"^norm$", r"nan", "PyTorch ignores an order of nan for a single number"),
+    ("we answer", r"^cdist$", r"floating-point", "integers are converted"),
+    ("we answer", r".", r"must be int, not bool", "False and True are 0 and 1"),
+    ("we refuse", r"^masked_select$", r"cannot be spread over", "a mask is spread over a tensor, never the reverse"),
+    ("we refuse", r"^median$", r"nan cannot be stored", "an integer has no nan for the median of nothing"),
+    ("we refuse", r"^einsum$", r"each operand is a list", "an equation is a text"),
+    ("we refuse", r"^take_along_dim$", r"out of bounds", "an index is not spread over another dimension"),
+    ("we refuse", r"^matmul$", r"the same dtype", "of matrices without elements, too"),
+    ("we refuse", r"softmax$", r"not implemented for", "of bools without elements, too"),
     ("values", r"^(chunk|stride|to|new_tensor)$", r".", "a dimension of length 0, or a list of tensors"),
 ]  # fmt: skip
 

@@ -167,3 +167,14 @@ def test_a_picture_without_three_channels_is_refused_before_it_is_changed():
     assert picture.inplace_version == 0 and paddle.rand([2]).tolist() == wanted
     paddle.vision.transforms.color_jitter(picture, 0.5, inplace=True)
     assert picture.inplace_version > 0
+
+
+@pytest.mark.parametrize("given", [3, "a", [1.0, 2.0]], ids=repr)
+def test_bincount_takes_a_tensor_of_weights(given):
+    with pytest.raises(TypeError, match=r"bincount\(\): argument 'weights' \(position 2\) must be Tensor, not"):
+        torch.bincount(torch.tensor([1, 2]), given)
+
+
+def test_bools_differ_or_not():
+    assert torch.diff(torch.tensor([True, False, False])).tolist() == [True, False]
+    assert paddle.diff(paddle.to_tensor([True, False, False])).tolist() == [True, False]
