@@ -92,15 +92,18 @@ def integers(op: str, name: str, given: Any, least: int | None = None) -> list[i
     return [integer(op, f"{name}[{i}]", each, least) for i, each in enumerate(found)]
 
 
+def is_iterable(given: Any) -> bool:
+    """True for an object that can be iterated over; False for a class, and for an array without dimensions."""
+    return isinstance(given, Iterable) and not isinstance(given, type) and getattr(given, "ndim", 1) != 0
+
+
 def elements(op: str, name: str, given: Any, of_what: str, kind: type | tuple[type, ...] = object) -> list[Any]:
     """Return the elements of an iterable, each of which is an instance of ``kind``.
 
     Raises:
         TypeError: if it is not iterable, a text, or an element is of another kind.
     """
-    if isinstance(given, (str, bytes, bytearray, memoryview, type)) or not isinstance(given, Iterable):
-        raise refused(op, name, f"a sequence of {of_what}", given)
-    if getattr(given, "ndim", 1) == 0:  # an array without dimensions is not iterable
+    if isinstance(given, (str, bytes, bytearray, memoryview)) or not is_iterable(given):
         raise refused(op, name, f"a sequence of {of_what}", given)
     found = list(given)
     for each in found:

@@ -156,7 +156,7 @@ class DataLoader(Loader):
         self._check(num_workers)
         self.shuffle = shuffle
         if batch_sampler is not None:
-            if isinstance(batch_sampler, type) or not isinstance(batch_sampler, Iterable):
+            if not checks.is_iterable(batch_sampler):
                 raise checks.refused("DataLoader", "batch_sampler", "an iterable of lists of indices", batch_sampler)
             if type(batch_size) is not int or batch_size != 1 or shuffle or drop_last:
                 raise ValueError("batch_size/shuffle/drop_last should not be set when batch_sampler is given")

@@ -81,7 +81,7 @@ class Optimizer:
         return float(given)
 
     def _checked(self, parameters: Any) -> list[Tensor]:
-        if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
+        if isinstance(parameters, Tensor) or not checks.is_iterable(parameters):
             raise TypeError(
                 f"{self._name}: parameters is a list of tensors, as layer.parameters() gives it, not "
                 f"{type(parameters).__name__}"

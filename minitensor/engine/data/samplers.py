@@ -98,7 +98,7 @@ class Batches(Sampler):
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
-        if isinstance(sampler, type) or not isinstance(sampler, Iterable):
+        if not checks.is_iterable(sampler):
             raise checks.refused(type(self).__name__, "sampler", "an iterable of indices", sampler)
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 

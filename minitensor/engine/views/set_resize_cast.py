@@ -179,6 +179,7 @@ def set_(
 
     Raises:
         ValueError: if ``x`` is a leaf that wants a gradient, because its gradient belongs to its present value.
+        TypeError: if ``source`` is neither a tensor nor None, or ``offset`` is not an integer.
     """
     need_tensor("set_", x)
     _refuse_read_only(x, "set_")
@@ -188,7 +189,7 @@ def set_(
             f"was changed. Use `set_value` to load numbers, or set `stop_gradient=True` first."
         )
     if source is None:
-        if shape is not None or stride is not None or offset != 0:
+        if shape is not None or stride is not None or checks.integer("set_", "offset", offset) != 0:
             raise ValueError("set_: shape, stride and offset need a source; there is none")
         made = Tensor._made(np.zeros_like(x._array, order="C", shape=(0,)))
     elif not isinstance(source, Tensor):

@@ -221,7 +221,7 @@ class DataLoader(Loader):
                 f"batch_size should be a positive integer value, but got batch_size={checks.shown(batch_size)}"
             )
         for name, each in (("sampler", sampler), ("batch_sampler", batch_sampler)):
-            if each is not None and (isinstance(each, type) or not isinstance(each, Iterable)):
+            if each is not None and not checks.is_iterable(each):
                 raise checks.refused("DataLoader()", name, "an iterable", each)
         self._own_collate = collate_fn is not None
         self.collate = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import minitensor as paddle
@@ -178,3 +179,19 @@ def test_bincount_takes_a_tensor_of_weights(given):
 def test_bools_differ_or_not():
     assert torch.diff(torch.tensor([True, False, False])).tolist() == [True, False]
     assert paddle.diff(paddle.to_tensor([True, False, False])).tolist() == [True, False]
+
+
+def test_an_array_without_dimensions_is_no_sequence_of_batches():
+    data = paddle.io.TensorDataset([paddle.ones([4])])
+    number = np.array(2)
+    for make in (
+        lambda: paddle.io.DataLoader(data, batch_sampler=number),
+        lambda: torch.utils.data.DataLoader(data, batch_sampler=number),
+        lambda: torch.utils.data.DataLoader(data, sampler=number),
+        lambda: paddle.io.BatchSampler(sampler=number, batch_size=2),
+        lambda: paddle.optimizer.SGD(0.1, parameters=number),
+    ):
+        with pytest.raises(TypeError):
+            make()
+    with pytest.raises(TypeError, match="set_: offset must be an integer"):
+        paddle.ones([2]).set_(offset=paddle.ones([3]))
