@@ -40,6 +40,7 @@ EVERY = 30  # seconds between two lines that list the running files
 POLL = 0.2  # seconds between two looks at the process that builds the book
 SHARE = 30  # seconds: a file that takes longer is divided into shares
 RECORDED = 3  # seconds: a file that takes less is not listed
+FIRST = ("tests/in_the_browser/test_in_the_browser.py", "tests/site/test_live_")  # long with LIVE=1, short without
 NEED_THE_BOOK = ("tests/site/", "tests/chapters/test_run.py")  # they run after the book is built
 DO_WITHOUT = ("tests/site/test_build.py", "tests/site/test_notebooks.py", "tests/site/test_tools.py")  # but not these
 
@@ -229,7 +230,7 @@ def record(seconds: Counter[str]) -> None:
 
 
 def units(paths: Sequence[str]) -> list[Unit]:
-    """Return the files of tests under ``paths``, the longest first; a very long one in shares.
+    """Return the files of tests under ``paths``: those in `FIRST`, then the longest; a very long one in shares.
 
     Raises:
         SystemExit: if a path does not exist, or if it holds no tests.
@@ -245,7 +246,7 @@ def units(paths: Sequence[str]) -> list[Unit]:
             name = file.relative_to(ROOT).as_posix()
             shares = ceil(took.get(name, 0) / SHARE) or 1
             found += [(took.get(name, 0) / shares, (name, share, shares)) for share in range(shares)]
-    ordered = sorted(found, key=lambda each: -each[0])
+    ordered = sorted(found, key=lambda each: (not each[1][0].startswith(FIRST), -each[0]))
     return list(dict.fromkeys(unit for _, unit in ordered))
 
 

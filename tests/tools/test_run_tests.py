@@ -194,7 +194,9 @@ def test_a_run_that_is_interrupted_ends_all_its_processes(project, tmp_path):
 def test_files_that_take_long_come_first_and_very_long_ones_in_shares():
     given = run_tests.units(["tests"])
     took = run_tests.longest()
-    each = [took.get(path, 0) / shares for path, _, shares in given]
+    first = [path.startswith(run_tests.FIRST) for path, _, _ in given]
+    assert first == sorted(first, reverse=True) and sum(first) > len(run_tests.FIRST)
+    each = [took.get(path, 0) / shares for path, _, shares in given[sum(first) :]]
     assert each == sorted(each, reverse=True)
     assert max(each) <= run_tests.SHARE
     assert {path for path, _, _ in given} == {
