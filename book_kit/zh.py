@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import book_kit
 from memory_stage import set_language
-from memory_stage import set_language
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -11,7 +11,7 @@ Entry = tuple[str, ...]
 
 #: Lines of the programs for several ranks, of which one is enough. A process can start only one group.
 ONE_RANK = (
-    "torch.distributed.is_initialized() or torch.distributed.init_process_group(\"gloo\", "
+    'torch.distributed.is_initialized() or torch.distributed.init_process_group("gloo", '
     "store=torch.distributed.HashStore(), rank=0, world_size=1)"
 )
 WRAPPED = "net = torch.nn.parallel.DistributedDataParallel(net"
