@@ -1,4 +1,4 @@
-"""Make slides for a class from the chapters, and a sheet of all questions with their answers.
+"""Make slides for a class from the chapters, and papers: notes, hand-outs and sheets of questions with their answers.
 
 `book/class.json` lists the questions, stages and exercises of each part with their pages, and the minutes of a part.
 They are copied from the built pages, so slides, sheet and chapters always agree. If the file names something that its
@@ -24,6 +24,7 @@ from bs4 import BeautifulSoup, Tag
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from . import class_papers
 from .assets import BUNDLES
 
 PLAN = "book/class.json"
@@ -119,6 +120,17 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     _write(folder / "index.html", "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book)))
     _write(folder / "questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
     _write(folder / "notes.html", "notes.html", notes="\n".join(_notes(plan, book)))
+    papers = {
+        "sheet": (
+            "The questions of the class",
+            "For students: tick one option of each.",
+            class_papers.sheet(plan, book),
+        ),
+        "key": ("The key", "The letters of the sheet, and the mistake in each option.", class_papers.key(plan, book)),
+        "handouts": ("Hand-outs", "One page of A4 for each chapter, to print.", class_papers.hand_outs(book)),
+    }
+    for name, (title, about, content) in papers.items():
+        _write(folder / f"{name}.html", "paper.html", title=title, about=about, content=content)
 
 
 def _aim(part: dict[str, Any]) -> str:
@@ -138,7 +150,8 @@ def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
         )
         for piece in part["show"]:
             ((kind, words),) = piece.items()
-            yield _slide(_own_links(getattr(page, kind)(words), page), kind=kind)
+            drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []))
+            yield _slide(_own_links(getattr(page, kind)(words), page) + drawn, kind=kind)
     for name in plan["remember"]:
         page = book[name]
         yield _slide(f"<h2>What to remember</h2>{_own_links(page.to_remember(), page)}", kind="remember")

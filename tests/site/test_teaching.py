@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections import Counter
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ MEASURED = """() => {
 }"""
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 DECKS = ["index"]
+PAPERS = [f"slides/{name}" for name in ("index", "questions", "notes", "sheet", "key", "handouts")]
 SMALLEST = 18  # pixels of code on a wall of 1280 by 720
 
 
@@ -159,12 +161,12 @@ def test_every_slide_fits_the_wall_in_every_state_and_its_code_is_large(site, vi
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["slides/index", "slides/questions", "slides/notes"])
+@pytest.mark.parametrize("name", PAPERS)
 def test_slides_and_sheet_are_accessible(site, visit, name, scheme):
     assert visit(f"{site}{name}.html", scheme=scheme).violations() == []
 
 
-@pytest.mark.parametrize("name", ["slides/index", "slides/questions", "slides/notes"])
+@pytest.mark.parametrize("name", PAPERS)
 def test_slides_and_sheet_open_from_the_disk_and_fit_a_phone(book, visit, name):
     seen = visit((book / f"{name}.html").as_uri(), width=390)
     assert (seen.foreign, seen.complaints, seen.overflow()) == ([], [], 0)
@@ -190,6 +192,40 @@ def test_the_sheet_has_every_question_of_every_chapter_and_its_answer_on_the_pag
         right = options[int(question["data-right"])]
         assert answer.strong.get_text() == right
         assert [wrong.get_text() for wrong in answer.select("dt")] == [text for text in options if text != right]
+
+
+def test_the_sheet_of_the_class_asks_its_questions_and_the_key_names_their_letters(book):
+    asked = read(book / "slides/sheet.html").select("main > ol > li")
+    answered = read(book / "slides/key.html").select("main > ol > li")
+    slides = read(book / "slides/index.html").select(".slides > .question predict-first")
+    assert len(asked) == len(answered) == len(slides) > 5
+    for on_sheet, answer, slide in zip(asked, answered, slides, strict=True):
+        options = [option.get_text() for option in on_sheet.select(".letters > li")]
+        assert options == [option.get_text() for option in slide.select(".mt-options > li")]
+        letters = dict(zip("ABCDEF", options, strict=False))
+        right, text = answer.strong.get_text().split(". ", 1)
+        assert letters.pop(right) == text == slide.select_one(".mt-answer").get_text()
+        assert dict(wrong.get_text().split(". ", 1) for wrong in answer.select("dt")) == letters
+        assert all(mistake.get_text() for mistake in answer.select("dd"))
+
+
+def test_a_hand_out_of_each_chapter_is_one_page_of_paper(book, visit):
+    seen = visit((book / "slides/handouts.html").as_uri())
+    papers = seen.page.locator(".hand-out")
+    assert papers.locator("h2").all_text_contents() == [
+        read(book / f"chapters/{name}.html").article.h1.find(string=True) for name in in_order()
+    ]
+    printed = seen.page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == papers.count()
+    for paper in papers.all():
+        assert paper.locator(".letters > li").count() >= 2
+        assert paper.locator("ul > li").count() == 3
+        assert paper.locator(".address").is_visible()
+    assert papers.locator("figure svg").count() >= papers.count() - 2  # chapters without a stage for a question
+
+
+def test_the_slide_of_the_exercise_has_a_picture(slides):
+    assert slides.page.locator(".slides > .exercise figure svg").count() == 1
 
 
 def test_the_table_of_learning_paths_has_every_chapter_and_its_question(book):

@@ -1,0 +1,103 @@
+"""Make the papers of a class: the sheet of its questions, the key, and a hand-out of one page for each chapter."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import escape
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Any
+
+from bs4 import Tag
+
+import memory_stage
+from memory_stage.web import picture
+
+if TYPE_CHECKING:
+    from .teaching import BuiltPage
+
+LINES_TO_KEEP = 3  # of "What to remember", on a hand-out
+WIDTH = 700  # pixels of a picture on a hand-out
+
+
+def sheet(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
+    """Return the questions that the slides of a class ask, in their order, with a box for each option."""
+    items = "\n".join(f"<li>{_asked(question)}</li>" for _, question in _questions(plan, book))
+    return f"<ol>\n{items}\n</ol>"
+
+
+def key(plan: dict[str, Any], book: dict[str, BuiltPage]) -> str:
+    """Return the letter and the answer of each question of a class, and the mistake in each other option."""
+    items = []
+    for page, question in _questions(plan, book):
+        options = [option.decode_contents() for option in question.select(".mt-options > li")]
+        right = int(question["data-right"])
+        wrong = "".join(
+            f"<dt>{ascii_uppercase[number]}. {option}</dt><dd>{_mistake(question, number)}</dd>"
+            for number, option in enumerate(options)
+            if number != right
+        )
+        items.append(
+            f"<li><p><strong>{ascii_uppercase[right]}. {options[right]}</strong> "
+            f"(<a href='../{page.name}.html'>{escape(page.title)}</a>)</p>"
+            f"<p>{question.select_one('.mt-why').decode_contents()}</p><dl>{wrong}</dl></li>"
+        )
+    return "<ol>\n" + "\n".join(items) + "\n</ol>"
+
+
+def hand_outs(book: dict[str, BuiltPage]) -> str:
+    """Return a page for each chapter: a question, the picture before it runs, three lines, and room for an address."""
+    return "\n".join(_hand_out(page) for page in book.values() if re.search(r"/\d\d_", page.name) and page.questions)
+
+
+def draw_program(lines: list[str]) -> str:
+    """Return the picture after the last line of a program; empty if there is no line, or no V8 is installed."""
+    if not lines or not picture.available():
+        return ""
+    drawing = picture.svg(memory_stage.record("\n".join(lines), depth="tensors").data, width=WIDTH)
+    program = "; ".join(lines)
+    return f"<figure>{drawing}<figcaption><code>{escape(program)}</code></figcaption></figure>"
+
+
+def _questions(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[tuple[BuiltPage, Tag]]:
+    for part in plan["parts"]:
+        for piece in part["show"]:
+            if "question" in piece:
+                yield book[part["page"]], book[part["page"]].question(piece["question"])
+
+
+def _asked(question: Tag) -> str:
+    options = "".join(f"<li>{option.decode_contents()}</li>" for option in question.select(".mt-options > li"))
+    return f"<p>{question.select_one('.mt-question').decode_contents()}</p>\n<ol class='letters'>{options}</ol>"
+
+
+def _mistake(question: Tag, number: int) -> str:
+    return question.select_one(f'.mt-others > dd[data-option="{number}"]').decode_contents()
+
+
+def _hand_out(page: BuiltPage) -> str:
+    traces = {trace["title"]: trace for trace in map(_trace, page.body.select("memory-stage")) if trace}
+    proofs = [(question, question.select_one(".mt-proof")) for question in page.questions]
+    drawn = [(question, proof) for question, proof in proofs if proof and proof.get("data-stage") in traces]
+    question, proof = drawn[0] if drawn else (page.questions[0], None)
+    kept = [str(line) for line in page.to_remember().find_all("li", recursive=False)[:LINES_TO_KEEP]]
+    shown = _picture(traces[proof["data-stage"]], proof.get("data-variant")) if proof else ""
+    return (
+        f"<section class='hand-out'>\n<h2>{escape(page.title)}</h2>\n{_asked(question)}\n{shown}\n"
+        f"<h3>Three lines to keep</h3>\n<ul>{''.join(kept)}</ul>\n"
+        "<p class='address'><span>Address of the book, or a QR code:</span></p>\n</section>"
+    )
+
+
+def _trace(stage: Tag) -> dict[str, Any] | None:
+    return json.loads(stage.script.string) if stage.script else None
+
+
+def _picture(trace: dict[str, Any], label: str | None) -> str:
+    """Return the first step of a variant as a picture, if V8 is installed: students draw the other steps into it."""
+    if not picture.available():
+        return ""
+    variant = next((n for n, each in enumerate(trace["variants"]) if each["label"] == label), 0)
+    drawing = picture.svg(trace, variant, 0, WIDTH)
+    return f"<figure>{drawing}<figcaption>After line 1. Draw what the other lines change.</figcaption></figure>"
