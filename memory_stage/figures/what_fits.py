@@ -93,7 +93,8 @@ def show(
     if len(set(run_at)) != 4:
         raise ValueError(f"run_at takes four different sizes, three to learn from and one to check, not {run_at!r}")
     names = [dtype_of(dtype).name for dtype in dtypes or ()]
-    laws = [law for dtype in names or [None] for law in _laws(programs, policies or [None], dtype, run_at)]
+    in_turn: Sequence[str | None] = names or [None]
+    laws = [law for dtype in in_turn for law in _laws(programs, policies or [None], dtype, run_at)]
     asked = _Asked(laws, sorted(set(batches)), sorted(set(sizes)), sorted({bytes_in(c) for c in capacities}), profile)
     data: dict[str, Any] = {
         "schema": "fits/1",
