@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
 import shlex
 import sys
@@ -20,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from _ext.book_pages.source_blocks import Block, cell_parts  # noqa: E402
 
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]*)\"|^```\{literalinclude\} (\S+)", re.MULTILINE)
-ROLE = re.compile(r"\{([\w-]+)\}`([^`]+)`")
+ROLE = re.compile(r"\{([a-z][\w-]*)\}`([^`]+)`")
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 TAG = re.compile(r"</?[a-z][\w-]*")
 #: A number in the text; "100 million" is none, because other languages count in other units.
@@ -153,9 +154,10 @@ class _Blanked(ast.NodeTransformer):
             if isinstance(piece, ast.FormattedValue):
                 inside = _Blanked()
                 found.append((ast.dump(inside.visit(piece)), inside.texts))
-        for _, texts in sorted(found):
+        found.sort(key=operator.itemgetter(0))  # not by the texts, which a translation changes
+        for _, texts in found:
             self.texts += texts
-        return ast.Constant(tuple(dumped for dumped, _ in sorted(found)))
+        return ast.Constant(tuple(dumped for dumped, _ in found))
 
 
 def _text_faults(english: str, other: str, edition: str) -> Iterator[str]:
