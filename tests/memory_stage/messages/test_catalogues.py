@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -162,3 +163,26 @@ def test_spaces_beside_chinese_are_removed_outside_of_code_only():
     told = message("{name} names the tensor of {other}.", name="`d['长 度']`", other=message("the tensor"))
     assert render(told, CHINESE) == "`d['长 度']` 与该张量指同一个张量。"
     assert render(sentences([told, told]), CHINESE).count("。`d") == 1
+
+
+def test_the_words_of_the_scripts_are_in_the_catalogues():
+    """A text that the extraction misses would stay English."""
+    source = "const a = `<b title=\"${t('One')}\">${plural('{count} cell', '{count} ' + 'cells', 2)}</b>`;"
+    assert list(catalogues.in_script(source)) == ["One", ("{count} cell", "{count} cells")]
+    scripts = [path for path in catalogues.sources(catalogues.PACKAGES[0]) if path.suffix == ".js"]
+    calls = re.compile(r"(?<![\w.`])(?:t|plural)\((?=\s*['\"`])")
+    for path in scripts:
+        text = path.read_text("utf-8")
+        assert len(calls.findall(text)) == len(list(catalogues.in_script(text))), path
+
+
+def test_each_term_has_a_chinese_word_that_the_catalogue_uses_and_a_source():
+    terms = json.loads((catalogues.ROOT / "facts" / "terms-zh.json").read_text("utf-8"))
+    said = catalogues.PACKAGES[0].catalogue("zh").read_text("utf-8")
+    words = json.loads((catalogues.ROOT / "book" / "glossary.json").read_text("utf-8"))
+    glossary = {each["name"] for each in words}
+    for term in terms:
+        assert term["english"] and term["chinese"] and term["source"]
+        assert term["source"] != "book/glossary.json" or term["english"] in glossary, term
+    used = [term["english"] for term in terms if term["chinese"].partition("（")[0] in said]
+    assert len(used) > 0.8 * len(terms)
