@@ -31,15 +31,22 @@ MESSAGES = " ".join(
     for name in ("messages.json", "anomaly.json", "leaves.json", "view-gradients.json")
 )
 
-#: Questions in Chinese, and the section that has to be found first. A section that is not translated yet is skipped.
+#: Questions, and the page of which a section has to be found first.
 QUESTIONS = {
     "zh": {
-        "为什么写切片会改变原来的张量": ("index", ""),
-        "id 相同说明什么": ("chapters/01_what_a_tensor_is", "where-are-the-numbers"),
-        "步长和偏移": ("chapters/01_what_a_tensor_is", "how-a-tensor-finds-a-number"),
-        "del 之后显存没有释放": ("chapters/01_what_a_tensor_is", "on-a-gpu"),
-        "data_ptr": ("chapters/01_what_a_tensor_is", "where-are-the-numbers"),
-        "怎么运行 notebook": ("index", "how-to-run-it"),
+        "叶子节点为什么不能写": "chapters/08_leaves",
+        "Paddle 2.6 检测什么": "chapters/09_automatic_detection",
+        "del 之后显存没有释放": "chapters/01_what_a_tensor_is",
+        "id 相同说明什么": "chapters/01_what_a_tensor_is",
+        "data_ptr": "chapters/01_what_a_tensor_is",
+        "x += y 在 Paddle 里": "chapters/02_three_kinds_of_operation",
+        "reshape 什么时候复制": "chapters/03_views",
+        "分配器碎片": "chapters/06_the_allocator",
+        "反向需要哪些张量": "chapters/07_what_backward_needs",
+        "报错 没说是哪个张量被改了": "chapters/07_what_backward_needs",
+        "视图的梯度": "chapters/10_views_meet_gradients",
+        "detach 和 clone 的区别": "chapters/11_clone_and_detach",
+        "怎么运行 notebook": "index",
     }
 }
 
@@ -136,15 +143,14 @@ def test_the_switch_stays_at_the_section(visit, site):
 
 
 @pytest.mark.parametrize(
-    ("code", "query", "page", "place"),
-    [(code, query, *place) for code, queries in QUESTIONS.items() for query, place in queries.items()],
+    ("code", "query", "page"),
+    [(code, query, page) for code, queries in QUESTIONS.items() for query, page in queries.items()],
 )
-def test_a_question_finds_its_section_first(visit, site, code, query, page, place):
+def test_a_question_finds_its_page_first(visit, site, code, query, page):
     seen = visit(f"{site}{code}/search.html?q={query}")
     first = seen.page.locator(".hits > li > a").first
     expect(first).to_be_visible()
-    address = first.get_attribute("href")
-    assert address.startswith(f"{page}.html") and address.partition("#")[2] == place
+    assert first.get_attribute("href").startswith(f"{page}.html")
     assert seen.page.locator(".hits mark").count() > 0
 
 
