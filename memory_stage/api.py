@@ -34,6 +34,7 @@ from memory_stage.recorder import record as recording
 from memory_stage.recorder.align_variants import align
 from memory_stage.recorder.key_step import Key, name_key_steps
 from memory_stage.recorder.program_source import check_syntax, dedented, parameter_names
+from memory_stage.sentences.versions import leave_out_versions
 from memory_stage.web import picture
 from memory_stage.web.embed import page_assets, whole_page
 from memory_stage.web.static_html import as_html, as_text
@@ -131,6 +132,9 @@ class Stage:
 
     def _write_in(self, language: Language) -> None:
         write_in(language, self._texts)
+        if self.data.get("depth") == "memory":
+            for variant in self.data["variants"]:
+                leave_out_versions(variant["steps"], language)
         self.data.pop("language", None)
         if language is not ENGLISH:
             self.data["language"] = language.tag

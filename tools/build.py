@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools import live  # noqa: E402
+from tools import card, live  # noqa: E402
 
 if TYPE_CHECKING:
     from _ext.book_pages.languages import Edition
@@ -87,12 +87,23 @@ def build(book: Path, *, quiet: bool = False) -> int:
     if status == 0:
         for building in begun:
             building.publish(book / "_build" / "html")
-    if status == 0:
+        _add_cards(book / "_build" / "html", quiet)
         _stamp(book).write_text(made_from)
         if not quiet:
             print(table_of_times((book / "_build" / "build.log").read_text(encoding="utf-8")))
             print(LIVE if brought else NOT_LIVE)
     return status
+
+
+def _add_cards(pages: Path, quiet: bool) -> None:
+    """Draw the cards of the chapters. Without Chromium, chapters keep the card of the book."""
+    try:
+        count = card.add_chapter_cards(pages)
+    except (FileNotFoundError, ModuleNotFoundError) as missing:
+        print(f"The chapters have the card of the book, because theirs could not be drawn: {missing}")
+    else:
+        if count and not quiet:
+            print(f"{count} cards of chapters are in _build/html/_static/cards.")
 
 
 # ---------- editions in other languages ----------

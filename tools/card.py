@@ -1,97 +1,174 @@
-"""Draw the picture that appears when an address of the book is shared: `_ext/book_pages/theme/static/card.png`.
+"""Draw the pictures that introduce the book elsewhere, from its recorded stages.
 
-    python tools/card.py
+    python tools/card.py       after `make build`: the book's card and the picture of the README
 
-A headless Chromium draws the SVG below at 1200 x 630 pixels. Run it again if the drawing or the title has changed.
+A card is the picture of 1200 x 630 pixels that appears when an address is shared. The book's card and the README show
+the stage of the front page. Each chapter has a card of the step at which its first stage opens. `tools/build.py` draws
+these if the address of the book is known (`book_address` in `_config.yml`), because only then do pages name a card.
 """
 
 from __future__ import annotations
 
+import html
+import json
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools import chromium  # noqa: E402
 
-CARD = ROOT / "_ext" / "book_pages" / "theme" / "static" / "card.png"
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+STATIC = ROOT / "_ext" / "book_pages" / "theme" / "static"
+CARD = STATIC / "card.png"
+README = ROOT / "book" / "stage.png"
+PAGES = ROOT / "_build" / "html"
 WIDTH, HEIGHT = 1200, 630
+FILE_WIDTH = 960  # px of the README's picture, which has the program beside the picture
 
-INK, MUTED, PAPER, BLUE, LIGHT_BLUE, OCHRE = "#1a1d21", "#57606a", "#ffffff", "#0d4a8c", "#cad7e5", "#96780f"
+BOOK = "In Place"
+SUBTITLE = "How tensors share, overwrite and protect memory"
+
+TRACE = re.compile(r'<memory-stage[^>]*>\s*<script type="application/json">(.*?)</script>', re.S)
+HEADING = re.compile(r"<h1>(.*?)(?:<a class=\"headerlink\"|</h1>)", re.S)
+IMAGE = re.compile(r'(<meta property="og:image" content="[^"]*/_static/)card\.png(")')
+ALT = re.compile(r'(<meta property="og:image:alt" content=")[^"]*(")')
+
+STYLE = """
+@font-face { font-family: "Book Sans"; src: url("fonts/BookSans-Regular.woff2"); }
+@font-face { font-family: "Book Sans"; font-weight: 600 700; src: url("fonts/BookSans-SemiBold.woff2"); }
+@font-face { font-family: "Book Mono"; src: url("fonts/BookMono-Regular.woff2"); }
+@font-face { font-family: "Book Mono"; font-weight: 600 700; src: url("fonts/BookMono-SemiBold.woff2"); }
+:root { color-scheme: light; --book-sans: "Book Sans"; --book-mono: "Book Mono"; }
+body { display: flex; flex-direction: column; box-sizing: border-box; width: 1200px; height: 630px; margin: 0;
+       padding: 52px 72px 40px; background: #fff; font-family: "Book Sans"; color: #1a1d21; }
+h1 { margin: 0; font-size: 62px; font-weight: 700; line-height: 1.12; text-wrap: balance; }
+h1.long { font-size: 50px; }
+p { margin: 8px 0 0; font-size: 32px; color: #57606a; }
+#picture { flex: 1; min-height: 0; margin-top: 26px; }
+#picture svg { display: block; width: 100%; height: 100%; }
+"""
+# Returns the step at which a stage opens.
+OPENING = """trace => {
+    const variant = Math.max(0, trace.variants.findIndex(({id}) => id === trace.opens));
+    return {variant, step: trace.variants[variant].key ?? 0};
+}"""
+# Draws it as large as the place allows; narrow, so that the letters are large in the card.
+DRAW = f"""trace => {{
+    const box = document.querySelector('#picture');
+    const width = 640, room = width * box.clientHeight / box.clientWidth;
+    box.innerHTML = memoryStage.picture(trace, {{...({OPENING})(trace), width, room: 1.5 * room, least: room}});
+}}"""
+SHEET = f"trace => memoryStage.sheet(trace, {{...({OPENING})(trace), width: {FILE_WIDTH}, least: 260}})"
 
 
-def drawing() -> str:
-    """Return an SVG of two names, two tensors and one storage with its first two numbers just overwritten."""
-    cells = []
-    for i, (old, new) in enumerate([("1", "10"), ("2", "20"), ("3", "")]):
-        x = 690 + 140 * i
-        written = bool(new)
-        cells.append(
-            f'<rect x="{x}" y="330" width="140" height="96" fill="{LIGHT_BLUE}" stroke="{INK if written else BLUE}" '
-            f'stroke-width="{7 if written else 2}"/>'
+@contextmanager
+def drawing_page(script: Path, sharpness: int = 1) -> Iterator[Page]:
+    """Open an empty page with the fonts of the book and the script of its stages.
+
+    Args:
+        sharpness: pixels of a picture for one px.
+
+    Raises:
+        FileNotFoundError: if there is no Chromium.
+    """
+    from playwright.sync_api import sync_playwright
+
+    found = chromium.find()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
+        page = browser.new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=sharpness, reduced_motion="reduce"
         )
-        if written:
-            cells.append(
-                f'<text x="{x + 20}" y="362" font-size="24" fill="{MUTED}" text-decoration="line-through">{old}</text>'
-            )
-        cells.append(
-            f'<text x="{x + 70}" y="{408 if written else 394}" font-size="44" font-weight="700" text-anchor="middle" '
-            f'fill="{INK}">{new or old}</text>'
-        )
-    rows = [("y", 352, BLUE, 420), ("v", 456, OCHRE, 280)]
-    arrows = []
-    for name, y, colour, length in rows:
-        arrows.append(f'<text x="120" y="{y + 18}" font-size="54" font-weight="700" fill="{INK}">{name}</text>')
-        arrows.append(
-            f'<path d="M170 {y}H300M286 {y - 12}l16 12-16 12" fill="none" stroke="{MUTED}" stroke-width="4"/>'
-        )
-        arrows.append(
-            f'<rect x="310" y="{y - 32}" width="220" height="64" rx="12" fill="{PAPER}" stroke="{colour}" '
-            f'stroke-width="4"/>'
-            f'<rect x="310" y="{y - 32}" width="16" height="64" rx="4" fill="{colour}"/>'
-            f'<text x="430" y="{y + 12}" font-size="34" text-anchor="middle" fill="{INK}">'
-            f"[{length // 140}]</text>"
-        )
-        track, bend = (446, 650) if name == "y" else (470, 610)
-        arrows.append(
-            f'<path d="M534 {y}H{bend}V{track + 5}H676M662 {track - 7}l16 12-16 12" fill="none" stroke="{MUTED}" '
-            f'stroke-width="4"/><rect x="690" y="{track}" width="{length}" height="11" rx="5" fill="{colour}"/>'
-        )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-        f'font-family="Book Sans, sans-serif">'
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{PAPER}"/>'
-        f'<text x="80" y="140" font-size="92" font-weight="700" fill="{INK}">In Place</text>'
-        f'<text x="80" y="206" font-size="40" fill="{MUTED}">How tensors share, overwrite and protect memory</text>'
-        f"{''.join(arrows)}{''.join(cells)}"
-        f'<text x="690" y="530" font-size="30" fill="{MUTED}">one storage, version 0 → 1</text>'
-        "</svg>"
-    )
+        page.goto(STATIC.as_uri() + "/")
+        page.set_content(f"<style>{STYLE}</style>")
+        page.add_script_tag(path=script)
+        yield page
+        browser.close()
+
+
+def draw_card(page: Page, trace: dict[str, Any], title: str, subtitle: str, file: Path) -> None:
+    """Write the card of a stage."""
+    size = ' class="long"' if len(title) > 34 else ""
+    words = f"<h1{size}>{html.escape(title)}</h1><p>{html.escape(subtitle)}</p>"
+    page.evaluate("words => { document.body.innerHTML = words; }", f'{words}<div id="picture"></div>')
+    page.evaluate("document.fonts.ready")
+    page.evaluate(DRAW, trace)
+    page.evaluate("document.fonts.ready")
+    file.parent.mkdir(exist_ok=True)
+    page.screenshot(path=file)
+
+
+def draw_sheet(page: Page, trace: dict[str, Any], file: Path) -> None:
+    """Write the program, the sentence and the picture of a stage, as its button "Save picture" does."""
+    page.evaluate("svg => { document.body.outerHTML = `<body>${svg}</body>`; }", page.evaluate(SHEET, trace))
+    page.locator("svg.memory-picture").first.screenshot(path=file)
+
+
+def trace_in(text: str) -> dict[str, Any] | None:
+    """Return the recording of the first stage of a page; None if the page has no stage."""
+    found = TRACE.search(text)
+    return json.loads(found[1]) if found else None
+
+
+def said_at_opening(trace: dict[str, Any]) -> str:
+    """Return the sentence of the step at which a stage opens, without marks of code."""
+    variants = trace["variants"]
+    variant = next((each for each in variants if each["id"] == trace.get("opens")), variants[0])
+    return variant["steps"][variant.get("key") or 0]["say"].replace("`", "")
+
+
+def add_chapter_cards(pages: Path) -> int:
+    """Draw a card for each chapter that names the book's card and has a stage, and name it in the chapter's head.
+
+    Args:
+        pages: the folder of the built book.
+
+    Returns:
+        the number of cards.
+
+    Raises:
+        FileNotFoundError: if there is no Chromium.
+    """
+    chapters = []
+    for path in sorted((pages / "chapters").glob("*.html")):
+        text = path.read_text(encoding="utf-8")
+        trace = trace_in(text) if IMAGE.search(text) else None
+        if trace is not None:
+            chapters.append((path, text, trace))
+    if not chapters:
+        return 0
+    with drawing_page(pages / "_static" / "stage.js") as page:
+        for path, text, trace in chapters:
+            title = html.unescape(re.sub(r"<[^>]+>", "", HEADING.search(text)[1]))
+            draw_card(page, trace, title, BOOK, pages / "_static" / "cards" / f"{path.stem}.png")
+            alt = html.escape(f"{title}. {said_at_opening(trace)}", quote=True)
+            text = IMAGE.sub(rf"\g<1>cards/{path.stem}.png\g<2>", text)
+            path.write_text(ALT.sub(lambda found, alt=alt: f"{found[1]}{alt}{found[2]}", text), encoding="utf-8")
+    return len(chapters)
 
 
 def main() -> None:
-    from playwright.sync_api import sync_playwright
-
+    front = PAGES / "index.html"
+    if not front.exists():
+        sys.exit("There is no _build/html/index.html: run make build first.")
+    trace = trace_in(front.read_text(encoding="utf-8"))
+    if trace is None:
+        sys.exit("The front page has no stage.")
     try:
-        found = chromium.find()
+        with drawing_page(PAGES / "_static" / "stage.js") as page:
+            draw_card(page, trace, BOOK, SUBTITLE, CARD)
+        with drawing_page(PAGES / "_static" / "stage.js", sharpness=2) as page:
+            draw_sheet(page, trace, README)
     except FileNotFoundError as error:
         sys.exit(str(error))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=chromium.FLAGS)
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-        fonts = sorted((CARD.parent / "fonts").glob("*.woff2"))
-        page.goto(CARD.parent.as_uri() + "/")
-        faces = "".join(
-            f"@font-face {{ font-family: 'Book Sans'; font-weight: {700 if 'bold' in font.name.lower() else 400}; "
-            f"src: url('fonts/{font.name}') }}"
-            for font in fonts
-            if "sans" in font.name.lower() and "italic" not in font.name.lower()
-        )
-        page.set_content(f"<style>{faces} body {{ margin: 0 }}</style>{drawing()}")
-        page.wait_for_timeout(500)
-        page.screenshot(path=CARD, clip={"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT})
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 The build puts the stage and its paragraphs, from the first mark to the last, into two boxes of one block. On a wide
 screen they are two columns, and ``beside.js`` shows the step of the paragraph that the reader has reached. The class
 ``needs-N`` of the block has the height of the window, in px, that shows every step of the stage in its column; in a
-lower window ``beside.js`` puts the stage above its text.
+lower window ``beside.js`` makes the stage smaller, or puts it above its text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMN = 772  # px of a stage beside its text, in windows of 1200 to 1640 px
 LINE, MOST_LINES = 24, 19  # px of a line of the program, and lines before it scrolls
 SENTENCE, LETTER = 26, 8.6  # px of the height of a line of a sentence, and of the width of a letter
 CHOICE, ERROR = 34, 54  # px for the choice of a variant, and for an error
-OTHERS = 242  # px of title, controls and gaps, and around the stage
+OTHERS = 166  # px of title, controls and gaps
 FEW_STEPS = 60  # of a longer program, every fourth step is measured
 
 

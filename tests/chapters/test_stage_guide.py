@@ -29,6 +29,9 @@ EXPLAINED = {
     "borrowed": "**borrowed**",
     "shared": "Striped cells are read by both",
     "many": "**A number in place of cells**",
+    "band": "**A band**",
+    "map": "**A map of small squares**",
+    "pictures": "A batch of images is drawn as images",
     "written": "A heavy frame marks the cells",
     "loose": "is **dashed**",
     "runs": "**1,000 runs**",
@@ -48,6 +51,7 @@ EXPLAINED = {
     "grad": "its numbers are above the state",
     "failed": "**A red operation**",
     "folded": "**5 more**",
+    "boxes": "**Small boxes** in groups",
 }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
 import sys
 from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
 
-from tools import colab
+from tools import card, colab
 from tools.build import ROOT
 
 
@@ -76,3 +77,24 @@ def test_the_picture_of_a_shared_address_exists(book):
     card = (book / "_static" / "card.png").read_bytes()
     width, height = (int.from_bytes(card[at : at + 4], "big") for at in (16, 20))
     assert card.startswith(b"\x89PNG") and (width, height) == (1200, 630)
+
+
+def test_each_chapter_with_a_stage_has_a_card_if_the_address_is_known(book, tmp_path):
+    """The head of a page that knows the address of the book names the book's card; then the chapter's replaces it."""
+    head = '<meta property="og:image" content="https://example.org/_static/card.png">\n'
+    head += '<meta property="og:image:alt" content="the book">\n</head>'
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "_static").mkdir()
+    shutil.copy(book / "_static" / "stage.js", tmp_path / "_static")
+    for name, found in (("03_views", True), ("04_aliases", True), ("08_leaves", False), ("F_references", True)):
+        text = (book / "chapters" / f"{name}.html").read_text(encoding="utf-8")
+        text = text.replace("</head>", head) if found else text
+        (tmp_path / "chapters" / f"{name}.html").write_text(text, encoding="utf-8")
+    assert card.add_chapter_cards(tmp_path) == 2  # one page knows no address, one has no stage
+    drawn = {path.stem: path.read_bytes() for path in (tmp_path / "_static" / "cards").iterdir()}
+    assert set(drawn) == {"03_views", "04_aliases"} and len(set(drawn.values())) == 2
+    for name, png in drawn.items():
+        assert [int.from_bytes(png[at : at + 4], "big") for at in (16, 20)] == [card.WIDTH, card.HEIGHT]
+        page = (tmp_path / "chapters" / f"{name}.html").read_text(encoding="utf-8")
+        assert f'content="https://example.org/_static/cards/{name}.png"' in page and 'content="the book"' not in page
+    assert 'content="the book"' in (tmp_path / "chapters" / "F_references.html").read_text(encoding="utf-8")

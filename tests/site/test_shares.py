@@ -14,9 +14,6 @@ MOST_CONTROLS = 4
 CHAPTERS = [name for name in in_order() if name[:2] <= "10"]
 
 
-# A stage beside its text follows the text as soon as the page opens, and then shows Back and the slider: with a list of
-# variants, five controls. Some stages with a long sentence have 49 % of picture.
-@pytest.mark.xfail(reason="a stage that follows its text has five controls if it has variants", strict=False)
 @pytest.mark.parametrize("window", [(1440, 900), (390, 844)], ids=["window", "phone"])
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_picture_is_the_greater_part_of_a_stage(site, visit, name, window):

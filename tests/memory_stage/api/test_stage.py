@@ -318,3 +318,16 @@ def test_recorded_traces_can_be_stepped_to_their_end(open_page):
             )
             page.keyboard.press("ArrowRight")
     assert soon(page.evaluate, "typeof hacked") == "undefined"
+
+
+def test_sentences_at_the_depth_memory_name_no_version():
+    program = "x = mt.ones([3])\nfor i in range(3):\n    x.add_(1.0)\ny = x.add_(x[0:1])\nx[0:2] = x[0:2] + 1.0"
+    deep, low = (
+        [step["say"] for step in stage.record(program, {"mt": mt}, depth=depth).data["variants"][0]["steps"]]
+        for depth in ("tensors", "memory")
+    )
+    assert len(deep) == len(low)
+    assert sum("version" in said for said in deep) == 5 and not any("version" in said for said in low)
+    assert low[1] == low[3] == "`add_` writes all 3 cells of storage 1."
+    assert low[2] == "Again, `add_` writes all 3 cells of storage 1."  # a screen reader reads no sentence twice
+    assert not any(" ." in said or ".." in said or " ," in said for said in low)

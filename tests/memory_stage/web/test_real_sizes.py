@@ -73,8 +73,8 @@ def test_written_rows_of_a_matrix_are_framed_in_its_map(show, trace):
     ground = min(box for box in storage["grounds"] if box[3] > 60 and box[0] > left - 5)
     assert number != "1" and storage["shades"] > 8
     assert (left, wide) == pytest.approx((ground[0], ground[2]), abs=1)
-    assert (top - ground[1]) / ground[3] == pytest.approx(3 / 40, abs=0.01)
-    assert high / ground[3] == pytest.approx(6 / 40, abs=0.01)
+    assert top - ground[1] == pytest.approx(ground[3] * 3 / 40, abs=1)  # whole px
+    assert high == pytest.approx(ground[3] * 6 / 40, abs=1)
 
 
 # ---- many storages -----------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
  * Pages with a stage beside its text: shows the step that a paragraph names when the reader reaches the paragraph, by
  * scrolling, with a click, or with the keyboard on its mark. A step that the reader chooses, in the stage or with a
  * paragraph, stays until the reader scrolls on to another paragraph. In one column the stage is not followed: each
- * paragraph has its picture. A window that is too low for a step of the stage has one column there.
+ * paragraph has its picture. The stage is smaller in a window that is too low for one of its steps; in a much lower
+ * one, there is one column.
  */
 
 import { dataOf, make, whenParsed } from './lib/dom.js';
@@ -20,6 +21,9 @@ const READ_AT = 0.4; // a paragraph has been reached when it begins above this p
 const GONE_ON = 120; // px to scroll after the reader has chosen a step, before a paragraph shows its step again
 const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // may be what a click is meant for
 const TWO_COLUMNS = matchMedia('(min-width: 1200px)'); // as in page.css
+const LEAST_ZOOM = 0.78; // of a stage beside its text; its smallest letters have 9 px then
+const LOW = 800; // px of a window; in a higher one, the cells of a stage keep their full size
+const ALMOST = 0.97; // of the estimated height; so little is not missed
 const REST = 150; // ms without scrolling, until the page counts as at rest and a step is announced
 
 /** @type {(selector: string) => HTMLElement[]} */
@@ -202,16 +206,21 @@ function readings(restLater) {
 }
 
 /**
- * Mark a block as too tall for the window while the window is lower than its class `needs-N` says.
+ * Fit the stage of a block into a window that is lower than its class `needs-N` says: make it smaller in a low window,
+ * or mark the block as too tall for two columns, if its texts would be too small to read.
  * @param {HTMLElement} block
  */
 function fitWindow(block) {
   const needs = /\bneeds-(\d+)\b/.exec(block.className)?.[1];
   if (!needs) return;
-  const fits = matchMedia(`(min-height: ${needs}px)`);
-  const mark = () => block.classList.toggle('tall', !fits.matches);
-  fits.addEventListener('change', mark);
-  mark();
+  const fit = () => {
+    const part = innerHeight / Number(needs);
+    const isLow = innerHeight < LOW;
+    block.classList.toggle('tall', part < (isLow ? LEAST_ZOOM : ALMOST));
+    block.style.setProperty('--zoom', `${isLow && part < ALMOST ? part.toFixed(2) : 1}`);
+  };
+  addEventListener('resize', fit);
+  fit();
 }
 
 function start() {

@@ -4,6 +4,7 @@
  */
 
 import { make } from './lib/dom.js';
+import { NumberHandles } from './lib/numbers.js';
 
 /** @typedef {HTMLElement | null | undefined} Place */
 
@@ -24,6 +25,7 @@ const playground = () => all('play-ground')[0];
 
 const load = name => import(new URL(name, MODULES).href);
 const edit = async (stage, programs) => (await load('stage-editor.js')).edit(stage, SIZE, programs);
+const change = async (stage, programs) => (await load('stage-editor.js')).change(stage, SIZE, programs);
 const play = async (place, programs) => (await load('playground.js')).play(place, SIZE, programs);
 const check = async box => (await load('exercise-check.js')).check(box);
 
@@ -34,6 +36,7 @@ function offerEditors() {
     const button = startButton('Edit this program', () => edit(stage));
     button.slot = 'edit';
     stage.append(button);
+    new NumberHandles(stage, programs => change(stage, programs));
   }
 }
 

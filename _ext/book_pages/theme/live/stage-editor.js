@@ -13,6 +13,12 @@ export function edit(stage, size, given) {
   stage.editing.open(given);
 }
 
+/** Record programs of which the reader has changed a number in the stage itself. */
+export function change(stage, size, programs) {
+  stage.editing ??= new Editing(stage, size);
+  return stage.editing.change(programs);
+}
+
 class Editing {
   /** @type {ReturnType<typeof makeEditor> | undefined} */
   editor;
@@ -79,6 +85,7 @@ class Editing {
   open(given) {
     if (given) this.take(given);
     this.stage.setAttribute('editing', '');
+    this.panel.classList.remove('brief');
     this.panel.hidden = false;
     this.editor ??= makeEditor(this.place, { label: 'Program', dark: isDark(), onRun: () => this.record() });
     this.show(this.stage.at?.variant ?? 0);
@@ -129,6 +136,24 @@ class Editing {
     this.editor.focus();
   }
 
+  /** Record changed programs, and show the same step of a variant; the latest change counts. */
+  async change({ variant, programs }) {
+    this.fresh = false; // the editor has an older text
+    this.programs.forEach((program, index) => Object.assign(program, { code: programs[index] }));
+    this.shown = variant;
+    this.waits = this.run.disabled;
+    if (this.waits) return;
+    const { step } = this.stage.at;
+    this.panel.classList.add('brief');
+    this.panel.hidden = false;
+    const isDone = await this.record();
+    if (isDone) this.stage.go(step);
+    else this.stage.showProgram(); // the number of the program that is shown
+    this.panel.hidden = isDone;
+    if (this.waits) await this.change({ variant: this.shown, programs: this.programs.map(({ code }) => code) });
+  }
+
+  /** Record the programs and show them; return true unless there is a message that says why not. */
   async record() {
     this.keep();
     const { title, ask: question, compare } = this.book;
@@ -146,10 +171,12 @@ class Editing {
       trace.opens = began; // where the reader wrote
       this.stage.trace = trace;
       this.mark(true);
-      this.close();
+      if (this.stage.hasAttribute('editing')) this.close();
       this.stage.shadowRoot.querySelector('.live').setAttribute('aria-live', 'polite');
+      return true;
     } catch (error) {
       this.say(messageOf(error));
+      return false;
     } finally {
       this.running(false);
     }

@@ -50,7 +50,7 @@ export function stageHtml({ title, ask, device }) {
   return `<div class="frame">
 <section class="stage" tabindex="-1" aria-label="${escapeHtml(t('Memory, step by step: {title}', { title }))}">
   <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}
-    <div class="choice"><slot name="edit"></slot><span class="chooser"></span></div></div>
+    <div class="choice"><slot name="edit"></slot><span class="kind"></span></div></div>
   <div class="grid"><div class="pair">
     <div class="when">
       <div class="prog"><ol class="code" aria-label="${t('Program')}"></ol><slot name="program"></slot></div>
@@ -72,14 +72,15 @@ export function stageHtml({ title, ask, device }) {
 }
 
 /**
- * Return the lines of a program as list items.
+ * Return the lines of a program as list items; `lineHtml` makes the HTML of a line and its number, counted from 0.
  * @param {string[]} code
+ * @param {(text: string, line: number) => string} lineHtml
  */
-export const codeHtml = code =>
+export const codeHtml = (code, lineHtml) =>
   code
-    .map((line, i) => {
+    .map((text, i) => {
       const number = i + 1;
-      return `<li data-line="${number}"><span class="n">${number}</span><span>${escapeHtml(line) || ' '}</span></li>`;
+      return `<li data-line="${number}"><span class="n">${number}</span><span>${lineHtml(text, i) || ' '}</span></li>`;
     })
     .join('');
 

@@ -25,13 +25,13 @@ import { announce, follow } from './page-steps.js';
 import { PICTURE_CSS, drawPicture } from './picture.js';
 import { planOf } from './plan.js';
 import { Player } from './player.js';
-import { fitProgram, markLines, scrollToLine } from './program-view.js';
+import { fillProgram, fitProgram, markLines, scrollToLine } from './program-view.js';
 import { QuestionBar } from './question-bar.js';
 import { savePicture } from './save-picture.js';
-import { copyLink, followLink } from './stage-link.js';
+import { copyLink, followLink, idFor } from './stage-link.js';
 import { keepHeight, keptHeight, roomOf, windowHeight } from './stage-room.js';
 import { fillList, markCurrent } from './step-list.js';
-import { fillVariantTable, variantChooser, variantTable } from './variant-table.js';
+import { fillVariantTable, variantTable } from './variant-table.js';
 
 const indexOfVariant = (variants, id) =>
   Math.max(
@@ -48,15 +48,6 @@ function styleSheet() {
     sheet.replaceSync(themeCss('.stage') + STYLE + PICTURE_CSS);
   }
   return sheet;
-}
-
-/** Return an id made of a title that no other element of the page has. */
-function idFor(title) {
-  const words = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
-  const base = `stage-${words.replace(/^-|-$/g, '')}`;
-  let id = base;
-  for (let n = 2; document.getElementById(id); n++) id = `${base}-${n}`;
-  return id;
 }
 
 class MemoryStage extends ElementBase {
@@ -170,7 +161,7 @@ class MemoryStage extends ElementBase {
     if (target.closest('.pic')) questions.askAbout(target);
     this.press(target, isPlaying);
     const line = +target.closest('.code li')?.dataset.line;
-    if (line) this.goToLine(line);
+    if (line && !target.closest('.handle, .number')) this.goToLine(line);
   }
 
   /** Perform the action that the class of a pressed button names. */
@@ -262,7 +253,7 @@ class MemoryStage extends ElementBase {
   go(step) {
     const to = Math.max(0, Math.min(this.frames.length - 1, step));
     if (to === this.at.step && !this.at.rest) return;
-    Object.assign(this.at, { step: to, rest: false });
+    Object.assign(this.at, { step: to, rest: false, follows: false });
     announce(this, true);
     this.show();
   }
@@ -328,7 +319,8 @@ class MemoryStage extends ElementBase {
 
   /** Show another variant at the same moment. */
   choose(variant) {
-    Object.assign(this.at, { variant, step: this.sameMoment(variant), unfold: false, rest: false });
+    const step = this.sameMoment(variant);
+    Object.assign(this.at, { variant, step, unfold: false, rest: false, follows: false });
     this.showProgram();
     this.navigation.report('');
     announce(this, true);
@@ -348,7 +340,7 @@ class MemoryStage extends ElementBase {
   /* ---- content ---- */
 
   showProgram() {
-    this.$('.code').innerHTML = html.codeHtml(this.variant.code);
+    fillProgram(this);
     this.$('.time input').max = this.frames.length;
     if (this.width) keepHeight(this);
     this.$('.all ol').innerHTML = '';
@@ -361,6 +353,8 @@ class MemoryStage extends ElementBase {
     const earlier = positionsIn(this.$('.pic')); // before anything changes
     if (this.at.step === this.frames.length - 1 && !this.at.rest) this.at.seen.add(this.at.variant);
     this.$('.stage').classList.toggle('rest', this.isAtRest);
+    this.$('.stage').classList.toggle('begun', !this.at.rest);
+    this.$('.stage').classList.toggle('follows', Boolean(this.at.follows));
     this.$('.next').textContent = html.nextText(this.isAtRest ? this.frames[0] : null);
     markLines(this, frame);
     this.$('.live').innerHTML = html.sentenceHtml(frame);
@@ -395,7 +389,6 @@ class MemoryStage extends ElementBase {
   showVariants() {
     const box = this.$('.variants');
     box.hidden = this.data.variants.length < 2;
-    this.$('.chooser').innerHTML = box.hidden ? '' : variantChooser(this.data);
     if (!box.hidden) box.innerHTML = variantTable(this.data);
   }
 
@@ -406,7 +399,6 @@ class MemoryStage extends ElementBase {
     const moments = runs.map((frames, i) => frames[i === at.variant ? at.step : this.sameMoment(i)]);
     const endOf = i => ({ isSeen: at.seen.has(i), error: runs[i].at(-1).error });
     fillVariantTable(this.$('.variants'), data.variants, moments, at.variant, endOf);
-    this.$('.chooser select').value = at.variant;
   }
 
   /**

@@ -8,6 +8,7 @@ import { isOverwritten, isStale } from '../trace/references.js';
 import { touchedOf } from '../trace/replay.js';
 import { MOST_CELLS, runsText } from './cell-slots.js';
 import { generationsOf } from './history-generations.js';
+import { CROWD } from './memory-layout.js';
 import { planOf } from './plan.js';
 
 /** Return the marks that occur anywhere in a trace. */
@@ -65,7 +66,11 @@ export function marksOf(trace) {
       for (const m of touchedOf(frame.groups)) note('group', m.names.length > 1);
     });
   }
-  for (const g of plan.groups.values()) note('many', g.length > MOST_CELLS || g.known.size < g.length);
+  for (const { length, raster, known } of plan.groups.values()) {
+    const [pictures, rows] = raster?.of ?? [1, 1];
+    if (length > MOST_CELLS) note(pictures > 1 ? 'pictures' : rows > 1 ? 'map' : 'band', true);
+    else note('many', known.size < length);
+  }
   note(
     'unversioned',
     trace.variants.some(v => v.steps.some(s => s.events.some(e => e.unversioned))),
@@ -80,7 +85,35 @@ export function marksOf(trace) {
     [...plan.texts.gradient].some(g => g !== 'no'),
   );
   note('folded', plan.groups.size > 6);
+  note('boxes', plan.groups.size > CROWD);
   return has;
+}
+
+/** Return the rows of storages that are drawn whole. */
+function wholeRows(text, edge) {
+  return [
+    [
+      'band',
+      svgRect(4, 4, 64, 22, edge('t1', 'line', 1)) + svgRect(40, 4, 12, 22, edge('t2', 'ink', 2.5)),
+      t('a long storage: each cell is at its place in memory'),
+    ],
+    [
+      'map',
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+        .map(i =>
+          svgRect(16 + 8 * (i % 5), i > 4 ? 15 : 7, 8, 8, `fill:${paint('ink')};opacity:${0.1 + ((i * 3) % 8) / 10}`),
+        )
+        .join('') + svgRect(16, 7, 40, 16, edge('none', 'line', 1)),
+      t('a matrix, one square for each number or for several: the darker, the larger'),
+    ],
+    [
+      'pictures',
+      [4, 28]
+        .map(x => svgRect(x, 4, 20, 22, edge('wash', 'line', 1)) + text(x + 10, 20, '7', { bold: true }))
+        .join('') + text(62, 19, '+6'),
+      t('a batch of pictures, drawn as pictures'),
+    ],
+  ];
 }
 
 /** Return rows [mark, sample, meaning], each shown if the mark occurs; a sample is 72 by 30. */
@@ -132,6 +165,7 @@ export function legendRows(prefix) {
     ],
     ['shared', cell(14, `url(#${prefix}s1-2)`) + cell(36, `url(#${prefix}s1-2)`), t('cells that several tensors read')],
     ['many', cell(14, paint('paper'), '7') + cell(36, paint('paper'), '98', 26), t('so many cells that are not drawn')],
+    ...wholeRows(text, edge),
     [
       'written',
       svgRect(20, 2, 32, 26, edge('t2', 'ink', 3)) +
@@ -229,6 +263,13 @@ export function legendRows(prefix) {
       svgRect(2, 4, 68, 22, edge('none', 'rule', 1, '2 3'), 4) +
         text(36, 19, t('{count} more', { count: 5 }), { mono: false, color: 'muted' }),
       t('storages not touched lately'),
+    ],
+    [
+      'boxes',
+      svgRect(4, 9, 14, 12, edge('t1', 'line', 1), 2) +
+        svgRect(22, 9, 26, 12, edge('t2', 'ink', 2), 2) +
+        svgRect(52, 9, 10, 12, edge('tn', 'line', 1), 2),
+      t('many storages, a box for each: the wider, the more bytes; framed if this step changed it'),
     ],
   ];
 }

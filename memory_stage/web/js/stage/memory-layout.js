@@ -18,7 +18,7 @@ const INDEX_H = 15;
 
 const MOST_ROWS = 10;
 
-const CROWD = 30; // storages, of which no more than the next number are drawn in full
+export const CROWD = 30; // storages, of which no more than the next number are drawn in full
 
 const MOST_IN_FULL = 4; // storages that one step touched and that are drawn in full beyond the room
 
@@ -27,15 +27,21 @@ const MOST_IN_FULL = 4; // storages that one step touched and that are drawn in 
  * tensors are a part of the history; without it, they are shown only if nothing else refers to their storage.
  */
 function rowsAt(frame, depth) {
+  const shown = it => it.freed === undefined || it.freed === frame.step;
+  const there = [...frame.tensors.values()].filter(tensor => shown(tensor) && !isFleeting(tensor));
   const named = new Set();
-  for (const { saved, freed, storage } of frame.tensors.values()) if (!saved && freed === undefined) named.add(storage);
+  for (const { saved, freed, storage } of there) if (!saved && freed === undefined) named.add(storage);
   const isHidden = tensor => tensor.saved && !showsHistory(depth) && named.has(tensor.storage);
-  const groups = new Map([...frame.storages.keys()].map(id => [id, new Map()]));
+  const groups = new Map();
+  for (const [id, storage] of frame.storages) {
+    const isPassing = storage.born === storage.freed && storage.freed < frame.step;
+    if (shown(storage) && !isPassing) groups.set(id, new Map());
+  }
   const rows = new Map();
-  for (const tensor of frame.tensors.values()) {
+  for (const tensor of there) {
     const group = groups.get(tensor.storage);
+    if (!group || isHidden(tensor)) continue;
     const key = rowKey(tensor);
-    if (!group || isFleeting(tensor) || isHidden(tensor)) continue;
     const row = getOrMake(group, key, () => ({ key, t: tensor, saves: [], names: [] }));
     if (tensor.saved && tensor.freed === undefined) {
       row.saves.push(tensor);
@@ -54,29 +60,23 @@ const WORD = /[\p{L}_][\p{L}\p{N}_]*/gu;
  * storage that was allocated and freed within one step there is only the caption.
  */
 function groupsAt(plan, frame, variant, depth) {
-  const shown = it => it.freed === undefined || it.freed === frame.step;
   const places = placesOf(plan, variant);
-  const found = [];
-  for (const [id, rows] of rowsAt(frame, depth)) {
+  return [...rowsAt(frame, depth)].map(([id, rows]) => {
     const storage = frame.storages.get(id);
     const g = plan.groups.get(id);
-    if (!shown(storage) || (storage.born === storage.freed && storage.freed < frame.step)) continue;
-    const mine = [...rows.values()]
-      .filter(r => shown(r.t))
-      .map(r => ({
-        ...r,
-        place: places.get(g.rows.get(r.key)),
-        order: r.saves.length ? ['node'] : r.names.map(n => n.name),
-      }));
-    found.push({
+    const mine = [...rows.values()].map(r => ({
+      ...r,
+      place: places.get(g.rows.get(r.key)),
+      order: r.saves.length ? ['node'] : r.names.map(n => n.name),
+    }));
+    return {
       g,
       st: storage,
       rows: mine,
       place: places.get(g),
       length: storage.born === storage.freed ? 0 : storage.length,
-    });
-  }
-  return found;
+    };
+  });
 }
 
 /** Return all rows at a storage in the steps that share a layout, each with its first line. */
@@ -104,6 +104,34 @@ function mergedGroups(found) {
   return [...groups.values()].sort((a, b) => a.place - b.place);
 }
 
+/** Return merged groups by their places. */
+function placed(groups) {
+  const all = new Map();
+  for (const group of groups) getOrMake(all, group.place, () => []).push(group);
+  return all;
+}
+
+/**
+ * Return a place with the storage that has it now, if there is one. Of a crowd, few are drawn, so a place is measured
+ * when its height or its sizes are read.
+ */
+function placeOf(now, groups, c, width) {
+  const sizes = new Map();
+  const sizeOf = group => getOrMake(sizes, group, () => measureGroup(group, c, width));
+  const all = groups.find(x => x.g === now?.g);
+  return {
+    ...now,
+    rows: all && now.rows.map(r => ({ ...r, line: all.rows.get(r.key).line, order: all.rows.get(r.key).order })),
+    lines: Math.max(...groups.map(x => x.lines)),
+    get m() {
+      return all && sizeOf(all);
+    },
+    get height() {
+      return Math.max(...groups.map(x => sizeOf(x).height));
+    },
+  };
+}
+
 /**
  * Return the parts of memory to draw in a frame, as places [{ st, rows, m, height }] that are high enough for every
  * step with this layout. Storages that were not touched lately are folded if they do not fit into `room` px, or are
@@ -114,38 +142,17 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const frames = plan.runs[variant];
   const [a, b] = windowOf(frames, frame.step);
   const here = groupsAt(plan, frame, variant, depth);
-  const around =
-    a === b
-      ? mergedGroups(here)
-      : getOrMake((plan.windows ??= new Map()), `${variant} ${a} ${depth}`, () =>
-          mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant, depth))),
-        );
-  const lay = kept =>
-    [...new Set(kept.map(x => x.place))].map(place => {
-      const mine = kept.filter(x => x.place === place);
-      const now = here.find(x => x.place === place);
-      const all = mine.find(x => x.g === now?.g);
-      const m = all && measureGroup(all, c, width);
-      const rows =
-        all &&
-        now.rows.map(r => {
-          const { line, order } = all.rows.get(r.key);
-          return { ...r, line, order };
-        });
-      return {
-        ...now,
-        rows,
-        m,
-        lines: Math.max(...mine.map(x => x.lines)),
-        height: Math.max(...mine.map(x => measureGroup(x, c, width).height)),
-      };
-    });
+  const nowAt = new Map(here.map(x => [x.place, x]));
+  const lay = kept => [...placed(kept)].map(([place, mine]) => placeOf(nowAt.get(place), mine, c, width));
   const sum = (list, of) => list.reduce((n, x) => n + of(x), 0);
-  const fits = (list, less) =>
-    sum(list, x => Math.max(1, x.lines)) <= MOST_ROWS && sum(list, x => x.height) <= room - less;
-  const whole = lay(around);
+  const isFew = list => sum(list, x => Math.max(1, x.lines)) <= MOST_ROWS;
+  const fits = (list, less) => isFew(list) && sum(list, x => x.height) <= room - less;
   const now = lay(mergedGroups(here));
-  for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
+  if (unfold || isFew(now)) {
+    const around = () => mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant, depth)));
+    const whole = a === b ? now : lay(getOrMake((plan.windows ??= new Map()), `${variant} ${a} ${depth}`, around));
+    for (const list of unfold ? [whole] : [whole, now]) if (unfold || fits(list, 0)) return { list, folded: [] };
+  }
   const words = new Set(plan.codes[variant].slice(frame.line - 1, frame.end).flatMap(text => text.match(WORD) ?? []));
   // always shown: storages that this step touched and that outlive it, or a question is about; then those that its line
   // names, then the latest

@@ -12,7 +12,7 @@ export function follow(stage, variant, step, isNew) {
   const isOther = variant !== at.variant;
   if (!isNew && !isOther && step === at.step && !at.rest) return;
   stage.player.stop();
-  Object.assign(at, { variant, step, rest: false });
+  Object.assign(at, { variant, step, rest: false, follows: true });
   if (isOther) stage.showProgram();
   announce(stage, isNew);
   stage.show();

@@ -15,11 +15,11 @@ export const EDGE = 2;
 export const GAP = 16;
 
 /** Heights of a cell, in px, from which the largest that fits is taken. */
-const CELLS = [120, 104, 88, 76, 66, 58, 50, 44];
+const CELLS = [136, 120, 104, 88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
 /** px over a picture, and under it, that may be empty: more on a phone, where the program is above the picture. */
-const MOST_MARGIN = { wide: 18, narrow: 70 };
+const MOST_MARGIN = { wide: 22, narrow: 76 };
 
 /** px; narrower pictures are a phone's. */
 const NARROW = 580;
@@ -70,9 +70,9 @@ function bestSize(trace, plan, width, depth, room, least) {
     }
   }
   const { cell, zoom, height } = best;
-  const margin = height
-    ? Math.floor(Math.min(width < NARROW ? MOST_MARGIN.narrow : MOST_MARGIN.wide, (least - height) / 2))
-    : 0;
+  const empty = least - (height || heightOf(opening, viewOf(zoom, cell), zoom));
+  const most = width < NARROW ? MOST_MARGIN.narrow : MOST_MARGIN.wide;
+  const margin = Math.floor(Math.max(0, Math.min(most, empty / 2)));
   return { cell, zoom, margin, tallest: Math.ceil(heightOf(all, viewOf(zoom, cell), zoom)) + 2 * margin };
 }
 

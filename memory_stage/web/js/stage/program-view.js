@@ -1,6 +1,8 @@
 /** The program of a stage: its lines, the marks on them, and the size of their column. */
 
 import { escapeHtml } from '../shared/text.js';
+import { codeHtml } from './element-html.js';
+import { differences, lineWithHandle, variantHead } from './handle.js';
 import { staleLines, staleText } from './navigation.js';
 
 const LINE = 24; // px
@@ -18,6 +20,27 @@ export function fitProgram({ $, data, width }) {
   $('.stage').style.setProperty('--code', `${wish}px`);
   $('.stage').classList.toggle('long', wish > width - MARGIN);
   $('.stage').style.setProperty('--lines', Math.min(MOST_LINES, lines));
+}
+
+/**
+ * Show the program of the current variant, with the list of variants where they differ.
+ * The list keeps the focus. A page that can run programs makes the HTML of a line, with `lineHtml`.
+ * @param {any} stage the element
+ */
+export function fillProgram(stage) {
+  const { $, data, at, variant, shadowRoot } = stage;
+  const hadFocus = shadowRoot.activeElement?.matches('.chooser select');
+  const place = differences(data.variants)?.[at.variant];
+  const html = (...part) => (stage.lineHtml ?? escapeHtml)(...part, escapeHtml);
+  $('.kind').innerHTML = variantHead(data, at.variant, place);
+  $('.code').innerHTML = codeHtml(variant.code, (text, line) =>
+    line === place?.line ? lineWithHandle(data, text, place, html) : html(text, line, 0),
+  );
+  stage.onProgram?.();
+  const list = $('.chooser select');
+  if (!list) return;
+  list.value = at.variant;
+  if (hadFocus) list.focus({ preventScroll: true });
 }
 
 /**

@@ -3,6 +3,7 @@
 import { t } from '../shared/messages.js';
 import { markedUp } from '../shared/text.js';
 import { answerAt, askable } from './questions.js';
+import { zoomOf } from './stage-room.js';
 
 /** @typedef {{storage?: string, cell?: number, tensor?: string}} Asked */
 
@@ -83,11 +84,12 @@ export class QuestionBar {
     tip.innerHTML = text;
     if (!text || !box) return;
     const space = this.stage.$('.space').getBoundingClientRect();
-    const left = Math.min(box.left - space.left, space.width - tip.offsetWidth);
-    const below = box.bottom - space.top + 8;
-    const isLow = below + tip.offsetHeight > space.height;
+    const zoom = zoomOf(this.stage);
+    const left = Math.min((box.left - space.left) / zoom, space.width / zoom - tip.offsetWidth);
+    const below = (box.bottom - space.top) / zoom + 8;
+    const isLow = below + tip.offsetHeight > space.height / zoom;
     tip.style.left = `${Math.max(0, left)}px`;
-    tip.style.top = `${isLow ? Math.max(0, box.top - space.top - tip.offsetHeight - 8) : below}px`;
+    tip.style.top = `${isLow ? Math.max(0, (box.top - space.top) / zoom - tip.offsetHeight - 8) : below}px`;
   }
 
   /** Ask about the storage that was touched last, or stop asking. */

@@ -3,6 +3,7 @@
  * group of its module, framed if this step changed it.
  */
 
+import { getOrMake } from '../shared/cache.js';
 import { plural, t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
@@ -33,7 +34,7 @@ function groupsOf(folded, depth) {
     const name = each.rows.flatMap(row => row.names)[0]?.name;
     const unnamed = each.rows.some(row => row.saves.length) ? t('saved for backward') : t('without a name');
     const key = name === undefined ? unnamed : pathOf(name).slice(0, depth).join('.') || t('other names');
-    groups.set(key, [...(groups.get(key) ?? []), each]);
+    getOrMake(groups, key, () => []).push(each);
   }
   return [...groups].map(([name, list]) => ({ name, list }));
 }

@@ -35,3 +35,12 @@ export async function copyLink(stage) {
     status.textContent = '';
   }, SHOWN);
 }
+
+/** Return an id made of a title that no other element of the page has. */
+export function idFor(title) {
+  const words = title.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
+  const base = `stage-${words.replace(/^-|-$/g, '')}`;
+  let id = base;
+  for (let n = 2; document.getElementById(id); n++) id = `${base}-${n}`;
+  return id;
+}

@@ -16,10 +16,13 @@ const MOST_KEPT = 1.7; // times the least height of the picture that are kept fr
 const MEASURED = 8; // longest sentences that are measured
 
 /**
- * Return the height of the window in pixels of the stage, which a slide can zoom.
+ * Return how much larger the page or a slide shows a stage than its own px.
  * @param {any} stage the element
  */
-const visibleHeight = stage => innerHeight / (stage.currentCSSZoom || 1);
+export const zoomOf = stage => stage.currentCSSZoom || 1;
+
+/** Return the height of the window in px of the stage. */
+const visibleHeight = stage => innerHeight / zoomOf(stage);
 
 /**
  * Return the height of the window if the size of a picture depends on it.

@@ -13,10 +13,13 @@ let tables = 0; // so that the radio buttons of each table have a name
 /**
  * Return a list of the variants, to choose one.
  * @param {import('../trace/types.d.ts').Trace} trace
+ * @param {number} [line] of the program at which the list is, counted from 1
  */
-export function variantChooser({ variants, compare }) {
+export function variantChooser({ variants, compare }, line) {
   const options = variants.map(({ label }, i) => `<option value="${i}">${escapeHtml(label)}</option>`);
-  return `<label>${escapeHtml(compare ?? t('variant'))} <select>${options.join('')}</select></label>`;
+  const heading = compare ?? t('variant');
+  const name = line ? t('{heading}, line {line}', { heading, line }) : heading;
+  return `<select aria-label="${escapeHtml(name)}">${options.join('')}</select>`;
 }
 
 /**

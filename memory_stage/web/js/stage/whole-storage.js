@@ -17,7 +17,8 @@ const REST = 64; // px for the count of the pictures that are not drawn
 const PICTURE = 64; // px of a side of a picture, about
 const MAP = [28, 104]; // px of the height of a map, at least and at most
 const LARGEST = 9; // px of a sample of a map
-const BAND = 40; // px of the height of a band, at most
+const BAND = 132; // px of the height of a band, at most
+const LOWER = 4; // px by which a band is lower than a cell
 const LEAST = 3; // px of a part of a band that would be too narrow to see
 const MOST_CUTS = 40; // of a band
 const FLAT = 30; // px of a part of a band that names the value of all its cells
@@ -33,7 +34,7 @@ export function wholeSlots(group, avail, n, height) {
   const [count, rows] = group.raster?.of ?? [1, 1];
   if (count > 1) return pictureSlots(group.raster, avail, n);
   if (rows > 1) return mapSlot(group.raster, avail, n);
-  return { ...bandSlots(group, avail, n), height: Math.min(height, BAND) };
+  return { ...bandSlots(group, avail, n), height: Math.min(height - LOWER, BAND) };
 }
 
 function pictureSlots({ size: [most, rows, columns], of: [count] }, avail, n) {

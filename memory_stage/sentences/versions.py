@@ -1,0 +1,24 @@
+"""Leave the versions of storages out of sentences, for a picture that shows no versions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from memory_stage.messages import Language, continued, message, render
+
+#: The clauses in which a sentence on a write names a version, in the languages of the catalogues.
+_CLAUSES = re.compile(
+    r", which goes from version \d+ to version \d+|, each one version on|,(?: now)?(?: at)? version \d+(?=[.,])"
+    r"|: version \d+(?=\.)|\uff0c版本从 \d+ 变为 \d+|\uff0c版本变为 \d+|\uff1a版本 \d+(?=\u3002)|\uff0c各增加一个版本"
+)
+
+
+def leave_out_versions(steps: list[dict[str, Any]], language: Language) -> None:
+    """Change the sentences of a trace's steps so that none names the version of a written storage."""
+    before = ""
+    for step in steps:
+        said = _CLAUSES.sub("", step["say"])
+        if said == before:  # a screen reader reads a sentence only if it differs from the previous one
+            said = render(message("Again, {sentence}", sentence=continued(said)), language)
+        step["say"] = before = said

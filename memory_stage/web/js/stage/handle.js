@@ -1,0 +1,72 @@
+/**
+ * The place at which the programs of a trace differ, in the program itself: a control that chooses among them. It is a
+ * list without a look of its own over the code, so code of any length can break between lines.
+ */
+
+import { t } from '../shared/messages.js';
+import { escapeHtml } from '../shared/text.js';
+import { variantChooser } from './variant-table.js';
+
+/**
+ * The first line that differs, counted from 0, and its columns.
+ * @typedef {{line: number, from: number, to: number}} Place
+ */
+
+const MOST = 60; // characters of a part that can be chosen; a longer one is hardly found again
+
+const isInWord = (text, at) => /\w/.test(text[at - 1] ?? '') && /\w/.test(text[at] ?? '');
+
+/** Return the number of equal characters with which all texts begin. */
+function commonLength(texts) {
+  const [first] = texts;
+  let length = 0;
+  while (length < first.length && texts.every(text => text[length] === first[length])) length++;
+  return length;
+}
+
+const reversed = text => [...text].reverse().join('');
+
+/**
+ * Return where each program has the first part that is not the same in all of them, with whole words; undefined if
+ * there is none, if one program ends before, or if the part is long.
+ * @param {{code: string[]}[]} variants
+ * @returns {Place[] | undefined}
+ */
+export function differences(variants) {
+  const line = variants[0].code.findIndex((text, i) => variants.some(({ code }) => code[i] !== text));
+  const texts = variants.map(({ code }) => code[line]);
+  if (line < 0 || texts.some(text => text === undefined)) return undefined;
+  let from = commonLength(texts);
+  while (from && texts.some(text => isInWord(text, from))) from--;
+  let after = commonLength(texts.map(text => reversed(text.slice(from))));
+  while (after && texts.some(text => isInWord(text, text.length - after))) after--;
+  const places = texts.map(text => ({ line, from, to: text.length - after }));
+  return places.every(({ to }) => to > from && to - from <= MOST) ? places : undefined;
+}
+
+/**
+ * Return a line of a variant's program as HTML, with the control around the part that differs.
+ * @param {import('../trace/types.d.ts').Trace} trace
+ * @param {string} text the line
+ * @param {Place} place
+ * @param {(text: string, line: number, from: number) => string} html makes HTML of the parts before and after it
+ */
+export function lineWithHandle(trace, text, { line, from, to }, html) {
+  const chooser = variantChooser(trace, line + 1);
+  const handle = `<span class="chooser handle"><span>${escapeHtml(text.slice(from, to))}</span>${chooser}</span>`;
+  return html(text.slice(0, from), line, 0) + handle + html(text.slice(to), line, to);
+}
+
+/**
+ * Return what the head of a stage says of its variants: the list to choose from, or the name of the one that is shown,
+ * if its program has the list; '' for a single program.
+ * @param {import('../trace/types.d.ts').Trace} trace
+ * @param {number} variant
+ * @param {Place | undefined} place of the list in the program
+ */
+export function variantHead(trace, variant, place) {
+  if (trace.variants.length < 2) return '';
+  const heading = escapeHtml(trace.compare ?? t('variant'));
+  if (place) return `${heading}: <strong>${escapeHtml(trace.variants[variant].label)}</strong>`;
+  return `<span aria-hidden="true">${heading}</span> <span class="chooser">${variantChooser(trace)}</span>`;
+}
