@@ -48,6 +48,7 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from memory_stage.messages import Text, default_language, message, render
 from memory_stage.web.embed import page_assets, prose
 
 
@@ -60,9 +61,13 @@ class Proof:
     variant: str | None = None
 
     def __str__(self) -> str:
-        where = f"the stage \N{LEFT DOUBLE QUOTATION MARK}{self.stage}\N{RIGHT DOUBLE QUOTATION MARK}"
-        variant = f", {self.variant}" if self.variant else ""
-        return f"See line {self.line} of {where if self.stage else 'the next stage'}{variant}."
+        where = message("the next stage")
+        if self.stage:
+            where = message("the stage “{title}”", title=self.stage)
+        told = message("See line {line} of {stage}.", line=self.line, stage=where)
+        if self.variant:
+            told = message("See line {line} of {stage}, {variant}.", line=self.line, stage=where, variant=self.variant)
+        return render(told, default_language())
 
     def _attributes(self) -> str:
         named = {"stage": self.stage, "variant": self.variant, "line": str(self.line)}
@@ -105,9 +110,11 @@ class Prediction:
 
     def _as_text(self) -> str:
         options = "\n".join("  ( ) " + option.replace("\n", "\n      ") for option in self.options)
-        others = "\n".join(f"Not {option}: {text}" for option, text in self._wrong())
-        proof = f"\n{self.proof}" if self.proof else ""
-        return f"Predict: {self.question}\n{options}\n\nAnswer: {self.answer}\n{self.why}\n{others}{proof}"
+        asked = _said(message("Predict: {question}", question=self.question))
+        answer = _said(message("Answer: {answer}", answer=self.answer))
+        others = (_said(message("Not {option}: {reason}", option=each, reason=text)) for each, text in self._wrong())
+        proof = [str(self.proof)] if self.proof else []
+        return "\n".join([asked, options, "", answer, self.why, "\n".join(others), *proof])
 
     def _as_html(self) -> str:
         """Return the question with a list of options and their folded texts; `quiz.js` turns it into a form."""
@@ -117,14 +124,15 @@ class Prediction:
             for index, (option, text) in enumerate(self.options.items())
             if index != self.right
         )
+        heading, summary = _said(message("Predict first")), _said(message("Answer"))
         proof = f'<p class="mt-proof"{self.proof._attributes()}>{prose(str(self.proof))}</p>\n' if self.proof else ""
         return (
             # The class keeps a page's MathJax away from dollar signs.
             f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}">\n'
-            f'<p class="mt-kind">Predict first</p>\n'
+            f'<p class="mt-kind">{heading}</p>\n'
             f'<p class="mt-question">{prose(self.question)}</p>\n'
             f'<ul class="mt-options">{options}</ul>\n'
-            "<details><summary data-lm-suppress-shortcuts>Answer</summary>\n"
+            f"<details><summary data-lm-suppress-shortcuts>{summary}</summary>\n"
             f'<p class="mt-answer">{prose(self.answer)}</p>\n'
             f'<p class="mt-why">{prose(self.why)}</p>\n'
             f'<dl class="mt-others">{others}</dl>\n'
@@ -181,6 +189,11 @@ def predict(
         raise ValueError(f"the stage {stage or variant!r} is named without a line in it: add line=...")
     proof = None if line is None else Proof(line, stage, variant)
     return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof)
+
+
+def _said(text: Text) -> str:
+    """Return a text in the language of the notebook."""
+    return render(text, default_language())
 
 
 def _without_backticks(text: str) -> str:

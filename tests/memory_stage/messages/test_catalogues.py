@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 
@@ -174,6 +175,18 @@ def test_the_words_of_the_scripts_are_in_the_catalogues():
     for path in scripts:
         text = path.read_text("utf-8")
         assert len(calls.findall(text)) == len(list(catalogues.in_script(text))), path
+
+
+def test_the_messages_of_the_modules_are_in_the_catalogues():
+    """Babel misses a message inside an f-string."""
+    for package in catalogues.PACKAGES:
+        known = {catalogues._key(message) for message in catalogues.updated(package, "zh") if message.id}
+        for path in catalogues.sources(package):
+            if path.suffix == ".py":
+                calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
+                named = (node for node in calls if isinstance(node.func, ast.Name) and node.func.id in catalogues.CALLS)
+                used = {node.args[0].value for node in named if node.args and isinstance(node.args[0], ast.Constant)}
+                assert used <= known, path
 
 
 def test_each_term_has_a_chinese_word_that_the_catalogue_uses_and_a_source():
