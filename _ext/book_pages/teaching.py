@@ -24,6 +24,8 @@ from bs4 import BeautifulSoup, Tag
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from memory_stage.web.embed import prose
+
 from . import class_papers
 from .assets import BUNDLES
 
@@ -171,7 +173,9 @@ def _notes(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
                 question = page.question(words)
                 yield f"<h3>Vote</h3>\n{_asked(question)}\n{_answer(question)}"
             else:
-                yield f"<p><strong>{kind.capitalize()}:</strong> {escape(words)}</p>"
+                asked = json.loads(page.stage(words).script.string).get("ask") if kind == "stage" else None
+                then = f"<br>Before you step, ask: {prose(asked)}" if asked else ""
+                yield f"<p><strong>{kind.capitalize()}:</strong> {escape(words)}{then}</p>"
 
 
 def _slide(content: str, kind: str) -> str:

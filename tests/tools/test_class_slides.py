@@ -7,7 +7,7 @@ import pytest
 from _ext.book_pages.teaching import BuiltPage, _notes
 from book_kit import predict
 
-STAGE = '<memory-stage loading="lazy"><script type="application/json">{"title": "A view"}</script></memory-stage>'
+STAGE = '<memory-stage loading="lazy"><script type="application/json">{"title": "A view", "ask": "Who reads `x`?"}</script></memory-stage>'
 TEXT = "<p><strong>1. Windows.</strong> Return all windows.</p>"
 CODE = '<div class="highlight"><pre>def windows(x, k): ...</pre></div>'
 
@@ -38,6 +38,7 @@ def test_the_notes_give_the_minutes_of_each_part_and_the_mistake_in_each_wrong_a
     show = [{"question": "What is it?"}, {"stage": "A view"}]
     part = {"page": "a", "title": "Views", "aim": "Find views.", "show": show}
     notes = "\n".join(_notes({"parts": [{**part, "minutes": 12}, {**part, "minutes": 15, "show": []}]}, pages))
+    assert "Before you step, ask: Who reads <code>x</code>?" in notes
     assert "Minutes 0 to 12" in notes and "Minutes 12 to 27" in notes
     assert "<strong>a view</strong>" in notes and "You counted twice." in notes
     assert "<strong>Stage:</strong> A view" in notes
