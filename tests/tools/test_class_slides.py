@@ -7,7 +7,8 @@ import pytest
 from _ext.book_pages.teaching import BuiltPage, _notes
 from book_kit import predict
 
-STAGE = '<memory-stage loading="lazy"><script type="application/json">{"title": "A view", "ask": "Who reads `x`?"}</script></memory-stage>'
+DATA = '{"title": "A view", "ask": "Who reads `x`?"}'
+STAGE = f'<memory-stage loading="lazy"><script type="application/json">{DATA}</script></memory-stage>'
 TEXT = "<p><strong>1. Windows.</strong> Return all windows.</p>"
 CODE = '<div class="highlight"><pre>def windows(x, k): ...</pre></div>'
 
