@@ -18,7 +18,7 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from _ext.book_pages.source_blocks import Block, cell_parts  # noqa: E402
+from _ext.book_pages.source_blocks import SourceBlock, cell_parts  # noqa: E402
 
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]*)\"|^```\{literalinclude\} (\S+)", re.MULTILINE)
 ROLE = re.compile(r"\{([a-z][\w-]*)\}`([^`]+)`")
@@ -43,7 +43,7 @@ WIDTH = re.compile(r"[<>^=]?\d+(?!\d*f)")
 LOADED = "%load_ext book_kit"
 
 
-def faults(english: Block, other: Block, code: str) -> Iterator[str]:
+def faults(english: SourceBlock, other: SourceBlock, code: str) -> Iterator[str]:
     """Yield what a translated block has changed although a translation keeps it.
 
     Args:

@@ -18,7 +18,7 @@ For every page that Jupyter Book writes:
 * the first use of a term links to the glossary (``terms``);
 * search engines and shared addresses get a description (``description``);
 * a page has the same anchors in every language, and links to itself in the others (``translated``, ``languages``);
-* the words of its frame are in the language of its edition (``words``).
+* the words of its frame are in the language of its edition (``frame_words``).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from . import (
     downloads,
     exercises,
     finding,
+    frame_words,
     links,
     live,
     markup,
@@ -46,7 +47,6 @@ from . import (
     teaching,
     terms,
     translated,
-    words,
 )
 
 THEME = Path(__file__).parent / "theme"
@@ -80,7 +80,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", links.lead_to_the_sources, priority=600)
     app.connect("html-page-context", live.add_to_context, priority=600)
     app.connect("html-page-context", translated.offer_languages, priority=600)
-    app.connect("html-page-context", words.add_to_context, priority=600)
+    app.connect("html-page-context", frame_words.add_to_context, priority=600)
     app.connect("html-page-context", description.describe_page, priority=610)
     app.connect("html-page-context", assets.choose_page_assets, priority=900)
     app.connect("html-page-context", live.choose_assets, priority=910)

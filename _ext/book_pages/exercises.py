@@ -21,8 +21,8 @@ from sphinx.errors import ExtensionError
 
 from .downloads import executed
 from .exercise_cells import exercises, lacking
+from .frame_words import say
 from .live import FOLDER
-from .words import say
 
 # The report of `check` on an unfinished exercise; that of a solution also has the class mt-right.
 REPORT = re.compile(r'<div class="mt-note mt-check mathjax_ignore">.*?</div>', re.DOTALL)

@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from .downloads import executed
-from .words import say
+from .frame_words import say
 
 BINDER = "https://mybinder.org/v2/gh"
 COLAB = "https://colab.research.google.com/github"

@@ -18,7 +18,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from .downloads import executed
-from .words import say
+from .frame_words import say
 
 PAGES = ("chapters/playground", "chapters/fifteen_confusions")  # their stages are offered, in this order
 PLACE = re.compile(r"(<play-ground\b[^>]*>).*?(</play-ground>)", re.DOTALL)

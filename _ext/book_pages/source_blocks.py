@@ -17,7 +17,7 @@ DIGITS = 12  # of a recorded hash
 WORDS = 60  # characters of a block that identify it for a reader
 
 
-class Block(NamedTuple):
+class SourceBlock(NamedTuple):
     kind: str  # "cell", "paragraph", "list of 3", "heading 2", "{dropdown}", ...
     text: str
     line: int  # of the file, from 1
@@ -37,14 +37,14 @@ class Block(NamedTuple):
         return joined if len(joined) <= WORDS else f"{joined[:WORDS]}…"
 
 
-def blocks(markdown: str) -> list[Block]:
+def blocks(markdown: str) -> list[SourceBlock]:
     """Return the blocks of a page, its front matter first."""
     lines = markdown.splitlines()
-    found: list[Block] = []
+    found: list[SourceBlock] = []
     at = 0
     if lines and lines[0] == "---":
         at = lines.index("---", 1) + 1
-        found.append(Block("front matter", "\n".join(lines[:at]), 1))
+        found.append(SourceBlock("front matter", "\n".join(lines[:at]), 1))
     while at < len(lines):
         line = lines[at]
         if not line.strip():
@@ -64,7 +64,7 @@ def blocks(markdown: str) -> list[Block]:
             while end < len(lines) and lines[end].strip() and not FENCE.match(lines[end]) and lines[end][:3] != ":::":
                 end += 1
             kind = _kind(lines[at:end])
-        found.append(Block(kind, "\n".join(lines[at:end]), at + 1))
+        found.append(SourceBlock(kind, "\n".join(lines[at:end]), at + 1))
         at = end
     return found
 

@@ -27,7 +27,7 @@ from sphinx.util.docutils import SphinxRole
 
 from memory_stage.recorder.key_step import opening
 
-from .words import say
+from .frame_words import say
 
 LOG = logging.getLogger(__name__)
 #: The text of a mark.

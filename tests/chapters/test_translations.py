@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from _ext.book_pages import words
+from _ext.book_pages import frame_words as words
 from _ext.book_pages.languages import SETTINGS, Edition, editions
 from _ext.book_pages.source_blocks import blocks
 from _ext.book_pages.translated import headings
