@@ -84,7 +84,7 @@ class Stage:
         depth = _depth if depth is None else checked_depth(depth)
         self.error = recordings[-1].error
         self.result = result
-        self.data = {
+        self.data: dict[str, Any] = {
             "schema": "stage/1",
             "title": title or TITLE,
             "ask": ask,
