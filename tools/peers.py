@@ -3,7 +3,8 @@
     python tools/peers.py [torch] [torch210] [paddle] ...      all by default; environments that exist are used again
 
 If there is no network, or no package for this Python, a peer is skipped with a line that names it, and the run does
-not fail. The environments are in ``.venv-peers``.
+not fail. The environments are in ``.venv-peers``. The packages of PyTorch without CUDA come from PyTorch's own index.
+PyPI has the same versions with CUDA only, at about 7 GB each, so they are not installed instead.
 """
 
 from __future__ import annotations

@@ -1,0 +1,31 @@
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def forward(self, s):
+        return self.net(s).squeeze(-1)
+
+
+actor, critic = nn.Linear(3, 3), Critic()
+actor_opt = torch.optim.Adam(actor.parameters(), lr=1e-2)
+critic_opt = torch.optim.Adam(critic.parameters(), lr=1e-2)
+for _ in range(2):
+    state, reward = torch.randn(6, 3), torch.randn(6)
+    action = actor(state)
+    value = critic(action)
+    critic_loss = (value - reward).square().mean()
+    actor_loss = -value.mean()
+    for module, loss in ((actor, actor_loss), (critic, critic_loss)):
+        parameters = list(module.parameters())
+        for p, gradient in zip(parameters, torch.autograd.grad(loss, parameters, retain_graph=True)):
+            p.grad = gradient
+    critic_opt.step()
+    actor_opt.step()
+    print(round(critic_loss.item(), 4), round(actor_loss.item(), 4))
