@@ -31,8 +31,6 @@ WORD = re.compile(r"[A-Za-z][a-z'’]+")
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
 #: A passage in quotes or in italics. The messages of frameworks are such passages, and stay as they are.
 QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
-#: A quotation, such as a message of a framework.
-QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]")
 #: A word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
@@ -88,10 +86,8 @@ def text_left(english: str, other: str) -> Iterator[str]:
         yield f"lacks the numbers {', '.join(missing)}"
     for passage in _quoted(english) & _quoted(other):  # of both, or it was only not translated
         own = own.replace(passage, " ")
-    quoted = " ".join(QUOTED.findall(words))
-    for left in SENTENCE.finditer(own):
-        if left.group() not in quoted:  # a message of a framework stays as it is
-            yield f"has English left: {left.group()!r}"
+    if left := SENTENCE.search(own):
+        yield f"has English left: {left.group()!r}"
 
 
 def _quoted(text: str) -> set[str]:
