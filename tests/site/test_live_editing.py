@@ -175,3 +175,23 @@ def test_an_open_editor_is_accessible_and_fits_a_phone(site, visit, scheme):
     stage.run("x = mt.ones([2])\nx.add_(mt.ones([3]))")
     assert len(stage.errors) == 1 and seen.overflow() == 0
     assert seen.violations() == []
+
+
+def test_a_number_of_the_program_is_stepped_and_typed_and_the_page_records_it(on_page):
+    """The line is the same in each variant, so each has the new number; the step and the focus stay."""
+    visit, stages = on_page(THREE)
+    element = stages[1].element
+    element.evaluate("stage => { stage.wake?.(); stage.choose(1); }")
+    step = element.evaluate("stage => stage.at.step")
+    number = element.locator(".number").nth(1)
+    first = "stage => stage.data.variants.map(({code}) => code[0])"
+    before = element.evaluate(first)
+    assert len(set(before)) == 1 and "2.0" in before[0]
+    number.focus()
+    visit.page.keyboard.press("ArrowUp")
+    assert soon(element.evaluate, first) == [line.replace("2.0", "3.0", 1) for line in before]
+    assert soon(element.evaluate, "stage => stage.shadowRoot.activeElement?.textContent") == "3.0"
+    for key in ("Enter", "4", "1", "Enter"):
+        visit.page.keyboard.press(key)
+    assert soon(element.evaluate, first) == [line.replace("2.0", "41", 1) for line in before]
+    assert element.evaluate("stage => stage.at.step") == step
