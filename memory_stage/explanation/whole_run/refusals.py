@@ -315,7 +315,7 @@ _RULES = (
         refused_writes.of_overlap,
     ),
     _Rule(
-        "BackwardHookFunction is a view and is being modified inplace",
+        "of BackwardHookFunction",
         "runs a layer with inplace=True on the output of a layer that has a full backward hook.",
         "The hook replaces the output by a view of it, so that it can read the gradient of the output.",
         refused_writes.of_hooked_layer,
