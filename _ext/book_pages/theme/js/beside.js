@@ -23,7 +23,7 @@ const OTHERS = 'a, button, input, summary, textarea, select, [tabindex]'; // may
 const TWO_COLUMNS = matchMedia('(min-width: 1200px)'); // as in page.css
 const LEAST_ZOOM = 0.78; // of a stage beside its text; its smallest letters have 9 px then
 const LOW = 800; // px of a window; in a higher one, the cells of a stage keep their full size
-const ALMOST = 0.97; // of the estimated height; so little is not missed
+const ALMOST = 0.97; // of the estimated height; a stage in a low window is not made smaller for so little
 const REST = 150; // ms without scrolling, until the page counts as at rest and a step is announced
 
 /** @type {(selector: string) => HTMLElement[]} */
@@ -216,7 +216,7 @@ function fitWindow(block) {
   const fit = () => {
     const part = innerHeight / Number(needs);
     const isLow = innerHeight < LOW;
-    block.classList.toggle('tall', part < (isLow ? LEAST_ZOOM : ALMOST));
+    block.classList.toggle('tall', part < (isLow ? LEAST_ZOOM : 1));
     block.style.setProperty('--zoom', `${isLow && part < ALMOST ? part.toFixed(2) : 1}`);
   };
   addEventListener('resize', fit);

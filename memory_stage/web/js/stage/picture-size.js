@@ -19,7 +19,7 @@ const CELLS = [136, 120, 104, 88, 76, 66, 58, 50, 44];
 const SMALLEST = CELLS[CELLS.length - 1];
 
 /** px over a picture, and under it, that may be empty: more on a phone, where the program is above the picture. */
-const MOST_MARGIN = { wide: 22, narrow: 76 };
+const MOST_MARGIN = { wide: 20, narrow: 76 };
 
 /** px; narrower pictures are a phone's. */
 const NARROW = 580;
@@ -72,8 +72,9 @@ function bestSize(trace, plan, width, depth, room, least) {
   const { cell, zoom, height } = best;
   const empty = least - (height || heightOf(opening, viewOf(zoom, cell), zoom));
   const most = width < NARROW ? MOST_MARGIN.narrow : MOST_MARGIN.wide;
-  const margin = Math.floor(Math.max(0, Math.min(most, empty / 2)));
-  return { cell, zoom, margin, tallest: Math.ceil(heightOf(all, viewOf(zoom, cell), zoom)) + 2 * margin };
+  const tallest = Math.ceil(heightOf(all, viewOf(zoom, cell), zoom));
+  const margin = Math.floor(Math.max(0, Math.min(most, empty / 2, (room - tallest) / 2)));
+  return { cell, zoom, margin, tallest: tallest + 2 * margin };
 }
 
 /** Return the step at which a trace opens, or all steps if it names none. */
