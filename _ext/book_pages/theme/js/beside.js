@@ -63,7 +63,7 @@ class Reading {
   /** @type {number | undefined} where the page was when the reader chose a step; NaN while it scrolls there */
   steppedAt;
 
-  /** True if the reader has chosen the current paragraph with a click or its mark. */
+  /** True if the reader has chosen the step, in the stage or with a paragraph. */
   isChosen = false;
 
   /**
@@ -77,6 +77,7 @@ class Reading {
     this.program = undefined;
     const note = () => {
       this.steppedAt = scrollY;
+      this.isChosen = true; // even if it is the step of the current paragraph
     };
     new ResizeObserver(() => this.fitColumn()).observe(stage);
     for (const kind of ['click', 'keydown', 'input']) stage.addEventListener(kind, note);
