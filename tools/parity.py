@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -76,7 +77,15 @@ def prose_faults(english: str, other: str) -> Iterator[str]:
     yield from _compared(
         "tags", Counter(TAG.findall(CODE.sub("", plain))), Counter(TAG.findall(CODE.sub("", own_plain)))
     )
+    if _has_star(own_plain) and not _has_star(plain):
+        yield "prints a star: bold and italics begin and end beside a letter, not beside punctuation"
     yield from text_left(plain, own_plain)
+
+
+def _has_star(text: str) -> bool:
+    """True if a star of the source is printed, because Markdown does not take it as the mark of bold or italics."""
+    (block,) = MarkdownIt().parseInline(re.sub(r"^ *\* ", "", text, flags=re.MULTILINE))  # without marks of a list
+    return any(part.type == "text" and "*" in part.content for part in block.children or [])
 
 
 def text_left(english: str, other: str) -> Iterator[str]:

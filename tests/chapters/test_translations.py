@@ -98,6 +98,20 @@ def test_a_changed_paragraph_is_found(other, fault):
 
 
 @pytest.mark.parametrize(
+    ("other", "fault"),
+    [
+        ("* **先写**。没有*害处*。", ""),
+        ("* **先写。**没有*害处*。", "prints a star"),
+        ("* **先写**。没有*害处。*因为", "prints a star"),
+    ],
+)
+def test_bold_and_italics_that_markdown_prints_as_stars_are_found(other, fault):
+    said = found("* **Write first.** It does *no* harm.", other)
+    assert fault in said
+    assert bool(fault) == bool(said)
+
+
+@pytest.mark.parametrize(
     ("english", "other", "fault"),
     [
         ('f"{a} of {b}"', 'f"{b} 中的 {a}"', ""),
