@@ -399,7 +399,10 @@ def test_at_twice_the_size_everything_fits_and_works(show):
     page.evaluate("document.documentElement.style.zoom = 2")
     page.wait_for_function("document.querySelector('memory-stage').width === 640")
     assert page.evaluate("tooWide()") == []
-    page.evaluate("host().go(2); inside('.pic').scrollIntoView()")
+    page.evaluate("host().go(2)")
+    assert soon(page.locator(".pic [data-storage='1']").count) == 0  # the window is too low for a storage of earlier
+    page.locator(".more").click()
+    page.locator(".pic [data-storage='1']").scroll_into_view_if_needed()
     page.mouse.click(*page.evaluate("placeOf('[data-storage=\"1\"]')"))
     assert soon(lambda: page.locator(".answer").inner_text().startswith("Storage 1"))
     assert soon(sentence, page)
