@@ -9,13 +9,13 @@ from __future__ import annotations
 
 Entry = tuple[str, ...]
 
-#: Lines of the programs for several ranks, of which one is enough. A process can start only one group.
-ONE_RANK = (
-    'torch.distributed.is_initialized() or torch.distributed.init_process_group("gloo", '
-    "store=torch.distributed.HashStore(), rank=0, world_size=1)"
-)
-WRAPPED = "net = torch.nn.parallel.DistributedDataParallel(net"
-TWO_STEPS = "for _ in range(2):\n    net(c[:3]).sum().backward()"
+#: Lines of the programs for several ranks, of which one is enough.
+ONE_RANK = """
+nn, dist = torch.nn, torch.distributed
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+""".strip()
+WRAPPED = "net = nn.parallel.DistributedDataParallel(net"
+TWO_STEPS = "for _ in range(2): net(c[:3]).sum().backward()"
 
 TORCH: dict[str, list[Entry]] = {
     "leaf": [("x.add_(1.0)", "y = x + 1.0", "with torch.no_grad():\n    x.add_(1.0)")],
@@ -89,9 +89,9 @@ TORCH: dict[str, list[Entry]] = {
     ],
     "unfinished reduction": [
         (
-            f"{ONE_RANK}\nnet = torch.nn.Linear(3, 1)\nnet.unused = torch.nn.Linear(3, 1)\n{WRAPPED})\n{TWO_STEPS}",
-            f"{ONE_RANK}\nnet = torch.nn.Linear(3, 1)\n{WRAPPED})\n{TWO_STEPS}",
-            f"{ONE_RANK}\nnet = torch.nn.Linear(3, 1)\nnet.unused = torch.nn.Linear(3, 1)\n"
+            f"{ONE_RANK}\nnet = nn.Linear(3, 1)\nnet.unused = nn.Linear(3, 1)\n{WRAPPED})\n{TWO_STEPS}",
+            f"{ONE_RANK}\nnet = nn.Linear(3, 1)\n{WRAPPED})\n{TWO_STEPS}",
+            f"{ONE_RANK}\nnet = nn.Linear(3, 1)\nnet.unused = nn.Linear(3, 1)\n"
             f"{WRAPPED}, find_unused_parameters=True)\n{TWO_STEPS}",
         )
     ],

@@ -158,6 +158,9 @@ def say(library: str, program: str) -> str | None:
             exec(program, names)
         except Exception as error:
             return f"{_kind(error)}: {str(error).strip()}"[:LONGEST]
+        finally:
+            if "dist" in names:  # a process can start only one group
+                names["dist"].destroy_process_group()
     return f"{_kind(warned[-1].message)}: {str(warned[-1].message).strip()}"[:LONGEST] if warned else None
 
 
