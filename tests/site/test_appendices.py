@@ -211,7 +211,7 @@ def test_an_appendix_has_a_field_that_filters_its_rows(site, visit, name):
 
 def test_the_error_index_is_filtered_by_the_text_above_a_table(site, visit):
     seen = visit(f"{site}chapters/B_error_index.html", width=1440)
-    seen.page.get_by_label("Show rows with").fill("overlaps what is written")
+    seen.page.get_by_label("Show rows with").fill("overlaps the target of the write")
     rows = seen.page.locator("section section .table-scroll tbody tr:visible")
     assert soon(rows.count) == 1 and "single memory location" in soon(rows.first.inner_text)
 

@@ -17,8 +17,10 @@ CHAPTER = "chapters/08_leaves"
 def copied(page, piece):
     """Press the button Copy of a piece of code, and return the text that it put on the clipboard."""
     page.evaluate("() => { navigator.clipboard.writeText = async text => { globalThis.copied = text; }; }")
+    page.evaluate("() => { globalThis.copied = null; }")
     piece.locator("button.copy").click()
-    return soon(page.evaluate, "globalThis.copied")
+    assert soon(page.evaluate, "globalThis.copied")
+    return page.evaluate("globalThis.copied")
 
 
 def test_copied_cells_and_diffs_assemble_the_engine_of_the_chapter(site, visit):
