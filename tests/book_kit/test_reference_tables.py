@@ -137,4 +137,4 @@ def test_the_page_names_the_numbers_that_hold_for_nearly_every_operation():
         for number, each in tables.numbered_differences(ROOT / "facts")
         if each.operations == differences.EVERY
     ]
-    assert f"Numbers {', '.join(every[:-1])} and {every[-1]} hold for nearly every operation" in PAGE.read_text()
+    assert f"Numbers {', '.join(every[:-1])} and {every[-1]} apply to nearly every operation" in PAGE.read_text()

@@ -194,4 +194,4 @@ def test_a_number_of_the_program_is_stepped_and_typed_and_the_page_records_it(on
     for key in ("Enter", "4", "1", "Enter"):
         visit.page.keyboard.press(key)
     assert soon(element.evaluate, first) == [line.replace("2.0", "41", 1) for line in before]
-    assert element.evaluate("stage => stage.at.step") == step
+    assert soon(element.evaluate, "stage => stage.at.step") == step

@@ -115,7 +115,11 @@ def view(x: Tensor, shape_or_dtype: Any, *more: Any, name: str | None = None) ->
     """
     need_tensor("view", x)
     if not more and isinstance(shape_or_dtype, (str, DType, type, np.dtype)):
-        return view_as_dtype(x, dtype_of(shape_or_dtype))
+        try:
+            dtype = dtype_of(shape_or_dtype)
+        except TypeError as error:
+            raise TypeError(f"view: {error}") from None
+        return view_as_dtype(x, dtype)
     if more:
         shape_or_dtype = [shape_or_dtype, *more]
     wanted = _full_shape("view", x, shape_or_dtype)

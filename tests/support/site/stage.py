@@ -65,9 +65,9 @@ def step_to_the_end(page: Page, stage: Locator, *, every_key: bool = True) -> in
 
 def _step_one_variant(page: Page, stage: Locator, handle: ElementHandle, every_key: bool) -> int:
     """Every step has to move the slider by one, to name itself, and to have a sentence."""
-    _lead_to(page, handle, "next", "Tab" if every_key else None)
     slider = stage.locator(".time input")
     first, last = (int(slider.get_attribute(end)) for end in ("min", "max"))
+    _lead_to(page, handle, "next", "Tab" if every_key else None)
     shown = [] if every_key else handle.evaluate(EVERY_STEP)
     by_key = []
     for position in range(first, 1 + (last if every_key else min(first + 1, last))):
