@@ -34,6 +34,7 @@ STEPS = {"Three lines": [(0, 0), (0, 1), (0, 2)], "A pair": [(0, 1), (1, 1)]}  #
 READ_AT = "0.3"  # of the window's height: a paragraph that begins here has been reached
 TO = "([number, part]) => scrollTo(0, scrollY + document.querySelectorAll('.names-step')[number]"
 TO += ".getBoundingClientRect().top - part * innerHeight)"
+AT = "stage => [stage.at.variant, stage.at.step]"
 IS_CURRENT = "number => document.querySelectorAll('.names-step')[number].matches('.current')"
 # The page has been in the same place for longer than `REST` in beside.js.
 RESTED = """new Promise(done => {
@@ -74,7 +75,7 @@ class Reader:
         self.stage = seen.page.locator("memory-stage").first
 
     def at(self) -> list[int]:
-        return self.stage.evaluate("stage => [stage.at.variant, stage.at.step]")
+        return self.stage.evaluate(AT)
 
     def at_rest(self) -> list[int]:
         """Return the step that the stage shows when the page has stopped scrolling."""
@@ -186,6 +187,46 @@ def test_the_readers_own_step_stays_until_the_reader_goes_on(reader):
     assert soon(reader.at) == [0, 0]
     reader.go(2)
     assert soon(reader.at) == [0, 2]
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_step_chosen_by_keyboard_stays_while_the_page_scrolls_to_the_stage(reader, motion):
+    reader.page.emulate_media(reduced_motion=motion)
+    reader.go(0)
+    assert soon(reader.at) == [0, 0]
+    reader.page.evaluate("scrollTo({top: document.body.scrollHeight, behavior: 'instant'})")
+    reader.page.evaluate(RESTED)
+    start = reader.page.evaluate("scrollY")
+    reader.stage.evaluate("stage => stage.shadowRoot.querySelector('.next').focus()")
+    reader.page.keyboard.press("End")
+    reader.page.keyboard.press("Home")
+    reader.page.keyboard.press("ArrowRight")
+    assert reader.at_rest() == [0, 1]
+    assert reader.page.evaluate("scrollY") < start - 400
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_chosen_variant_stays_while_tab_leads_to_a_control_out_of_view(reader, motion):
+    pair = reader.page.locator("memory-stage").nth(1)
+    reader.go(3)
+    assert soon(pair.evaluate, AT) == [0, 1]
+    reader.page.emulate_media(reduced_motion=motion)
+    pair.evaluate("stage => stage.shadowRoot.querySelector('.chooser select').focus({preventScroll: true})")
+    reader.page.keyboard.press("ArrowDown")
+    reader.page.keyboard.press("Home")
+    assert soon(pair.evaluate, AT) == [1, 0]
+    button = pair.locator(".next")
+    start = button.evaluate("button => button.getBoundingClientRect().bottom - innerHeight")
+    assert start > 0
+    for _ in range(20):
+        reader.page.keyboard.press("Tab")
+        if button.evaluate("button => button.matches(':focus')"):
+            break
+    reader.page.evaluate(RESTED)
+    assert button.evaluate("button => innerHeight - button.getBoundingClientRect().bottom") > 120
+    assert pair.evaluate(AT) == [1, 0]
+    reader.go(4)
+    assert soon(pair.evaluate, AT) == [1, 1]
 
 
 def test_a_link_to_a_step_is_not_overruled_by_the_scrolling_that_it_causes(reader):

@@ -66,6 +66,9 @@ class Reading {
   /** True if the reader has chosen the step, in the stage or with a paragraph. */
   isChosen = false;
 
+  /** True while the page may be scrolling to a control of the stage, which has the focus by keyboard. */
+  isLed = false;
+
   /**
    * @param {Stage} stage
    * @param {() => void} restLater calls `onRest` when the page has stopped scrolling
@@ -75,12 +78,24 @@ class Reading {
     this.restLater = restLater;
     /** @type {unknown} the recording that the paragraphs are about */
     this.program = undefined;
-    const note = () => {
-      this.steppedAt = scrollY;
+    const note = event => {
       this.isChosen = true; // even if it is the step of the current paragraph
+      this.steppedAt = this.isLed ? NaN : scrollY;
+      if (event.key === 'Tab') this.lead(); // inside the stage there is no event `focusin`
     };
     new ResizeObserver(() => this.fitColumn()).observe(stage);
     for (const kind of ['click', 'keydown', 'input']) stage.addEventListener(kind, note);
+    stage.addEventListener('focusin', event => {
+      const control = /** @type {Element} */ (event.composedPath()[0]);
+      if (control.matches(':focus-visible')) this.lead(); // the reader has seen what they click
+    });
+  }
+
+  /** Do not count as the reader's scrolling that the browser scrolls to a control with the focus. */
+  lead() {
+    this.isLed = true;
+    if (this.isChosen) this.steppedAt = NaN;
+    this.restLater();
   }
 
   /** @param {HTMLElement} mark */
@@ -148,6 +163,7 @@ class Reading {
   /** The page has stopped scrolling. */
   onRest() {
     this.onScroll();
+    this.isLed = false;
     if (Number.isNaN(this.steppedAt)) this.steppedAt = scrollY;
     this.announce();
   }
