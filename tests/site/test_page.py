@@ -28,7 +28,7 @@ def test_copied_cells_and_diffs_assemble_the_engine_of_the_chapter(site, visit):
     cells = page.locator(".cell_input", has_text=re.compile(r"^\s*%%engine"))
     text = "\n\n\n".join(copied(page, cell).rstrip("\n") for cell in cells.all()) + "\n"
     diffs = page.locator(".mt-diff")
-    assert diffs.count() == 6
+    assert soon(diffs.count) == 6
     for diff in diffs.all():
         text = workshop.patched(text, copied(page, diff))
     assert text == workshop.FINISHED.read_text(encoding="utf-8")
