@@ -202,7 +202,7 @@ def test_a_step_chosen_by_keyboard_stays_while_the_page_scrolls_to_the_stage(rea
     reader.page.keyboard.press("Home")
     reader.page.keyboard.press("ArrowRight")
     assert reader.at_rest() == [0, 1]
-    assert reader.page.evaluate("scrollY") < start - 400
+    assert soon(reader.page.evaluate, "scrollY") < start - 400
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
@@ -215,6 +215,7 @@ def test_a_chosen_variant_stays_while_tab_leads_to_a_control_out_of_view(reader,
     reader.page.keyboard.press("ArrowDown")
     reader.page.keyboard.press("Home")
     assert soon(pair.evaluate, AT) == [1, 0]
+    reader.page.evaluate(RESTED)
     button = pair.locator(".next")
     start = button.evaluate("button => button.getBoundingClientRect().bottom - innerHeight")
     assert start > 0
