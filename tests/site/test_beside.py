@@ -217,8 +217,7 @@ def test_a_chosen_variant_stays_while_tab_leads_to_a_control_out_of_view(reader,
     assert soon(pair.evaluate, AT) == [1, 0]
     reader.page.evaluate(RESTED)
     button = pair.locator(".next")
-    start = button.evaluate("button => button.getBoundingClientRect().bottom - innerHeight")
-    assert start > 0
+    assert soon(button.evaluate, "button => button.getBoundingClientRect().bottom - innerHeight") > 0
     for _ in range(20):
         reader.page.keyboard.press("Tab")
         if button.evaluate("button => button.matches(':focus')"):

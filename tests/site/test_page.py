@@ -19,7 +19,7 @@ def copied(page, piece):
     page.evaluate("() => { navigator.clipboard.writeText = async text => { globalThis.copied = text; }; }")
     page.evaluate("() => { globalThis.copied = null; }")
     piece.locator("button.copy").click()
-    assert soon(page.evaluate, "globalThis.copied")
+    page.wait_for_function("globalThis.copied")
     return page.evaluate("globalThis.copied")
 
 
