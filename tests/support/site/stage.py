@@ -35,8 +35,9 @@ EVERY_STEP = """stage => {
 # Focuses the button "Next" or the list of variants, and returns true if Tab stops there.
 FOCUS = """(stage, kind) => {
     const control = stage.shadowRoot.querySelector(kind === 'next' ? '.next' : '.chooser select');
-    control.focus();  // the first focus that a stage gets goes to the first of its controls
-    control.focus();
+    const options = { preventScroll: true }; // a page that scrolls may show the step of another paragraph
+    control.focus(options); // the first focus that a stage gets goes to the first of its controls
+    control.focus(options);
     const isReached = stage.shadowRoot.activeElement === control && stage.getAttribute('tabindex') !== '-1';
     return isReached && control.tabIndex === 0;
 }"""
