@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.support.waiting import box_of, soon
+from tests.support.waiting import box_of, drawn, soon
 
 MOMENT = "stage => [stage.variant.id, stage.at.step]"
 
@@ -55,7 +56,10 @@ def test_the_legend_is_drawn_when_it_is_opened(site, visit):
     seen = visit(f"{site}chapters/04_aliases.html")
     stage = seen.page.locator("memory-stage").first
     assert not any("stage-legend" in request.url for request in seen.finished)
-    stage.get_by_role("button", name="Details").click()
+    drawn(seen.page)  # all stages of the page, so that nothing moves under the click
+    details = stage.get_by_role("button", name="Details")
+    details.click()
+    expect(details).to_have_attribute("aria-expanded", "true")
     stage.get_by_text("How to read the picture").click()
     stage.get_by_text("a name and its tensor").wait_for()
     assert stage.locator(".legend svg").count() == stage.locator(".legend li").count() > 5
