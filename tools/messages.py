@@ -26,8 +26,9 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-LOCALES = {"zh": "zh_CN"}
+from memory_stage.messages.catalogues import LOCALES  # noqa: E402
 
 #: The functions that mark a message in Python, and which of their arguments are texts.
 CALLS = {"message": None, "plural": (1, 2)}

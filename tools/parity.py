@@ -25,8 +25,9 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|(?:href|src)=\"([^\"]*)\"|^```\{literalinclu
 ROLE = re.compile(r"\{([a-z][\w-]*)\}`([^`]+)`")
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 TAG = re.compile(r"</?[a-z][\w-]*")
+DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)*")
 #: A number in the text; "100 million" is none, because other languages count in other units.
-NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)*(?![\w.]*\w)(?! [mb]illion)")
+NUMBER = re.compile(rf"(?<![\w.]){DIGITS.pattern}(?![\w.]*\w)(?! [mb]illion)")
 WORD = re.compile(r"[A-Za-z][a-z'’]+")
 #: English words in a row that no name has; shorter runs are names, such as "Jupyter Book".
 SENTENCE = re.compile(r"(?:\b[A-Za-z][a-z'’]*[ ,;:]+){5,}\b[A-Za-z][a-z'’]*")
@@ -91,7 +92,7 @@ def _has_star(text: str) -> bool:
 def text_left(english: str, other: str) -> Iterator[str]:
     """Yield numbers that are missing in a translation, and English sentences that are left in it."""
     words, own = _words(english), _words(other)
-    if missing := sorted(set(NUMBER.findall(words)) - set(re.findall(r"\d+(?:,\d{3})*(?:\.\d+)*", own))):
+    if missing := sorted(set(NUMBER.findall(words)) - set(DIGITS.findall(own))):
         yield f"lacks the numbers {', '.join(missing)}"
     for passage in _quoted(english) & _quoted(other):  # of both, or it was only not translated
         own = own.replace(passage, " ")

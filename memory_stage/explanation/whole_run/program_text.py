@@ -242,20 +242,8 @@ def differentiated(statement: ast.stmt) -> str:
 
 def target_of(statement: ast.stmt) -> str:
     """Return the plain name of the tensor that a statement writes into, or ""."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
-        owner = function.value if isinstance(function, ast.Attribute) else None
-        while isinstance(owner, (ast.Call, ast.Subscript)):
-            owner = owner.value if isinstance(owner, ast.Subscript) else getattr(owner.func, "value", None)
-    elif isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Subscript):
-        return ""  # it gives a name to a value, and writes nothing
-    elif isinstance(statement, (ast.Assign, ast.AugAssign)):
-        owner = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-        while isinstance(owner, ast.Subscript):
-            owner = owner.value
-    else:
-        return ""
-    return owner.id if isinstance(owner, ast.Name) else ""
+    path = path_of_target(statement)
+    return path if path.isidentifier() else ""
 
 
 def path_of_target(statement: ast.stmt) -> str:
