@@ -1,4 +1,4 @@
-"""Test the image of a student's server on a JupyterHub: its steps always, its build where Docker is installed in CI."""
+"""Test the image of a student's server on a JupyterHub, and build it in CI if a Docker daemon answers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ STEPS = [
     for line in re.sub(r"\\\n\s*", "", DOCKERFILE.read_text(encoding="utf-8")).splitlines()
     if line and not line.startswith("#")
 ]
+
+
+def docker_answers():
+    """Return True if Docker is installed and its daemon answers: the command alone cannot build an image."""
+    return bool(shutil.which("docker")) and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
 
 
 def arguments(instruction):
@@ -55,9 +60,7 @@ def test_what_was_built_or_installed_here_stays_out_of_the_image():
     assert not {"chapters", "facts", "minitensor", "memory_stage", "book_kit", "tools"} & set(left_out)
 
 
-@pytest.mark.skipif(
-    not (os.environ.get("CI") and shutil.which("docker")), reason="the image is built in CI, where Docker is installed"
-)
+@pytest.mark.skipif(not (os.environ.get("CI") and docker_answers()), reason="built in CI, if a Docker daemon answers")
 def test_the_image_builds_and_imports_the_packages():
     build = ["docker", "build", "-q", "-f", str(DOCKERFILE), str(ROOT)]
     image = subprocess.run(build, capture_output=True, text=True, check=True).stdout.strip()
