@@ -336,7 +336,7 @@ def test_a_fault_in_a_hook_of_backward_ends_the_recording_and_never_the_backward
     from memory_stage.engines.torch.backward import _Pass
 
     monkeypatch.setattr(record, "STRICT", False)
-    monkeypatch.setattr(_Pass, "passed", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(_Pass, "after_node", lambda *arguments: 1 / 0)
     names = dict(NN)
     shown = stage.record("x = torch.ones(2, requires_grad=True)\n(x * x).sum().backward()", names)
     assert shown.error is None and names["x"].grad.tolist() == [2, 2]
