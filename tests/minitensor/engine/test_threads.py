@@ -127,6 +127,13 @@ def test_every_layout_gives_the_same_bits_and_strides(layout: Callable, other: C
     assert program() == expected
 
 
+def test_a_kernel_keeps_the_memory_order_of_its_operands():
+    x, y = matrix(1).T, matrix(2).T
+    with off():
+        expected = bits(in_chunks(np.multiply, (x, y)))
+    assert bits(in_chunks(np.multiply, (x, y))) == expected
+
+
 def test_three_dimensions_and_rows_longer_than_a_chunk_give_the_same_bits():
     for shape in ((8, 16, 32), (2, 2048), (4, 1, 1024), (1, 64, 64), (4096, 1), (1, 4096)):
         a = matrix(3).reshape(shape)

@@ -79,7 +79,7 @@ chunks(
     "Arrays in another memory order are computed in chunks.",
     "        if array.size > 1 and not array.flags.c_contiguous:\n            return None\n",
     "",
-    "threads::test_every_layout_gives_the_same_bits_and_strides",
+    "threads::test_a_kernel_keeps_the_memory_order_of_its_operands",
 )  # fmt: skip
 chunks(
     "floating-point-error-ends-the-first-chunk",
