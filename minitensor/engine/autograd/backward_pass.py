@@ -361,11 +361,11 @@ class NodeEvents:
                 self._sent.append((parent, summed_to(g, parent.shape)))
 
     def finished(self) -> None:
-        """Emit ``visit``: all gradients of the node have been added."""
+        """Emit `NodeVisited`: all gradients of the node have been added."""
         if watch.listener is not None:
             watch.listener(NodeVisited(self._node, self._given, self._sent))
 
     def released(self) -> None:
-        """Emit ``left``: the tensors that the node saved have been freed."""
+        """Emit `NodeLeft`: the tensors that the node saved have been freed."""
         if watch.listener is not None:
             watch.listener(NodeLeft(self._node))

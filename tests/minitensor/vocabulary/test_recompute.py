@@ -1,4 +1,4 @@
-"""Compare two ways to save bytes between forward and backward in one network: in place, and recomputing."""
+"""Compare two ways to save bytes between forward and backward in one network: in place and recomputing."""
 
 from __future__ import annotations
 
