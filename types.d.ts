@@ -5,6 +5,9 @@ declare module '*.css' {
   export default text;
 }
 
+/** The translations of the stage's texts, if the page has loaded them: language -> English text -> translation. */
+declare var memoryStageWords: Record<string, Record<string, string>> | undefined;
+
 declare module '*/editor.js' {
   export { makeEditor } from '*/book/live/editor.js';
 }

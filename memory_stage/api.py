@@ -130,6 +130,10 @@ class Stage:
         shown._write_in(spoken)
         return shown
 
+    @property
+    def _language(self) -> str:
+        return self.data.get("language", "en")
+
     def _write_in(self, language: Language) -> None:
         write_in(language, self._texts)
         if self.data.get("depth") == "memory":
@@ -149,7 +153,7 @@ class Stage:
         import traitlets
 
         class StageWidget(anywidget.AnyWidget):
-            _esm = picture.widget_source()
+            _esm = picture.widget_source(self._language)
             trace = traitlets.Dict().tag(sync=True)
 
         return StageWidget(trace=self.data)
@@ -159,7 +163,7 @@ class Stage:
         _write(path, self.data)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = page_assets("stage.js", package="memory_stage.web") + as_html(self.data)
+        page = page_assets(*picture.scripts(self._language), package="memory_stage.web") + as_html(self.data)
         return {"text/plain": as_text(self.data), "text/html": page}
 
 
@@ -179,7 +183,8 @@ def save(path: str | os.PathLike[str], shown: Stage | None = None) -> None:
 
 
 def _write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
-    page = whole_page(data["title"], as_html(data), picture.script_source(), data.get("language", "en"))
+    language = data.get("language", "en")
+    page = whole_page(data["title"], as_html(data), picture.script_source(language), language)
     with open(path, "w", encoding="utf-8") as file:
         file.write(page)
 

@@ -4,7 +4,7 @@
     python tools/messages.py --check   list what is missing or stale, and change nothing
 
 A catalogue (`.po`) is edited by hand: the English text is its key. Beside it lies its compiled form (`.mo`), which the
-programs read. The words of the scripts are written as JSON, which the bundles contain.
+programs read. The words of the scripts are written as JSON, of which a bundle is made.
 docs/contributing/translation.md describes how to translate.
 """
 

@@ -20,7 +20,7 @@ from . import mathematics
 
 # Scripts and style sheets that packages bring.
 PACKAGE_ASSETS = {
-    "memory_stage.web": ("stage.js", "figures.js"),
+    "memory_stage.web": ("stage.js", "words.js", "figures.js"),
     "book_kit.web": ("quiz.js", "quiz.css", "explain.css"),
 }
 
@@ -35,6 +35,11 @@ MARKS = {
     'class="mt-note': ("quiz.css",),
     'class="mt-note mt-report': ("explain.css",),
 }
+
+# Text of a page whose stage is in another language than English, and the script of its texts, which comes before the
+# stage's.
+OTHER_LANGUAGE = '"language":"'
+WORDS = "words.js"
 
 # Files of every page. Jupyter Book and its extensions add more (buttons that start a kernel on another host, the state
 # of live widgets, inline settings), which is not used.
@@ -72,6 +77,8 @@ def choose_page_assets(
     if context["is_appendix"]:
         app.add_js_file("tables.js", loading_method="defer")
     body = context.get("body", "")
+    if "<memory-stage" in body and (context["tag"] != "en" or OTHER_LANGUAGE in body):
+        app.add_js_file(WORDS, loading_method="defer")
     for name in (name for mark, names in MARKS.items() if mark in body for name in names):
         if name.endswith(".js"):
             app.add_js_file(name, loading_method="defer")

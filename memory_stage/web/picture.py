@@ -4,7 +4,7 @@ One script draws every picture: in the page, in the notebook and, for the SVG th
 in V8. So a picture drawn by V8 equals, byte for byte, the one that the page draws for the same step and width.
 
 * `script_source()` is a classic script. A page loads it once (`<script src>`, also from file://), and it starts every
-  `<memory-stage>` element.
+  `<memory-stage>` element. Its texts are English; `scripts(language)` names the scripts that another language needs.
 * `widget_source()` is the same as an ES module for `anywidget`, because a classic script has no `export`.
 * `svg(trace)` needs the optional package mini-racer (V8); `available()` is True if it is installed.
 
@@ -21,17 +21,22 @@ from functools import cache
 from memory_stage.web.embed import asset, source_module
 from memory_stage.web.v8 import Script
 
-__all__ = ["available", "script_source", "svg", "widget_source"]
+__all__ = ["available", "script_source", "scripts", "svg", "widget_source"]
 
 
-def script_source() -> str:
+def scripts(language: str = "en") -> tuple[str, ...]:
+    """Return the names of the bundles for stages in a language, such as "en" or "zh-CN"."""
+    return ("stage.js",) if language == "en" else ("words.js", "stage.js")
+
+
+def script_source(language: str = "en") -> str:
     """Return the bundle of the stage, a classic script with its style sheet. A second copy changes nothing."""
-    return asset("stage.js")
+    return "".join(map(asset, scripts(language)))
 
 
-def widget_source() -> str:
+def widget_source(language: str = "en") -> str:
     """Return the stage as an ES module for `anywidget`; its model has one trait, `trace`, a trace as a dict."""
-    return script_source() + source_module("widgets/stage-widget.js")
+    return script_source(language) + source_module("widgets/stage-widget.js")
 
 
 def available() -> bool:
@@ -45,7 +50,7 @@ def available() -> bool:
 
 @cache
 def _v8() -> Script:
-    return Script(script_source(), "memoryStage")
+    return Script(asset("words.js") + script_source(), "memoryStage")
 
 
 def svg(trace: dict, variant: int = 0, step: int | None = None, width: int = 760, room: int | None = None) -> str:

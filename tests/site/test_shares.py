@@ -14,14 +14,10 @@ MOST_CONTROLS = 4
 CHAPTERS = [name for name in in_order() if name[:2] <= "10"]
 
 
-#: Chapters with a stage whose picture is less than half of it in a wide window: 39 % and 47 % of two stages.
-SMALLER = {"08_leaves-window": pytest.mark.xfail(reason="two stages have more code than picture", strict=False)}
-
-
 @pytest.mark.parametrize(
     ("name", "window"),
     [
-        pytest.param(name, window, id=f"{name}-{where}", marks=SMALLER.get(f"{name}-{where}", ()))
+        pytest.param(name, window, id=f"{name}-{where}")
         for name in CHAPTERS
         for where, window in (("window", (1440, 900)), ("phone", (390, 844)))
     ],

@@ -74,6 +74,22 @@ def test_a_page_and_the_english_page_name_each_other_and_their_languages(book, p
         assert (book / f"{own}.html").parent.joinpath(addresses[other_language]).resolve() == book / f"{other}.html"
 
 
+def test_only_pages_in_another_language_load_the_words_of_their_stages(book):
+    for edition in EDITIONS:
+        for page in edition.pages():
+            with_words = f"{edition.code}/{page}"
+            assert "_static/words.js" not in text(book, page)
+            scripts = re.findall(r"_static/(words|stage)\.js", text(book, with_words))
+            assert scripts == (["words", "stage"] if "<memory-stage" in text(book, with_words) else []), page
+
+
+def test_the_controls_of_a_stage_are_in_the_language_of_the_page(visit, site):
+    for edition in EDITIONS:
+        page = visit(f"{site}{edition.code}/chapters/02_three_kinds_of_operation.html").page
+        words = json.loads((ROOT / "memory_stage/web/js/shared/words.json").read_text("utf-8"))[edition.code]
+        expect(page.locator("memory-stage .deeper").first).to_have_text(words["Details"])
+
+
 def test_an_english_page_without_a_translation_leads_to_the_first_page_and_says_so(book):
     for edition in EDITIONS:
         for page in set(pages()) - set(edition.pages()):

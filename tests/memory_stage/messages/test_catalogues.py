@@ -12,6 +12,7 @@ import memory_stage as stage
 import minitensor as mt
 from memory_stage.messages import joined, language, message, plural, render, sentences, set_language
 from memory_stage.trace.validation import validate
+from memory_stage.web import embed, picture
 from tests.memory_stage.sentences.test_sentences_all import STAGE, pairs
 from tools import messages as catalogues
 
@@ -143,6 +144,32 @@ def test_a_page_on_its_own_names_its_language(tmp_path):
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.startswith('<!doctype html>\n<html lang="zh-CN">')
     assert "<caption>全部步骤</caption>" in page and "<caption>All steps</caption>" not in page
+
+
+@pytest.mark.parametrize(("spoken", "name"), [("en", "Details"), ("zh", "详情")])
+def test_a_page_on_its_own_has_its_controls_in_its_language(tmp_path, open_page, spoken, name):
+    stage.record("x = mt.ones([2])", language=spoken).save(tmp_path / "page.html")
+    page = open_page(width=1000)
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.locator("memory-stage .deeper").inner_text() == name
+    assert page.evaluate("typeof memoryStageWords") == ("undefined" if spoken == "en" else "object")
+
+
+def test_an_output_brings_the_words_of_another_language_once_and_before_the_stage(monkeypatch):
+    monkeypatch.setattr(embed, "_included_by", {})
+    monkeypatch.delenv("MINITENSOR_BOOK", raising=False)
+    stages = [stage.record("x = mt.ones([2])", language=spoken) for spoken in ("en", "zh", "zh")]
+    outputs = [shown._repr_mimebundle_()["text/html"] for shown in stages]
+    words = [output.count("globalThis.memoryStageWords=") for output in outputs]
+    assert words == [0, 1, 0]
+    monkeypatch.setattr(embed, "_included_by", {})
+    alone = stages[1]._repr_mimebundle_()["text/html"]
+    assert alone.index("globalThis.memoryStageWords=") < alone.index("memoryStage=(")
+
+
+def test_a_picture_drawn_in_python_is_in_the_language_of_its_trace():
+    english, chinese = (stage.record("x = mt.ones([2])", language=spoken).data for spoken in ("en", "zh"))
+    assert ">storages<" in picture.svg(english) and ">存储<" in picture.svg(chinese)
 
 
 def test_a_list_is_joined_as_the_language_does():

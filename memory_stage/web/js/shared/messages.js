@@ -1,9 +1,8 @@
 /**
  * Texts in the reader's language. The keys are the English texts; `tools/messages.py` writes the translations from the
  * catalogues of Python. A page has one language, so the module keeps the current one: who draws calls `speak` first.
+ * The translations are a script of their own, `words.js`, which only pages in another language than English load.
  */
-
-import words from './words.json' with { type: 'json' };
 
 /** @type {Record<string, string>} */
 let known = {};
@@ -11,11 +10,11 @@ let isChinese = false;
 
 /**
  * Speak a language from now on.
- * @param {string | null | undefined} language such as "zh-CN"; one without a catalogue is English
+ * @param {string | null | undefined} language such as "zh-CN"; one whose translations are not loaded is English
  */
 export function speak(language) {
   const [code] = (language ?? 'en').split('-');
-  known = /** @type {Record<string, Record<string, string>>} */ (words)[code] ?? {};
+  known = globalThis.memoryStageWords?.[code] ?? {};
   isChinese = code === 'zh';
 }
 
