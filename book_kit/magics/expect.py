@@ -29,6 +29,7 @@ from IPython.core.magic import Magics, cell_magic, magics_class, no_var_expand
 from IPython.display import display
 
 from memory_stage.integrations.cell_source import numbered_as_seen
+from memory_stage.messages import Text, message, said
 from memory_stage.web.embed import page_assets
 
 USAGE = "%%expect_error ErrorType regular expression for its message (may be left out)"
@@ -44,8 +45,9 @@ class ExpectedError:
     message: str
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        heading = said(message("Expected error"))
         page = (
-            '<div class="mt-note mt-error mathjax_ignore"><p class="mt-kind">Expected error</p>\n'
+            f'<div class="mt-note mt-error mathjax_ignore"><p class="mt-kind">{heading}</p>\n'
             f"<pre>{html.escape(self.frames)}\n"
             f'<span class="mt-message">{html.escape(self.message)}</span></pre></div>'
         )
@@ -105,26 +107,32 @@ class ExpectError(Magics):
         return found, pattern.strip()
 
 
+_THIS = message("this cell")
+
+
 def _describe(error: BaseException, this_cell: str, shell: InteractiveShell) -> ExpectedError:
     """Return the innermost frames of notebook cells and the message, without file names."""
     if isinstance(error, SyntaxError) and error.filename == this_cell:
-        return ExpectedError(_frame("this cell", this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
-    places = {this_cell: "this cell"}
+        return ExpectedError(_frame(_THIS, this_cell, error.lineno or 1), f"{type(error).__name__}: {error.msg}")
+    places: dict[str, Text] = {this_cell: _THIS}
     frames: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
         if shell.compile.format_code_name(frame.filename):  # a cell, not a file
-            place = places.setdefault(frame.filename, "an earlier cell")
-            within = "" if frame.name == "<module>" else f", in {frame.name}"
+            place = places.setdefault(frame.filename, message("an earlier cell"))
+            within = "" if frame.name == "<module>" else frame.name
             frames.append(_frame(place, frame.filename, frame.lineno or 1, within))
-    message = "".join(traceback.format_exception_only(type(error), error)).rstrip()
+    raised = "".join(traceback.format_exception_only(type(error), error)).rstrip()
     for filename, place in places.items():
-        message = message.replace(filename, place)
-    return ExpectedError("\n".join(frames[-FRAMES:]), message)
+        raised = raised.replace(filename, said(place))
+    return ExpectedError("\n".join(frames[-FRAMES:]), raised)
 
 
-def _frame(place: str, filename: str, line: int, within: str = "") -> str:
+def _frame(place: Text, filename: str, line: int, within: str = "") -> str:
     """Return the place of a frame, with its line marked and the lines before it."""
-    rows = [f"{place}, line {line}{within}"]
+    where = message("{place}, line {line}", place=place, line=line)
+    if within:
+        where = message("{place}, line {line}, in {function}", place=place, line=line, function=within)
+    rows = [said(where)]
     for number in range(max(1, line - AROUND), line + 1):
         source = linecache.getline(filename, number).rstrip()
         if source:

@@ -22,6 +22,7 @@ from IPython.display import display
 
 from book_kit import ranks
 from memory_stage.integrations.magic_options import MagicOptions
+from memory_stage.messages import Text, listed, message, plural, said
 from memory_stage.web.embed import page_assets
 
 _options = MagicOptions("%%ranks")
@@ -81,34 +82,41 @@ def lost(cell: str, count: int | None, rank: int) -> RanksOutput:
     except ranks.RankLostError as error:
         if rank not in error.ranks:
             raise AssertionError(f"this cell has to lose rank {rank}; it lost {error.ranks}") from error
-        return RanksOutput(f"Expected error{_as_recorded()}", f"RankLostError: {error}")
+        return RanksOutput(_as_recorded(message("Expected error")), f"RankLostError: {error}")
     raise AssertionError(f"this cell has to lose rank {rank}, and all {len(answers)} ranks answered")
 
 
 def heading(count: int) -> str:
     """Return the heading of the output."""
-    return ("1 rank" if count == 1 else f"{count} ranks") + _as_recorded()
+    return _as_recorded(plural("{count} rank", "{count} ranks", count))
 
 
-def _as_recorded() -> str:
+def _as_recorded(heading: Text) -> str:
+    """Return a heading, with the origin of a record."""
     started = ranks.started()
-    return f", recorded with {started.about}" if started is not None and started.recorded else ""
+    if started is not None and started.recorded:
+        heading = message("{heading}, recorded with {versions}", heading=heading, versions=started.about)
+    return said(heading)
 
 
 def joined(printed: list[str]) -> str:
     """Join the output of the ranks; ranks with the same output share a heading."""
-    said: dict[str, list[int]] = {}
+    same: dict[str, list[int]] = {}
     for rank, each in enumerate(printed):
-        said.setdefault(each.rstrip("\n"), []).append(rank)
-    said.pop("", None)
-    if len(said) == 1 and len(next(iter(said.values()))) == len(printed):
-        (text,) = said
-        return text if len(printed) == 1 else f"all ranks:\n{_indented(text)}" if "\n" in text else f"all ranks: {text}"
+        same.setdefault(each.rstrip("\n"), []).append(rank)
+    same.pop("", None)
+    if len(same) == 1 and len(next(iter(same.values()))) == len(printed):
+        (text,) = same
+        return text if len(printed) == 1 else _beside(message("all ranks:"), text)
     parts = []
-    for text, those in said.items():
-        who = f"rank{'s' if len(those) > 1 else ''} {', '.join(map(str, those))}:"
-        parts.append(f"{who}\n{_indented(text)}" if "\n" in text else f"{who} {text}")
+    for text, those in same.items():
+        who = plural("rank {ranks}:", "ranks {ranks}:", len(those), ranks=listed(map(str, those)))
+        parts.append(_beside(who, text))
     return "\n".join(parts)
+
+
+def _beside(who: Text, text: str) -> str:
+    return f"{said(who)}\n{_indented(text)}" if "\n" in text else f"{said(who)} {text}"
 
 
 def _indented(text: str) -> str:

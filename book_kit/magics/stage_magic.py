@@ -21,6 +21,7 @@ from IPython.display import display
 from memory_stage.api import DEPTHS, Stage, checked_steps, run
 from memory_stage.cell_variants import compare_parts
 from memory_stage.integrations.magic_options import MagicOptions
+from memory_stage.messages import Text, message, said
 from memory_stage.messages.catalogues import codes
 from memory_stage.recorder.key_step import Key
 from memory_stage.recorder.record import LIMIT
@@ -30,8 +31,8 @@ from minitensor.engine.modes import POLICIES
 class NotTraced:
     """The reason that a cell is not traced, as a line under it."""
 
-    def __init__(self, reason: str) -> None:
-        self.text = f"Not traced: {reason}. The cell ran as usual."
+    def __init__(self, reason: Text) -> None:
+        self.text = said(message("Not traced: {reason}. The cell ran as usual.", reason=reason))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": self.text, "text/html": f"<p>{html.escape(self.text)}</p>"}
@@ -88,7 +89,7 @@ class StageMagic(Magics):
             try:
                 _run_untraced(source, file, self.shell)
             finally:
-                display(NotTraced(f"the cell magic {cell.split()[0]} runs the code itself"))
+                display(NotTraced(message("the cell magic {name} runs the code itself", name=cell.split()[0])))
             return
         done = run(
             source,

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from memory_stage.messages import Text, message, plural, said, sentences
 from memory_stage.web.embed import page_assets, prose
 
 Case = tuple | Callable[[], tuple | AbstractContextManager[tuple]]
@@ -58,36 +59,49 @@ class ExerciseReport:
         return not self.reason
 
     def __str__(self) -> str:
-        lines = [f"{'Right' if self.passed else 'Not yet'}. {self._verdict()}"]
+        lines = [said(sentences([self._word(), self._verdict()]))]
         for label, value in self._values():
             lines.append(f"  {label:<10}" + value.replace("\n", "\n" + " " * 12))
         return "\n".join(lines)
 
     def as_data(self) -> dict[str, Any]:
         """Return the report as plain data for a page."""
-        return {"passed": self.passed, "verdict": self._verdict(), "values": self._values()}
+        return {"passed": self.passed, "word": self._word(), "verdict": self._verdict(), "values": self._values()}
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         values = "".join(
             f"<dt>{label}</dt><dd><code>{html.escape(value)}</code></dd>" for label, value in self._values()
         )
-        mark, word, kind = ("✓", "Right.", " mt-right") if self.passed else ("○", "Not yet.", "")
+        mark, kind = ("✓", " mt-right") if self.passed else ("○", "")
         page = (
             f'<div class="mt-note mt-check{kind} mathjax_ignore">\n'
-            f'<p><strong><span aria-hidden="true">{mark}</span> {word}</strong> '
+            f'<p><strong><span aria-hidden="true">{mark}</span> {self._word()}</strong> '
             f"{prose(self._verdict())}</p>\n" + (f"<dl>{values}</dl>\n" if values else "") + "</div>"
         )
         return {"text/plain": str(self), "text/html": page_assets("quiz.css", package="book_kit.web") + page}
 
+    def _word(self) -> str:
+        return said(message("Right.") if self.passed else message("Not yet."))
+
     def _verdict(self) -> str:
         if self.passed:
-            return f"`{self.name}` passes {_cases(self.cases)}."
-        where = f", case {self.right + 1} of {self.cases}" if self.cases > 1 else ""
-        return f"`{self.name}`{where}: {self.reason}"
+            name, cases = self.name, self.cases
+            return said(plural("`{name}` passes its case.", "`{name}` passes all {count} cases.", cases, name=name))
+        if self.cases == 1:
+            return said(message("`{name}`: {reason}", name=self.name, reason=self.reason))
+        return said(
+            message(
+                "`{name}`, case {number} of {count}: {reason}",
+                name=self.name,
+                number=self.right + 1,
+                count=self.cases,
+                reason=self.reason,
+            )
+        )
 
     def _values(self) -> list[tuple[str, str]]:
-        values = [("given", self.given), ("expected", self.expected), ("got", self.got)]
-        return [(label, value) for label, value in values if value]
+        values = [(message("given"), self.given), (message("expected"), self.expected), (message("got"), self.got)]
+        return [(said(label), value) for label, value in values if value]
 
 
 def check(
@@ -113,7 +127,7 @@ def check(
     only if the exercise is badly written: no case, a case that is not a tuple, nothing to compare with.
     """
     _refuse_empty_exercise(cases, against, that)
-    name = getattr(function, "__name__", "what you gave")
+    name = getattr(function, "__name__", said(message("what you gave")))
     for index, case in enumerate(cases):
         given, difference = _first_difference(function, case, index, against, that or {})
         if difference:
@@ -153,7 +167,7 @@ def _first_difference(function, case, index, against, that) -> tuple[str, dict[s
         names = _parameter_names(function, len(arguments))
         given = "\n".join(f"{name} = {_show(value)}" for name, value in zip(names, arguments, strict=True))
         if not callable(function):
-            return given, {"reason": f"a function was expected, not {_show(function)}."}
+            return given, _reason(message("a function was expected, not {value}.", value=_show(function)))
         result, error = _call(function, arguments)
     difference = {}
     if callable(against):
@@ -167,36 +181,44 @@ def _first_difference(function, case, index, against, that) -> tuple[str, dict[s
     elif against is not None:
         difference = _result_difference(against[index], "", result, error)
     elif error:
-        difference = {"reason": "it raised an error.", "got": error}
+        difference = _reason(message("it raised an error."), got=error)
     return given, difference or _broken_statement(that, result, arguments)
 
 
 def _result_difference(expected: Any, expected_error: str, result: Any, error: str) -> dict[str, str]:
     if expected_error:
         same_type = error.split(":")[0] == expected_error.split(":")[0]
-        return {} if same_type else _report("an error was expected.", expected_error, error or _show(result))
+        if same_type:
+            return {}
+        return _reason(message("an error was expected."), expected=expected_error, got=error or _show(result))
     if error:
-        return {"reason": "it raised an error.", "got": error}
+        return _reason(message("it raised an error."), got=error)
     if (result is None or result is ...) and expected is not None:
-        return _report("it returns nothing yet.", _show(expected), _show(result))
+        return _reason(message("it returns nothing yet."), expected=_show(expected), got=_show(result))
     reason = _unlike(expected, result)
-    return _report(reason, _show(expected), _show(result)) if reason else {}
+    return _reason(reason, expected=_show(expected), got=_show(result)) if reason else {}
 
 
 def _argument_difference(names: list[str], twins: tuple, arguments: tuple) -> dict[str, str]:
     for name, theirs, mine in zip(names, twins, arguments, strict=True):
         if reason := _unlike(theirs, mine):
-            reason = f"after the call, `{name}` is not as expected: {reason}"
-            return _report(reason, f"{name} = {_show(theirs)}", f"{name} = {_show(mine)}")
+            reason = message("after the call, `{name}` is not as expected: {reason}", name=name, reason=reason)
+            return _reason(reason, expected=f"{name} = {_show(theirs)}", got=f"{name} = {_show(mine)}")
     return {}
 
 
 def _identity_difference(names, twins: tuple, expected: Any, arguments: tuple, result: Any) -> dict[str, str]:
     for name, theirs, mine in zip(names, twins, arguments, strict=True):
         if _is_mutable(theirs) and (expected is theirs) != (result is mine):
-            itself, new = f"`{name}` itself", "a new object"
-            wanted, came = (itself, new) if expected is theirs else (new, itself)
-            return {"reason": f"the values are right, and it should return {wanted}. It returns {came}."}
+            if expected is theirs:
+                right = message(
+                    "the values are right, and it should return `{name}` itself. It returns a new object.", name=name
+                )
+            else:
+                right = message(
+                    "the values are right, and it should return a new object. It returns `{name}` itself.", name=name
+                )
+            return _reason(right)
     return {}
 
 
@@ -204,12 +226,13 @@ def _broken_statement(that: Mapping[str, Callable], result: Any, arguments: tupl
     for statement, holds in that.items():
         held, error = _call(holds, (result, *arguments))
         if error or not held:
-            return {"reason": f"this does not hold: {statement}.", "got": error or _show(result)}
+            return _reason(message("this does not hold: {statement}.", statement=statement), got=error or _show(result))
     return {}
 
 
-def _report(reason: str, expected: str, got: str) -> dict[str, str]:
-    return {"reason": reason, "expected": expected, "got": got}
+def _reason(reason: Text, **values: str) -> dict[str, str]:
+    """Return fields of a report."""
+    return {"reason": said(reason), **values}
 
 
 @contextmanager
@@ -236,7 +259,7 @@ def _parameter_names(function: Callable, count: int) -> list[str]:
         names = [name for name, p in inspect.signature(function).parameters.items() if p.kind in _POSITIONAL]
     except (TypeError, ValueError):  # not callable, or built in without a signature
         names = []
-    return names[:count] + [f"argument {number + 1}" for number in range(len(names), count)]
+    return names[:count] + [said(message("argument {number}", number=at + 1)) for at in range(len(names), count)]
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -254,38 +277,50 @@ def _is_mutable(value: Any) -> bool:
     return (_is_tensor(value) and not isinstance(value, np.generic)) or isinstance(value, list | dict | set)
 
 
-def _unlike(expected: Any, got: Any) -> str:
+def _unlike(expected: Any, got: Any) -> Text:
     """Return a sentence on how `got` differs from `expected`; empty if it does not."""
     if _is_tensor(expected):
         return _unlike_tensor(expected, got)
     if isinstance(expected, float | complex) and isinstance(got, int | float | complex):
-        return "" if _close(expected, got) else "the values differ."
+        return "" if _close(expected, got) else message("the values differ.")
     if type(expected) is not type(got):
-        return f"{_kind(expected)} was expected, not {_kind(got)}."
+        return _other_kind(expected, got)
     if isinstance(expected, list | tuple):
         if len(expected) != len(got):
-            return f"{len(expected)} items were expected, not {len(got)}."
-        pairs = ((f"item {i}", *pair) for i, pair in enumerate(zip(expected, got, strict=True)))
+            return message("{expected} items were expected, not {got}.", expected=len(expected), got=len(got))
+        pairs = [
+            (message("item {number}", number=number), *pair)
+            for number, pair in enumerate(zip(expected, got, strict=True))
+        ]
     elif isinstance(expected, dict):
         if expected.keys() != got.keys():
-            return "the keys differ."
-        pairs = ((f"entry {key!r}", value, got[key]) for key, value in expected.items())
+            return message("the keys differ.")
+        pairs = [(message("entry {key}", key=repr(key)), value, got[key]) for key, value in expected.items()]
     else:
-        return "" if expected == got else "the values differ."
-    return next((f"{place}: {reason}" for place, *pair in pairs if (reason := _unlike(*pair))), "")
+        return "" if expected == got else message("the values differ.")
+    for place, *pair in pairs:
+        if reason := _unlike(*pair):
+            return message("{place}: {reason}", place=place, reason=reason)
+    return ""
 
 
-def _unlike_tensor(expected: Any, got: Any) -> str:
+def _unlike_tensor(expected: Any, got: Any) -> Text:
     if type(expected) is not type(got):
-        return f"{_kind(expected)} was expected, not {_kind(got)}."
+        return _other_kind(expected, got)
     if list(expected.shape) != list(got.shape):
-        return f"the shape is {list(got.shape)}, and should be {list(expected.shape)}."
+        shapes = {"got": str(list(got.shape)), "expected": str(list(expected.shape))}
+        return message("the shape is {got}, and should be {expected}.", **shapes)
     if expected.dtype != got.dtype:
-        return f"the dtype is {got.dtype}, and should be {expected.dtype}."
+        dtypes = {"got": str(got.dtype), "expected": str(expected.dtype)}
+        return message("the dtype is {got}, and should be {expected}.", **dtypes)
     wanted, came = (getattr(tensor, "stop_gradient", None) for tensor in (expected, got))
     if wanted != came:
-        return f"stop_gradient is {came}, and should be {wanted}."
-    return "" if _close(expected.tolist(), got.tolist()) else "the values differ."
+        return message("stop_gradient is {got}, and should be {expected}.", got=str(came), expected=str(wanted))
+    return "" if _close(expected.tolist(), got.tolist()) else message("the values differ.")
+
+
+def _other_kind(expected: Any, got: Any) -> Text:
+    return message("{expected} was expected, not {got}.", expected=_kind(expected), got=_kind(got))
 
 
 def _close(expected: Any, got: Any) -> bool:
@@ -295,8 +330,8 @@ def _close(expected: Any, got: Any) -> bool:
     return bool(np.array_equal(expected, got))
 
 
-def _kind(value: Any) -> str:
-    return "None" if value is None else f"a value of type {type(value).__name__}"
+def _kind(value: Any) -> Text:
+    return "None" if value is None else message("a value of type {type}", type=type(value).__name__)
 
 
 def _show(value: Any) -> str:
@@ -308,7 +343,3 @@ def _show(value: Any) -> str:
     else:
         text = f"{value.tolist()} (stop_gradient=False)"
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
-
-
-def _cases(count: int) -> str:
-    return "its case" if count == 1 else f"all {count} cases"

@@ -45,10 +45,11 @@ from __future__ import annotations
 
 import hashlib
 import html
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory_stage.messages import Text, default_language, message, render
+from memory_stage.messages import ENGLISH, default_language, message, said
 from memory_stage.web.embed import page_assets, prose
 
 
@@ -67,7 +68,7 @@ class Proof:
         told = message("See line {line} of {stage}.", line=self.line, stage=where)
         if self.variant:
             told = message("See line {line} of {stage}, {variant}.", line=self.line, stage=where, variant=self.variant)
-        return render(told, default_language())
+        return said(told)
 
     def _attributes(self) -> str:
         named = {"stage": self.stage, "variant": self.variant, "line": str(self.line)}
@@ -110,9 +111,9 @@ class Prediction:
 
     def _as_text(self) -> str:
         options = "\n".join("  ( ) " + option.replace("\n", "\n      ") for option in self.options)
-        asked = _said(message("Predict: {question}", question=self.question))
-        answer = _said(message("Answer: {answer}", answer=self.answer))
-        others = (_said(message("Not {option}: {reason}", option=each, reason=text)) for each, text in self._wrong())
+        asked = said(message("Predict: {question}", question=self.question))
+        answer = said(message("Answer: {answer}", answer=self.answer))
+        others = (said(message("Not {option}: {reason}", option=each, reason=text)) for each, text in self._wrong())
         proof = [str(self.proof)] if self.proof else []
         return "\n".join([asked, options, "", answer, self.why, "\n".join(others), *proof])
 
@@ -124,11 +125,12 @@ class Prediction:
             for index, (option, text) in enumerate(self.options.items())
             if index != self.right
         )
-        heading, summary = _said(message("Predict first")), _said(message("Answer"))
+        heading, summary = said(message("Predict first")), said(message("Answer"))
         proof = f'<p class="mt-proof"{self.proof._attributes()}>{prose(str(self.proof))}</p>\n' if self.proof else ""
         return (
             # The class keeps a page's MathJax away from dollar signs.
-            f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}">\n'
+            f'<predict-first class="mt-note mathjax_ignore" data-right="{self.right}" data-name="{self.name}"'
+            f"{_words()}>\n"
             f'<p class="mt-kind">{heading}</p>\n'
             f'<p class="mt-question">{prose(self.question)}</p>\n'
             f'<ul class="mt-options">{options}</ul>\n'
@@ -139,6 +141,30 @@ class Prediction:
             f"{proof}</details>\n"
             "</predict-first>"
         )
+
+
+#: The texts of ``quiz.js``.
+_OF_SCRIPT = (
+    message("Check"),
+    message("Choose an answer first."),
+    message("Right."),
+    message("Not this one."),
+    message("Try again, or open the answer."),
+    message("✓ right"),
+    message("✗ not this one"),
+    message("Step the stage to line {line}", line="{line}"),
+    message("Your answer is kept in this browser."),
+    message("Forget it"),
+    message("Forget all answers"),
+)
+
+
+def _words() -> str:
+    """Return the attribute with the translations of the script's texts; the script itself speaks English."""
+    if default_language() == ENGLISH:
+        return ""
+    words = {text.text: said(text) for text in _OF_SCRIPT}
+    return f' data-words="{html.escape(json.dumps(words, ensure_ascii=False))}"'
 
 
 def predict(
@@ -189,11 +215,6 @@ def predict(
         raise ValueError(f"the stage {stage or variant!r} is named without a line in it: add line=...")
     proof = None if line is None else Proof(line, stage, variant)
     return Prediction(question, dict(options), bare.index(_without_backticks(answer)), proof)
-
-
-def _said(text: Text) -> str:
-    """Return a text in the language of the notebook."""
-    return render(text, default_language())
 
 
 def _without_backticks(text: str) -> str:

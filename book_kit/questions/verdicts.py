@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memory_stage.messages import Text, message, said
 from memory_stage.web.embed import page_assets
 
+_WORDS = {"right": message("right"), "refused": message("refused"), "wrong": message("wrong")}
 #: The three verdicts with their styles, which differ without colour too: empty, striped and full.
 LOOKS = {
     "right": "background:var(--mt-paper)",
@@ -37,7 +39,7 @@ class Verdicts:
     def __str__(self) -> str:
         width = max(map(len, self.rows))
         return "\n".join(
-            f"{label:{width}}" + "".join(f"  {kind} {row[kind]:>6,}" for kind in LOOKS)
+            f"{label:{width}}" + "".join(f"  {said(_WORDS[kind])} {row[kind]:>6,}" for kind in LOOKS)
             for label, row in self.rows.items()
         )
 
@@ -47,11 +49,14 @@ class Verdicts:
 
     def _table(self) -> str:
         heads = "".join(
-            f'<th scope="col" style="{_NUMBER}"><span aria-hidden="true" style="{_KEY};{look}"></span>{kind}</th>'
+            f'<th scope="col" style="{_NUMBER}"><span aria-hidden="true" style="{_KEY};{look}"></span>'
+            f"{said(_WORDS[kind])}</th>"
             for kind, look in LOOKS.items()
         )
-        counts = " or ".join(sorted({f"{sum(row.values()):,}" for row in self.rows.values()}))
-        caption = html.escape(f"of {counts} {self.of}")
+        counts: Text = ""
+        for count in sorted({f"{sum(row.values()):,}" for row in self.rows.values()}):
+            counts = message("{count} or {other}", count=counts, other=count) if counts else count
+        caption = html.escape(said(message("of {count} {things}", count=counts, things=self.of)))
         return (
             '<div class="mt-note mathjax_ignore" style="overflow-x:auto">\n'
             '<table style="width:100%;border-collapse:collapse;font-size:14px;margin:0">\n'
@@ -74,12 +79,12 @@ def _row(label: str, row: Mapping[str, int]) -> str:
     )
 
 
-def show(rows: Mapping[str, Mapping[str, int]], *, of: str = "programs") -> Verdicts:
+def show(rows: Mapping[str, Mapping[str, int]], *, of: str | None = None) -> Verdicts:
     """Return bars of verdicts, in the order given.
 
     Args:
         rows: label -> numbers of programs that are `right`, `refused` and `wrong`.
-        of: the noun for the counted things.
+        of: the noun for the counted things, by default "programs".
 
     Raises:
         ValueError: if there is no row, or if one has other verdicts or counts nothing.
@@ -89,4 +94,4 @@ def show(rows: Mapping[str, Mapping[str, int]], *, of: str = "programs") -> Verd
             raise ValueError(f"{label!r} takes programs counted as {', '.join(LOOKS)}, not {dict(row)!r}")
     if not rows:
         raise ValueError("verdicts takes at least one row")
-    return Verdicts(dict(rows), of)
+    return Verdicts(dict(rows), of or said(message("programs")))

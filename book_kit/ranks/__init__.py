@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from book_kit.ranks.cluster import Cluster, RankAnswer, RankLostError
+from memory_stage.messages import Text, joined, message, plural, said
 
 #: Seconds for a program, by default.
 RUNNING = 60.0
@@ -48,8 +49,8 @@ class StartedRanks:
 
     def __str__(self) -> str:
         if self.recorded:
-            return f"Recorded: {self.about}"
-        return f"{self.count} ranks: {self.about}"
+            return said(message("Recorded: {about}", about=self.about))
+        return said(message("{count} ranks: {about}", count=self.count, about=self.about))
 
 
 @dataclass
@@ -79,14 +80,19 @@ def start(count: int = 4, recorded: str | Path | None = None) -> StartedRanks:
         ImportError: if there is neither MPI nor a record; the message names the packages to install.
     """
     stop()
-    missing = why_not()
+    missing = _missing()
     if missing and recorded is None:
         raise ImportError(f"{missing}. `pip install ipyparallel mpi4py mpich` installs all that several ranks need.")
     if missing:
         record = json.loads(Path(str(recorded)).read_text(encoding="utf-8"))
         _state.record = record["programs"]
-        about = f"{record['with']}, on {record['date']}. Here {missing}; `pip install ipyparallel mpi4py mpich`."
-        _state.started = StartedRanks(count, about, True)
+        about = message(
+            "{versions}, on {date}. Here {missing}; `pip install ipyparallel mpi4py mpich`.",
+            versions=record["with"],
+            date=record["date"],
+            missing=missing,
+        )
+        _state.started = StartedRanks(count, said(about), True)
     else:
         _state.cluster = Cluster(count, _mpiexec() or "")
         _state.said = {}
@@ -153,12 +159,17 @@ def key_of(source: str, count: int) -> str:
 
 def why_not() -> str:
     """Return the reason that ranks cannot start on this machine; empty if they can."""
+    return str(_missing())
+
+
+def _missing() -> Text:
+    """Return the same for a sentence in any language."""
     if sys.platform == "win32":
-        return "MPI is not looked for on Windows"
+        return message("MPI is not looked for on Windows")
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if absent:
-        return f"{' and '.join(absent)} {'are' if len(absent) > 1 else 'is'} not installed"
-    return "" if _mpiexec() else "there is no mpiexec"
+        return plural("{names} is not installed", "{names} are not installed", len(absent), names=joined(absent))
+    return "" if _mpiexec() else message("there is no mpiexec")
 
 
 def _mpiexec() -> str | None:

@@ -21,6 +21,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from memory_stage.messages import listed, message, said, sentences
 from memory_stage.web.element import Figure
 from memory_stage.web.embed import prose
 
@@ -115,20 +116,22 @@ class Controls:
         return self._box
 
     def _what(self) -> str:
-        return "Measured with " + ", ".join(f"{name} {value}" for name, value in self.chosen.items()) + "."
+        pairs = (message("{name} {value}", name=name, value=str(value)) for name, value in self.chosen.items())
+        return said(message("Measured with {arguments}.", arguments=listed(pairs)))
 
     def _still(self) -> dict[str, str]:
         """Return the output without a kernel: the figure and its arguments."""
         if self.figure is None:
-            message = f"{type(self.error).__name__}: {self.error}"
-            return {"text/plain": f"{message}\n{self._what()}", "text/html": f"<p>{html.escape(message)}</p>\n"}
+            error = f"{type(self.error).__name__}: {self.error}"
+            return {"text/plain": f"{error}\n{self._what()}", "text/html": f"<p>{html.escape(error)}</p>\n"}
         shown = self.figure._repr_mimebundle_()
         if self._on_page:
             return {"text/plain": f"{shown['text/plain']}\n{self._what()}", "text/html": self._buttons()}
-        where = " A notebook has lists to choose from, and runs it again."
+        where = said(message("A notebook has lists to choose from, and runs it again."))
+        again = said(sentences([self._what(), where]))
         return {
             "text/plain": f"{shown['text/plain']}\n{self._what()}",
-            "text/html": f"{shown['text/html']}\n<p>{html.escape(self._what() + where)}</p>\n",
+            "text/html": f"{shown['text/html']}\n<p>{html.escape(again)}</p>\n",
         }
 
     def _buttons(self) -> str:
@@ -145,8 +148,9 @@ class Controls:
             figure = self._measure(**chosen)
             figures.append(f'<div class="{name}">\n{figure._repr_mimebundle_()["text/html"]}\n</div>\n')
             style.append(f"#{name}:checked ~ .{name} {{ display: block }}")
+        label = said(message("Choose a measurement"))
         return (
-            f'<style>{" ".join(style)}</style>\n<div class="{group}" role="group" aria-label="Choose a measurement">\n'
+            f'<style>{" ".join(style)}</style>\n<div class="{group}" role="group" aria-label="{label}">\n'
             f"{''.join(buttons)}{''.join(figures)}</div>\n"
         )
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from book_kit.data.library_names import NAMES
+from memory_stage.messages import Text, joined, message, said
 from memory_stage.web.embed import page_assets
 
 
@@ -62,30 +63,56 @@ def show(file: str | Path, python: str = sys.executable) -> InstalledCheck:
     for library, recorded in versions.items():
         if library == "minitensor":
             continue
-        shown = f"{NAMES[library]} {' and '.join(recorded)}"
+        shown = message("{library} {version}", library=NAMES[library], version=joined(recorded))
         if python == sys.executable and importlib.util.find_spec(library) is None:
-            found.lines.append(f"{NAMES[library]} is not installed here. The page shows what {shown} answered.")
+            absent = message(
+                "{library} is not installed here. The page shows what {recorded} answered.",
+                library=NAMES[library],
+                recorded=shown,
+            )
+            found.lines.append(said(absent))
         else:
             _ask(python, library, file, shown, found)
     return found
 
 
-def _ask(python: str, library: str, file: Path, shown: str, found: InstalledCheck) -> None:
+def _ask(python: str, library: str, file: Path, shown: Text, found: InstalledCheck) -> None:
     command = [python, "-m", "facts", "check", library, file.name, "--json"]
     ran = subprocess.run(command, cwd=file.parents[1], capture_output=True, text=True)
     if ran.returncode not in (0, 1) or not ran.stdout.strip():
-        said = (ran.stderr.strip() or f"status {ran.returncode}").splitlines()[-1]
-        found.lines.append(f"{NAMES[library]} could not be asked ({said}). The page shows what {shown} answered.")
+        reason = (ran.stderr.strip() or f"status {ran.returncode}").splitlines()[-1]
+        failed = message(
+            "{library} could not be asked ({reason}). The page shows what {recorded} answered.",
+            library=NAMES[library],
+            reason=reason,
+            recorded=shown,
+        )
+        found.lines.append(said(failed))
         return
     (checked,) = json.loads(ran.stdout.splitlines()[-1])
-    name = f"{NAMES[library]} {checked['installed']}, installed here,"
-    compared = f"{NAMES[library]} {checked['recorded']}"
-    if not checked["changes"]:
-        found.lines.append(f"{name} was asked just now: {checked['asked']} answers, all as recorded from {compared}.")
-        return
     count = len(checked["changes"])
+    versions: dict[str, Text | int] = {
+        "library": NAMES[library],
+        "installed": checked["installed"],
+        "recorded": checked["recorded"],
+        "asked": checked["asked"],
+    }
+    if not count:
+        equal = message(
+            "{library} {installed}, installed here, was asked just now: {asked} answers, all as recorded from "
+            "{library} {recorded}.",
+            **versions,
+        )
+        found.lines.append(said(equal))
+        return
     found.changed += count
-    found.lines.append(f"{name} was asked just now: {count} of {checked['asked']} answers are not those of {compared}.")
+    differing = message(
+        "{library} {installed}, installed here, was asked just now: {count} of {asked} answers are not those of "
+        "{library} {recorded}.",
+        count=count,
+        **versions,
+    )
+    found.lines.append(said(differing))
     found.lines += [
         f"  {change['question']}: {_brief(change['then'])} -> {_brief(change['now'])}" for change in checked["changes"]
     ]

@@ -17,6 +17,7 @@ from memory_stage.messages.message import (
     message,
     plural,
     render,
+    said,
     sentences,
     then,
 )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory_stage.messages.catalogues import ENGLISH
+from memory_stage.messages.catalogues import ENGLISH, default_language
 
 if TYPE_CHECKING:
     from memory_stage.messages.catalogues import Language
@@ -129,6 +129,11 @@ def continued(text: Text) -> Text:
 def render(text: Text, language: Language) -> str:
     """Return the text in a language."""
     return language.spaced(_render(text, language)) if not isinstance(text, str) else text
+
+
+def said(text: Text) -> str:
+    """Return the text in the language that ``set_language`` has set."""
+    return render(text, default_language())
 
 
 def _render(text: Text, language: Language) -> str:

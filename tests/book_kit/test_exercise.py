@@ -11,6 +11,7 @@ import pytest
 
 import minitensor as mt
 from book_kit import check, require
+from memory_stage import set_language
 
 
 def halve(x):
@@ -220,3 +221,40 @@ def test_no_value_outlives_its_check():
         assert not report.passed and made[0]() is None
     finally:
         gc.enable()
+
+
+@pytest.fixture
+def chinese():
+    set_language("zh")
+    yield
+    set_language(None)
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "reason"),
+    [
+        (np.ones(2), np.ones(3), "形状是 [3]，应为 [2]。"),
+        (np.ones(2), np.ones(2, "float32"), "数据类型是 float32，应为 float64。"),
+        (np.ones(2), [1.0, 1.0], "应为 ndarray 类型的值，而不是 list 类型的值。"),
+        ((1, [2, 3]), (1, [2, 4]), "第 1 项：第 1 项：数值不同。"),
+        ([1, 2], [1], "应有 2 项，而不是 1 项。"),
+        ({"a": 1}, {"a": 2}, "键 'a' 的值：数值不同。"),
+        (None, 1, "应为 None，而不是 int 类型的值。"),
+    ],
+)
+def test_a_difference_is_named_in_chinese(chinese, expected, got, reason):
+    assert check(lambda: got, [()], against=[expected]).reason == reason
+
+
+def test_a_report_is_in_the_language_that_is_set(chinese):
+    def halved(x):
+        return x / 2
+
+    def other(x):
+        return x / 4
+
+    right = check(halved, CASES, against=halved)
+    assert str(right) == f"正确。`halved` 通过了全部 {len(CASES)} 个用例。"
+    wrong = check(other, CASES, against=halved).as_data()
+    assert wrong["word"] == "还没有。" and [label for label, _ in wrong["values"]] == ["输入", "应为", "实际"]
+    assert wrong["verdict"] == f"`other`，第 1 个用例（共 {len(CASES)} 个）：数值不同。"

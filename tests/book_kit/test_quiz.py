@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from book_kit import predict
+from memory_stage import set_language
 from memory_stage.web import embed
 from memory_stage.web.embed import page_assets, prose
 from tests.support.accessibility import violations
@@ -102,6 +106,23 @@ def test_a_kept_answer_does_not_apply_to_a_changed_question():
     asked = [predict("q", PAIR, "a"), predict("Q", PAIR, "a"), predict("q", {**PAIR, "c": "no"}, "a")]
     assert len({one.name for one in asked}) == 3
     assert predict("q", {"a": "said otherwise", "b": "no"}, "a").name == asked[0].name
+
+
+# ---------- languages ----------
+
+
+def test_the_element_has_the_translations_of_all_texts_of_its_script():
+    script = (ROOT / "book_kit" / "web" / "js" / "quiz.js").read_text("utf-8")
+    texts = set(re.findall(r"\.say\(\s*'([^']+)'", script))
+    try:
+        set_language("zh")
+        page = BeautifulSoup(predict(**QUESTION)._repr_mimebundle_()["text/html"], "html.parser")
+    finally:
+        set_language(None)
+    words = json.loads(page.find("predict-first")["data-words"])
+    assert set(words) == texts and len(texts) > 5
+    assert [said for said in words.values() if not re.search("[一-鿿]", said)] == []
+    assert "data-words" not in predict(**QUESTION)._repr_mimebundle_()["text/html"]
 
 
 # ---------- assets ----------
@@ -224,6 +245,22 @@ def test_the_answer_can_be_opened_without_the_right_guess_and_then_every_option_
     assert soon(first.locator(".mt-said", has_text="That takes a copy").is_visible)
     assert soon(first.locator(".mt-why").is_visible)
     assert soon(label_of, first, 1) == "[2.0, 2.0]✓ right"
+
+
+def test_a_form_is_in_the_language_of_its_question(show):
+    try:
+        set_language("zh")
+        first = show().locator("predict-first").first
+    finally:
+        set_language(None)
+    first.get_by_role("button", name="检查").click()
+    assert soon(first.get_by_role("status").inner_text) == "请先选一个答案。"
+    first.get_by_role("radio").first.check()
+    first.get_by_role("button", name="检查").click()
+    assert soon(first.locator(".mt-kept", has_text="你的答案保存在这个浏览器里。").is_visible)
+    heard = "不是这个。 That takes a copy, and = makes none. 再试一次，或者展开答案。"
+    assert soon(first.get_by_role("status").evaluate, "status => status.textContent") == heard
+    assert soon(label_of, first, 0) == "[1.0, 1.0]✗ 不是这个"
 
 
 def test_an_answer_is_kept_in_the_browser_until_it_is_forgotten(show):

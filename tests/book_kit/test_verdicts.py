@@ -7,6 +7,7 @@ import re
 import pytest
 
 from book_kit.questions import verdicts
+from memory_stage import set_language
 
 ROWS = {
     "PyTorch": {"right": 300, "refused": 100, "wrong": 0},
@@ -50,3 +51,12 @@ def test_as_text_there_is_one_line_for_each():
 def test_rows_that_count_nothing_are_refused(rows):
     with pytest.raises(ValueError, match="takes"):
         verdicts.show(rows)
+
+
+def test_the_words_are_in_the_language_that_is_set():
+    try:
+        set_language("zh")
+        shown = verdicts.show(ROWS)._repr_mimebundle_()
+    finally:
+        set_language(None)
+    assert "共 400 个程序" in shown["text/html"] and "拒绝    100" in shown["text/plain"]

@@ -47,15 +47,16 @@ function stageOf(question, proof) {
 }
 
 class PredictFirst extends HTMLElement {
-  check = make('button', { type: 'submit' }, 'Check');
+  check = make('button', { type: 'submit' });
   toStage = button('', { className: 'mt-look', hidden: true });
   verdict = make('p', { className: 'mt-verdict' });
-  forgetOne = button('Forget it');
-  forgetAll = button('Forget all answers');
+  forgetOne = button('');
+  forgetAll = button('');
   keptNote = make(
     'p',
     { className: 'mt-kept', hidden: true },
-    'Your answer is kept in this browser. ',
+    make('span', {}),
+    ' ',
     this.forgetOne,
     ' ',
     this.forgetAll,
@@ -92,6 +93,7 @@ class PredictFirst extends HTMLElement {
     this.right = Number(this.dataset.right);
     this.options = [...list.children].map((item, index) => this.makeOption(item, index));
     this.verdict.setAttribute('role', 'status');
+    this.nameControls();
     const form = this.makeForm();
     const radios = this.options.map(option => option.radio);
     for (const control of [this.check, this.toStage, this.forgetOne, this.forgetAll, ...radios]) {
@@ -102,6 +104,16 @@ class PredictFirst extends HTMLElement {
     list.after(form);
     this.restore();
     document.addEventListener(FORGET, this.restore);
+  }
+
+  /** Write the texts of the controls; the constructor cannot, because a parser adds the attributes after it. */
+  nameControls() {
+    this.check.textContent = this.say('Check');
+    this.forgetOne.textContent = this.say('Forget it');
+    this.forgetAll.textContent = this.say('Forget all answers');
+    /** @type {Element} */ (this.keptNote.firstElementChild).textContent = this.say(
+      'Your answer is kept in this browser.',
+    );
   }
 
   makeOption(item, index) {
@@ -148,6 +160,16 @@ class PredictFirst extends HTMLElement {
     });
   }
 
+  /**
+   * Return a text in the language of the question.
+   * @param {string} text
+   */
+  say(text) {
+    /** @type {Record<string, string>} */
+    const words = JSON.parse(this.dataset.words ?? '{}');
+    return words[text] ?? text;
+  }
+
   /** Show the question as the reader left it. */
   restore = () => {
     this.state = { tried: [], shown: false, ...stored(KEY)[this.name] };
@@ -163,20 +185,24 @@ class PredictFirst extends HTMLElement {
   judge() {
     const chosen = this.options.findIndex(option => option.radio.checked);
     if (chosen < 0) {
-      this.verdict.textContent = 'Choose an answer first.';
+      this.verdict.textContent = this.say('Choose an answer first.');
       return;
     }
     this.keep({ tried: [...this.state.tried.filter(index => index !== chosen), chosen] });
     this.mark();
     if (chosen === this.right) {
-      this.verdict.textContent = 'Right.';
+      this.verdict.textContent = this.say('Right.');
       this.details.open = true;
       return;
     }
     // the mistake is shown below the option; a screen reader reads it with the verdict
     const mistake = `${this.options[chosen].mistake.textContent} `;
-    const hint = this.state.shown ? '' : 'Try again, or open the answer.';
-    this.verdict.replaceChildren('Not this one. ', make('span', { className: 'mt-heard' }, mistake), hint);
+    const hint = this.state.shown ? '' : this.say('Try again, or open the answer.');
+    this.verdict.replaceChildren(
+      `${this.say('Not this one.')} `,
+      make('span', { className: 'mt-heard' }, mistake),
+      hint,
+    );
   }
 
   /** Mark the options that were tried, or all of them once the answer was shown. */
@@ -186,8 +212,10 @@ class PredictFirst extends HTMLElement {
     this.options.forEach(({ label, mistake }, index) => {
       const wasTried = tried.includes(index);
       const isRight = index === this.right;
-      if (isRight && (wasTried || shown)) label.append(make('span', { className: 'mt-mark' }, '✓ right'));
-      if (!isRight && wasTried) label.append(make('span', { className: 'mt-mark mt-miss' }, '✗ not this one'));
+      if (isRight && (wasTried || shown)) label.append(make('span', { className: 'mt-mark' }, this.say('✓ right')));
+      if (!isRight && wasTried) {
+        label.append(make('span', { className: 'mt-mark mt-miss' }, this.say('✗ not this one')));
+      }
       mistake.hidden = isRight || !(wasTried || shown);
     });
     const isAnswered = tried.length > 0 || shown;
@@ -195,7 +223,8 @@ class PredictFirst extends HTMLElement {
     const { proof } = this;
     const stage = isAnswered && proof && stageOf(this, proof);
     this.toStage.hidden = !stage;
-    if (stage) this.toStage.textContent = `Step the stage to line ${proof?.dataset.line}`;
+    const line = proof?.dataset.line ?? '';
+    if (stage) this.toStage.textContent = this.say('Step the stage to line {line}').replace('{line}', line);
   }
 
   /** The element that names the line which proves or breaks the guess. */
