@@ -35,7 +35,7 @@ def ladder(length: int, vocabulary: str) -> dict[str, dict[str, int]]:
     """Return the verdicts of the judge on each step."""
     lines = workshop.read(CHAPTER.read_text(encoding="utf-8"))
     programs = list(judge.programs(length, judge.VOCABULARIES[vocabulary]))
-    return {str(step): judge.judge(workshop.loaded(lines.at(step)), programs) for step in workshop.IDEAS}
+    return {str(step): judge.judge(workshop.loaded(lines.at(step)), programs) for step in lines.ideas}
 
 
 def deleted() -> dict[str, object]:

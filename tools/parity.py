@@ -36,6 +36,8 @@ QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”|(?<!\*)\*([^*]+)\*(?!\*)")
 #: A word that only code has, such as "facts/views.json", "mt.zeros" or "float32".
 IN_CODE_ONLY = re.compile(r"[A-Za-z_]*[_./\d][\w./]*")
 RELATIVE = re.compile(r"(?:\.\.(?:/|$)|(?:facts|book|minitensor|book_kit|chapters)/\S+\.\w+$)")
+#: A file in a folder beside the chapters, such as "small_engine/judge.py". Only the English chapters have that folder.
+BESIDE = re.compile(r"\w+/\w+\.py")
 OPTION = re.compile(r"^:[\w-]+:.*$", re.MULTILINE)
 PROMPTS = {"code_prompt_show", "code_prompt_hide"}
 #: The width in the format of a value, such as 10 in ">10,".
@@ -230,11 +232,14 @@ def _compared(what: str, english: Any, other: Any) -> Iterator[str]:
 def _links(text: str, *, deeper: bool) -> Counter[str]:
     """Return the addresses of a text; relative ones to files, not to pages, as they are in a deeper folder."""
     found = ["".join(groups) for groups in LINK.findall(CODE.sub("", text))]
-    return Counter(f"../{link}" if deeper and _is_file(link) else link for link in found)
+    return Counter(_from_an_edition(link) if deeper else link for link in found)
 
 
-def _is_file(link: str) -> bool:
-    return link.startswith("../") and ".md" not in link
+def _from_an_edition(link: str) -> str:
+    """Return the address of a file of the book as a translated page has it; other links stay."""
+    if BESIDE.fullmatch(link):
+        return f"../../chapters/{link}"
+    return f"../{link}" if link.startswith("../") and ".md" not in link else link
 
 
 def _keys(front_matter: str) -> Any:

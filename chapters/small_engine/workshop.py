@@ -31,28 +31,21 @@ from . import judge
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-#: The idea of each step, in a few words.
-IDEAS = {
-    1: "a write only overwrites",
-    2: "a write is a step of the history",
-    3: "a storage counts its writes",
-    4: "leaves are protected",
-    5: "the history belongs to the memory",
-    6: "an operation copies what it needs itself",
-    7: "a write copies what anybody needs",
-}
 FINISHED = Path(__file__).with_name("engine.py")
 HUNK = re.compile(r"^@@ -(\d+).*\n((?:[ +-].*\n|\n)+)", re.MULTILINE)
 #: A cell of the chapter that begins with one of the two magics.
 CELL = re.compile(r"^%%(engine|step) (.+)\n((?:(?!```$).*\n)*)```$", re.MULTILINE)
+#: The heading of a step, in any language: its number, a colon, and its idea.
+HEADING = re.compile(r"^## [^\d\n]*(\d+)[^\d\n:：]*[:：] *(.+)$", re.MULTILINE)
 
 
 @dataclass
 class Cells:
-    """The parts of the first engine and the diffs of the later ones, from the cells."""
+    """The parts of the first engine, the diffs of the later ones, and the ideas of all steps."""
 
     parts: dict[str, str] = field(default_factory=dict)
     diffs: dict[int, str] = field(default_factory=dict)
+    ideas: dict[int, str] = field(default_factory=dict)
 
     def text(self, *steps: int) -> str:
         """Return the engine after these steps, in this order; the first step is always included.
@@ -70,10 +63,14 @@ class Cells:
         """Return the engine after all steps up to this one."""
         return self.text(*range(2, step + 1))
 
+    def title(self, step: int) -> str:
+        """Return the number of a step with its idea, as the label of its bar."""
+        return f"{step}. {self.ideas[step]}" if step in self.ideas else f"{step}"
+
 
 def read(chapter: str) -> Cells:
-    """Return all cells of a chapter, from its Markdown."""
-    found = Cells()
+    """Return all cells of a chapter and the ideas of its steps, from its Markdown."""
+    found = Cells(ideas={int(number): idea for number, idea in HEADING.findall(chapter)})
     for kind, name, cell in CELL.findall(chapter):
         if kind == "engine":
             found.parts[name] = cell.strip("\n")
@@ -167,9 +164,10 @@ def said(text: str, program: str) -> str:
     return "None" if gradient is None else "[" + ", ".join(f"{number:.4g}" for number in gradient) + "]"
 
 
-def bars(rows: Mapping[str, Mapping[str, int]], of: str = "programs") -> Verdicts:
+def bars(rows: Mapping[str, Mapping[str, int]], **words: str) -> Verdicts:
     """Return the verdicts on some engines as bars. Programs that overwrite the leaf are not counted."""
-    return verdicts.show({label: {kind: row[kind] for kind in verdicts.LOOKS} for label, row in rows.items()}, of=of)
+    counted = {label: {kind: row[kind] for kind in verdicts.LOOKS} for label, row in rows.items()}
+    return verdicts.show(counted, **words)
 
 
 CODE = "margin:0;padding:0;border:0;background:none;color:inherit;font:14px/1.5 var(--mt-mono);white-space:pre-wrap"
@@ -206,10 +204,15 @@ def _marked(line: str) -> str:
 
 def ladder(texts: Sequence[str]) -> Verdicts:
     """Return the bars of the engines after the first steps, in order."""
-    return bars({f"{step}. {IDEAS[step]}": counts(text) for step, text in enumerate(texts, 1)})
+    return bars({cells.title(step): counts(text) for step, text in enumerate(texts, 1)})
 
 
 cells = Cells()
+
+
+def label_bars(written: Cells) -> None:
+    """Label the bars of each step with its idea in a chapter."""
+    cells.ideas = written.ideas
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

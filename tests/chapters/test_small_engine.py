@@ -18,7 +18,7 @@ from tests.support.chapters.chapter import FOLDER, ROOT, Chapter
 
 CHAPTER = "16_an_engine_in_an_afternoon"
 CELLS = workshop.read(Chapter.read(CHAPTER).text)
-STEPS = list(workshop.IDEAS)
+STEPS = list(CELLS.ideas)
 RECORD = json.loads((ROOT / "facts" / "small-engine.json").read_text(encoding="utf-8"))
 SHORT, *LONG = RECORD["programs"].values()
 KINDS = ("right", "refused", "wrong")
@@ -297,6 +297,14 @@ def test_a_cell_that_runs_again_replaces_its_part():
     for part, text in (("first", "a = 1"), ("second", "b = 2"), ("first", "a = 3")):
         ours.parts[part] = text
     assert ours.at(1) == "a = 3\n\n\nb = 2\n"
+
+
+def test_the_bars_of_a_step_are_named_by_its_heading_in_any_language():
+    assert list(range(1, 8)) == STEPS
+    read = workshop.read(
+        "# 16. An engine\n\n## Step 2: a write\n\n## 第 3 步：存储记下写入\n\n## Longer programs\n\n:tags: 4: no\n"
+    )
+    assert [read.title(step) for step in (2, 3, 4)] == ["2. a write", "3. 存储记下写入", "4"]
 
 
 def test_a_hunk_is_found_where_it_is_stated_if_its_lines_stand_twice():

@@ -61,6 +61,13 @@ def test_a_translation_of_a_paragraph_has_no_faults():
     assert found(english, "{step}`3` 第 3 行通过 `v` 写入 16 MiB（[第 3 章](03_views.md#a-part)）。") == ""
 
 
+def test_a_file_beside_the_english_chapters_is_linked_from_the_folder_of_the_edition():
+    english = "Download [the judge](small_engine/judge.py), and see [chapter 3](03_views.md)."
+    linked = "下载[裁判]({})，并看[第 3 章](03_views.md)。"
+    assert found(english, linked.format("../../chapters/small_engine/judge.py")) == ""
+    assert "links" in found(english, linked.format("small_engine/judge.py"))
+
+
 def test_a_message_in_italics_or_quotes_stays_english_and_other_sentences_do_not():
     message = "one of the variables needed for gradient computation has been modified"
     english = f"It raises *{message}*, with 100 million numbers of 4, 8 or 65,504 bytes."
