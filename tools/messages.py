@@ -15,7 +15,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -28,6 +28,7 @@ from babel.messages.pofile import read_po, write_po
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from book_kit.tables import texts as data  # noqa: E402
 from memory_stage.messages.catalogues import LOCALES  # noqa: E402
 
 #: The functions that mark a message in Python, and which of their arguments are texts.
@@ -53,12 +54,14 @@ class Package:
         locale: the folder that has a folder for each locale.
         scripts: the folder of its JavaScript; None if it has none with messages.
         words: the file of words to write.
+        texts: yields the texts of data, each with its file, for a catalogue that is not of a package's source.
     """
 
     name: str
     locale: str
     scripts: str | None = None
     words: str | None = None
+    texts: Callable[[Path], Iterator[tuple[str, str]]] | None = None
 
     def catalogue(self, code: str) -> Path:
         """Return the catalogue to edit."""
@@ -70,11 +73,12 @@ PACKAGES = (
         "memory_stage", "memory_stage/messages/locale", "memory_stage/web/js", "memory_stage/web/js/shared/words.json"
     ),
     Package("book_kit", "book_kit/locale"),
+    Package("appendices", "book_kit/locale", texts=data.texts),
 )
 
 
 def sources(package: Package) -> Iterator[Path]:
-    """Yield the files that may have messages."""
+    """Yield the files that may have messages; none if there is no package of that name."""
     yield from sorted((ROOT / package.name).rglob("*.py"))
     if package.scripts is not None:
         yield from sorted((ROOT / package.scripts).rglob("*.js"))
@@ -102,6 +106,8 @@ def _joined(literals: str) -> str:
 def extracted(package: Package, code: str) -> Catalog:
     """Return the messages in the source of a package, without translations."""
     found = Catalog(locale=LOCALES[code], domain=package.name, creation_date=_LONG_AGO, revision_date=_LONG_AGO)
+    for place, text in package.texts(ROOT) if package.texts is not None else ():
+        found.add(text, locations=[(place, 0)])
     for path in sources(package):
         place = path.relative_to(ROOT).as_posix()
         for texts in in_script(path.read_text("utf-8")) if path.suffix == ".js" else in_python(path):

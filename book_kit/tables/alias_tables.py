@@ -13,50 +13,52 @@ from typing import Any
 import minitensor as mt
 from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
+from book_kit.tables.table_words import said
+from memory_stage.messages import Text, message
 
 Answer = dict[str, Any]
 Records = dict[str, dict[str, Any]]
 
-FROM_OPERATIONS = {
+FROM_OPERATIONS: dict[str, Text] = {
     "detach": "`x.detach()`",
     "view": "`x.view`",
-    "index_select": "`index_select` (NumPy: `take`)",
-    "masked_select": "`masked_select` (NumPy: `compress`)",
+    "index_select": message("`index_select` (NumPy: `take`)"),
+    "masked_select": message("`masked_select` (NumPy: `compress`)"),
     "gather": "`gather`",
-    "a model's output": "a model's output: `Linear`",
-    "a model that only reshapes": "a model's output: `Flatten`",
-    "clone": "`clone()` (NumPy: `copy`)",
+    "a model's output": message("a model's output: `Linear`"),
+    "a model that only reshapes": message("a model's output: `Flatten`"),
+    "clone": message("`clone()` (NumPy: `copy`)"),
     "split": "`split`",
-    "expand": "`expand` (NumPy: `broadcast_to`)",
+    "expand": message("`expand` (NumPy: `broadcast_to`)"),
 }
-FROM_NUMPY = {
+FROM_NUMPY: dict[str, Text] = {
     "numpy()": "`x.numpy()`",
     "asarray of a tensor": "`np.asarray(x)`",
-    "to_tensor of an array": "`to_tensor(a)` (PyTorch: `tensor(a)`)",
+    "to_tensor of an array": message("`to_tensor(a)` (PyTorch: `tensor(a)`)"),
     "from_numpy": "`from_numpy(a)`",
     "from_dlpack of an array": "`from_dlpack(a)`",
-    "from_dlpack": "`from_dlpack` of a tensor",
+    "from_dlpack": message("`from_dlpack` of a tensor"),
 }
-TARGETS = {
+TARGETS: dict[str, Text] = {
     "y = y + x": "`y = y + x`",
     "y += x": "`y += x`",
     "y[:] = y + x": "`y[:] = y + x`",
     "add with out": "`add(x, y, out=y)`",
     "add_": "`y.add_(x)`",
 }
-EXPANDED = {
+EXPANDED: dict[str, Text] = {
     "expand, then add": "`e.add_(10)`",
     "expand, then fill": "`e.fill_(7)`",
     "expand, then assign": "`e[0, 0] = 7`",
 }
 #: The line that reads what it overwrites, and the result of computing it from a copy.
-OVERLAPS = {
+OVERLAPS: dict[str, tuple[Text, list[float]]] = {
     "neighbors": ("`x[1:].add_(x[:-1])`", [1.0, 3.0, 5.0, 7.0, 9.0]),
     "neighbors assigned": ("`x[1:] = x[:-1]`", [1.0, 1.0, 2.0, 3.0, 4.0]),
     "its own first": ("`x.subtract_(x[0])`", [0.0, 1.0, 2.0, 3.0, 4.0]),
-    "its own first, cloned": ("the same with `x[0].clone()`", [0.0, 1.0, 2.0, 3.0, 4.0]),
+    "its own first, cloned": (message("the same with `x[0].clone()`"), [0.0, 1.0, 2.0, 3.0, 4.0]),
     "every second": ("`x[2:].multiply_(x[::2])`", [2.0, 3.0, 8.0, 20.0]),
-    "a column into a row": ("`x[1] = x[:, 2]`, the row", [2.0, 5.0, 8.0]),
+    "a column into a row": (message("`x[1] = x[:, 2]`, the row"), [2.0, 5.0, 8.0]),
 }
 
 
@@ -68,18 +70,18 @@ def recorded(facts: Path) -> Records:
 
 def operations_table(records: Records) -> str:
     """Return a table of operations, with "alias" if the result changes with `x`, else "copy"."""
-    return _table("`y` is", FROM_OPERATIONS, records, _alias_or_copy)
+    return _table(message("`y` is"), FROM_OPERATIONS, records, _alias_or_copy)
 
 
 def numpy_table(records: Records) -> str:
     """Return the same for the ways from a tensor to an array and back; NumPy is no column."""
     frameworks = {key: record for key, record in records.items() if record["library"] != "numpy"}
-    return _table("Made by", FROM_NUMPY, frameworks, _alias_or_copy)
+    return _table(message("Made by"), FROM_NUMPY, frameworks, _alias_or_copy)
 
 
 def targets_table(records: Records) -> str:
     """Return a table of lines that compute `y + x`, with the memory that the result is in and the version."""
-    return _table("Line", TARGETS, records, _target)
+    return _table(message("Line"), TARGETS, records, _target)
 
 
 def expanded_table(records: Records) -> str:
@@ -89,12 +91,12 @@ def expanded_table(records: Records) -> str:
 
 def overlaps_table(records: Records) -> str:
     """Return a table of writes that read their target: "right", "refuses", or the wrong numbers in bold."""
-    columns = {"right is": [_spaced(right) for _, right in OVERLAPS.values()]}
+    columns: dict[str, list[Text]] = {said(message("right is")): [_spaced(right) for _, right in OVERLAPS.values()]}
     for title, answers in _answers(records, OVERLAPS).items():
         columns[title] = [
             _against(right, answer) for (_, right), answer in zip(OVERLAPS.values(), answers, strict=True)
         ]
-    return _markdown("Line", [line for line, _ in OVERLAPS.values()], columns)
+    return _markdown(message("Line"), [line for line, _ in OVERLAPS.values()], columns)
 
 
 def minitensors_answer(records: Records, question: str) -> Answer:
@@ -115,7 +117,7 @@ def minitensors_answer(records: Records, question: str) -> Answer:
     return answer
 
 
-def _table(first: str, rows: Mapping[str, str], records: Records, word: Callable[[Answer | None], str]) -> str:
+def _table(first: Text, rows: Mapping[str, Text], records: Records, word: Callable[[Answer | None], Text]) -> str:
     columns = {title: [word(answer) for answer in answers] for title, answers in _answers(records, rows).items()}
     return _markdown(first, list(rows.values()), columns)
 
@@ -129,7 +131,7 @@ def _answers(records: Records, questions: Iterable[str]) -> dict[str, list[Answe
     return {**answers, "minitensor": [minitensors_answer(records, each) for each in questions]}
 
 
-def _markdown(first: str, titles: list[str], columns: dict[str, list[str]]) -> str:
+def _markdown(first: Text, titles: list[Text], columns: Mapping[str, list[Text]]) -> str:
     """Return a table with a column for each entry; two versions of Paddle that agree share one."""
     old, new = "Paddle 2.6.2", "Paddle 3.3.1"
     if old in columns and columns[old] == columns.get(new):
@@ -137,40 +139,42 @@ def _markdown(first: str, titles: list[str], columns: dict[str, list[str]]) -> s
     return markdown([first, *columns], zip(titles, *columns.values(), strict=True))
 
 
-def _alias_or_copy(answer: Answer | None) -> str:
+def _alias_or_copy(answer: Answer | None) -> Text:
     if answer is None or answer.get("error", "").startswith("AttributeError"):
         return "–"  # the library has no such operation
-    return "alias" if answer["values"]["seen"] else "copy"
+    return message("alias") if answer["values"]["seen"] else message("copy")
 
 
-def _target(answer: Answer | None) -> str:
+def _target(answer: Answer | None) -> Text:
     if answer is None:
         return "–"
     if "error" in answer:
         return str(answer["error"].partition(":")[0])
     values = answer["values"]
     if not values.get("address(y) == where"):
-        return "new storage"
+        return message("new storage")
     version = values.get("y.inplace_version", values.get("y._version"))
-    return "in place" + ("" if version is None else ", counted" if version else ", not counted")
+    if version is None:
+        return message("in place")
+    return message("in place, counted") if version else message("in place, not counted")
 
 
-def _expanded(answer: Answer | None) -> str:
+def _expanded(answer: Answer | None) -> Text:
     if answer is None:
         return "–"
     if "error" in answer:
-        return "refuses"
+        return message("refuses")
     x, e = answer["values"]["x.tolist()"], answer["values"]["e.tolist()"]
     return f"`e` {e}, `x` {x}".replace(" ", "\N{NO-BREAK SPACE}").replace(".0", "")
 
 
-def _against(right: list[float], answer: Answer | None) -> str:
+def _against(right: list[float], answer: Answer | None) -> Text:
     if answer is None:
         return "–"
     if "error" in answer:
-        return "refuses"
+        return message("refuses")
     (numbers,) = answer["values"].values()
-    return "right" if numbers == right else f"**{_spaced(numbers)}**"
+    return message("right") if numbers == right else f"**{_spaced(numbers)}**"
 
 
 def _spaced(numbers: list[float]) -> str:

@@ -14,19 +14,30 @@ from typing import Any
 import minitensor as mt
 from book_kit.data.library_names import NAMES
 from book_kit.tables.error_tables import code, restored_settings, shortened
+from book_kit.tables.reference_tables import markdown
+from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
+from memory_stage.messages import Text, capitalized, message
 
 #: The articles, by their names in the claims: the key in ``references.bib``, and the title in the book.
-ARTICLES = {
-    "guide": ("paddle-guide", "Paddle's community guide"),
-    "draft": ("paddle-draft", "The draft for Paddle's community"),
-    "review": ("paddle-draft", "The review of the draft"),
-    "copies": ("copy-article", "The article on PyTorch"),
+ARTICLES: dict[str, tuple[str, Text]] = {
+    "guide": ("paddle-guide", message("Paddle's community guide")),
+    "draft": ("paddle-draft", message("The draft for Paddle's community")),
+    "review": ("paddle-draft", message("The review of the draft")),
+    "copies": ("copy-article", message("The article on PyTorch")),
 }
-VERDICTS = ("right", "right within limits", "wrong")
-HEADS = ("It says", "Verdict", "What is so", "Proof", "Explained in")
+VERDICTS = {
+    "right": message("right"),
+    "right within limits": message("right within limits"),
+    "wrong": message("wrong"),
+}
+HEADS = (message("It says"), message("Verdict"), message("What is so"), message("Proof"), message("Explained in"))
 LONGEST = 110  # characters of an error
 #: Values that the records name, and their wording in a table.
-ASKED = {"error": "the error", "seen": "*`y` changes with `x`*", "address(y) == where": "*`y` keeps its address*"}
+ASKED = {
+    "error": message("the error"),
+    "seen": message("*`y` changes with `x`*"),
+    "address(y) == where": message("*`y` keeps its address*"),
+}
 
 
 def claims(root: Path) -> list[dict[str, Any]]:
@@ -40,13 +51,21 @@ def claims(root: Path) -> list[dict[str, Any]]:
 
 def table(root: Path, article: str) -> str:
     """Return the claims of one article as a Markdown table with links from a page in ``chapters``."""
-    lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
+    lines = ["| " + " | ".join(map(said, HEADS)) + " |", "|---" * len(HEADS) + "|"]
     for claim in (claim for claim in claims(root) if claim["article"] == article):
         proofs = "<br>".join(_proof(root, proof) for proof in claim["proofs"])
         page = claim["page"].removeprefix("chapters/")
-        where = f"[{_title(page)}]({page}.html#{claim['place']})"
-        lines.append(f"| {claim['claim']} | {claim['verdict']} | {claim['so']} | {proofs} | {where} |")
+        where = f"[{said(_title(page))}]({page}.html#{claim['place']})"
+        claimed, so = translated(claim["claim"]), translated(claim["so"])
+        lines.append(f"| {claimed} | {said(VERDICTS[claim['verdict']])} | {so} | {proofs} | {where} |")
     return "\n".join(lines)
+
+
+def counts_table(root: Path) -> str:
+    """Return a table of the claims of each article, counted by verdict."""
+    heads = (message("Text"), *(capitalized(verdict) for verdict in VERDICTS.values()))
+    lines = ((ARTICLES[article][1], *map(str, found.values())) for article, found in counts(root).items())
+    return markdown(heads, lines)
 
 
 def counts(root: Path) -> dict[str, dict[str, int]]:
@@ -96,28 +115,39 @@ def _proof(root: Path, proof: dict[str, Any]) -> str:
         if gives != proof["gives"]:
             raise ValueError(f"this program of facts/article-claims.json gives {gives}:\n{proof['run']}")
         lines = proof["run"].splitlines()
-        return f"{code(chr(10).join([*lines, proof['shows']]))}<br>gives {code(gives)}"
+        program = code("\n".join([*lines, proof["shows"]]))
+        return said(message("{program}<br>gives {result}", program=program, result=code(gives)))
     if "rows" in proof:
-        return "; ".join(_times(root, proof))
+        return semicolon_list(_times(root, proof))
     if "program" in proof:
         recorded = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
         entry = recorded["programs"][proof["program"]]
-        return f"{code(entry['program'].strip())}<br>prints, in PyTorch 2.13.0,<br>{code(entry['printed'].strip())}"
+        program, printed = code(entry["program"].strip()), code(entry["printed"].strip())
+        return said(message("{program}<br>prints, in PyTorch 2.13.0,<br>{printed}", program=program, printed=printed))
     by_value: dict[str, list[str]] = {}
     for library, value in answers(root, proof).items():
         by_value.setdefault(value, []).append(library)
-    said = "; ".join(f"{code(value)} in {', '.join(libraries)}" for value, libraries in by_value.items())
+    found = semicolon_list(
+        message("{value} in {libraries}", value=code(value), libraries=comma_list(libraries))
+        for value, libraries in by_value.items()
+    )
     asked = ASKED.get(proof["ask"]) or code(proof["ask"])
-    return f"recorded, *{proof['question'].replace('`', '')}*: {asked} is {said}"
+    question = translated(proof["question"].replace("`", ""))
+    return said(message("recorded, *{question}*: {asked} is {found}", question=question, asked=asked, found=found))
 
 
-def _times(root: Path, proof: dict[str, Any]) -> list[str]:
+def _times(root: Path, proof: dict[str, Any]) -> list[Text]:
     """Return the ratio of the times of a benchmark's two rows, first to second, by library."""
     record = json.loads((root / proof["recorded"]).read_text(encoding="utf-8"))
     rows = {(row["name"], row["over"]): row["theirs"]["median"] for row in record["subjects"]["article"]["rows"]}
     first, second = proof["rows"]
     return [
-        f"measured, {NAMES[library]}: {rows[first, library] / rows[second, library]:.1f} times as long {first}"
+        message(
+            "measured, {library}: {times} times as long {which}",
+            library=NAMES[library],
+            times=f"{rows[first, library] / rows[second, library]:.1f}",
+            which=translated(first),
+        )
         for library in proof["of"]
     ]
 
@@ -128,5 +158,7 @@ def _rounded(value: Any) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
-def _title(page: str) -> str:
-    return f"chapter {int(page[:2])}" if page[:2].isdigit() else f"appendix {page[0]}"
+def _title(page: str) -> Text:
+    if page[:2].isdigit():
+        return message("chapter\u00a0{number}", number=int(page[:2]))
+    return message("appendix {letter}", letter=page[0])

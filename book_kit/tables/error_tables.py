@@ -18,9 +18,11 @@ from typing import Any
 
 import minitensor as mt
 from book_kit.data.library_names import NAMES
+from book_kit.tables.table_words import comma_list, said
+from memory_stage.messages import default_language, message
 
 LONGEST = 420  # characters of a message; the rest of a longer one is advice about the library's own calls
-HEADS = ("Message", "From", "The shortest program", "Write instead")
+HEADS = (message("Message"), message("From"), message("The shortest program"), message("Write instead"))
 
 #: Parts in which two occurrences of one message may differ: numbers, and places inside the library.
 CHANGES = re.compile(r"\s*\(at /\S+\)|\bpaddle\.Size\b|\d[\d,.]*")
@@ -67,10 +69,10 @@ def recorded(root: Path) -> list[MessageRow]:
     records = json.loads((root / "facts" / "messages.json").read_text(encoding="utf-8"))
     order = ["torch", "paddle", "numpy", "cupy", "minitensor"]
     for record in records.values():
-        for said in record["messages"]:
-            library = said.get("library", record.get("library"))
-            named = {name: said.get(name, "") for name in ("source", "reported")}
-            row = MessageRow(said["cause"], library, said["message"], said["program"], said["instead"], **named)
+        for shown in record["messages"]:
+            library = shown.get("library", record.get("library"))
+            named = {name: shown.get(name, "") for name in ("source", "reported")}
+            row = MessageRow(shown["cause"], library, shown["message"], shown["program"], shown["instead"], **named)
             row = found.setdefault((library, core(row.message)), row)
             if "version" in record and record["version"] not in row.versions:
                 row.versions.append(record["version"])
@@ -118,6 +120,16 @@ def restored_settings() -> Iterator[None]:
 # ---------- as Markdown ----------
 
 
+def causes(root: Path) -> dict[str, dict[str, Any]]:
+    """Return the causes of messages, with their prose in the language of the page."""
+    found: dict[str, dict[str, Any]] = json.loads((root / "book" / "causes.json").read_text(encoding="utf-8"))
+    edition = root / default_language().code / "book" / "causes.json"
+    if edition.is_file():
+        for key, words in json.loads(edition.read_text(encoding="utf-8")).items():
+            found[key] |= words
+    return found
+
+
 def table(root: Path, cause: str) -> str:
     """Return the messages of a cause as a table.
 
@@ -125,16 +137,16 @@ def table(root: Path, cause: str) -> str:
         ValueError: if a program of minitensor no longer raises an error.
     """
     start = starts(root)["minitensor"]
-    lines = ["| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
+    lines = ["| " + " | ".join(map(said, HEADS)) + " |", "|---" * len(HEADS) + "|"]
     for row in (row for row in recorded(root) if row.cause == cause):
-        message = row.message
+        words = row.message
         if row.library == "minitensor":
             now = said_now(start, row.program, {"minitensor": mt})
             if now is None:
                 raise ValueError(f"this program of facts/messages.json raises nothing:\n{row.program}")
-            message = now
-        instead = "<br>*or*<br>".join(map(code, row.instead)) or "–"
-        lines.append(f"| {quoted(message)} | {origin(row)} | {code(row.program)} | {instead} |")
+            words = now
+        instead = f"<br>*{said(message('or'))}*<br>".join(map(code, row.instead)) or "–"
+        lines.append(f"| {quoted(words)} | {origin(row)} | {code(row.program)} | {instead} |")
     return "\n".join(lines)
 
 
@@ -144,9 +156,9 @@ def origin(row: MessageRow) -> str:
     if row.library == "minitensor":
         return name
     if row.ran:
-        return f"{name} {', '.join(row.versions)}"
-    link = f"reported {row.reported}" if row.reported else "its source"
-    return f"{name}, [{link}]({row.source}); not run"
+        return f"{name} {comma_list(row.versions)}"
+    words = message("reported {day}", day=row.reported) if row.reported else message("its source")
+    return said(message("{library}, {link}; not run", library=name, link=f"[{said(words)}]({row.source})"))
 
 
 def quoted(message: str) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 import minitensor as mt
 from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
+from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
+from memory_stage.messages import Text, message, sentences
 from minitensor.paddle.missing import NOT_HERE
 from minitensor.paddle.names import ASKS, ROWS, STARTS, NameRow
 
@@ -131,15 +133,19 @@ def names_table(section: str) -> str:
     """
     rows = [row for row in ROWS if row.section == section]
     others = [name for name in ("torch", "numpy", "jax") if any(name in row.cells for row in rows)]
-    lines = ((row.what + _number(row), _both(row), *(_code(row.shown(name)) for name in others)) for row in rows)
-    return markdown(("", "minitensor and Paddle", *(NAMES[name] for name in others)), lines)
+    lines = (
+        (translated(row.what) + _number(row), _both(row), *(_code(row.shown(name)) for name in others)) for row in rows
+    )
+    return markdown(("", message("minitensor and Paddle"), *(NAMES[name] for name in others)), lines)
 
 
-def _both(row: NameRow) -> str:
+def _both(row: NameRow) -> Text:
     ours, paddles = row.shown("minitensor"), row.shown("paddle")
     if ours == paddles:
         return _code(ours)
-    return f"{_code(ours)} in minitensor" + (f", {_code(paddles)} in Paddle" if paddles else " alone")
+    if paddles:
+        return message("{ours} in minitensor, {paddles} in Paddle", ours=_code(ours), paddles=_code(paddles))
+    return message("{ours} in minitensor alone", ours=_code(ours))
 
 
 def _code(cell: str) -> str:
@@ -163,8 +169,8 @@ def differences_table(records: dict[str, dict[str, CellAnswer]]) -> str:
             seen = "<br>".join(_seen(ask, found) for ask in differing(row, found))
             number = numbers()[key(row)]
             back = f'<span id="difference-{number}">[{number}](#name-{number})</span>'
-            lines.append((back, row.what, row.note, seen))
-    return markdown(("", "What", "How it differs", "What was seen"), lines)
+            lines.append((back, translated(row.what), translated(row.note), seen))
+    return markdown(("", message("What"), message("How it differs"), message("What was seen")), lines)
 
 
 def _seen(ask: str, found: dict[str, CellAnswer]) -> str:
@@ -178,14 +184,17 @@ def _seen(ask: str, found: dict[str, CellAnswer]) -> str:
             groups.append((value, [title]))
         else:
             group.append(title)
-    text = "; ".join(f"{_in_words(ask, value)}: {_listed(titles, found)}" for value, titles in groups)
-    return f"*{ASKS[ask][0]}* {text}"
+    text = semicolon_list(
+        message("{answer}: {libraries}", answer=_in_words(ask, value), libraries=_listed(titles, found))
+        for value, titles in groups
+    )
+    return f"*{translated(ASKS[ask][0])}* {text}"
 
 
-def _in_words(ask: str, value: Any) -> str:
+def _in_words(ask: str, value: Any) -> Text:
     """Return yes or no for a question, or else the value as code."""
     if ASKS[ask][0].endswith("?") and value in (True, False, "none"):
-        return "yes" if value is True else "no"
+        return message("yes") if value is True else message("no")
     return f"`{_rounded(value)}`"
 
 
@@ -202,7 +211,7 @@ def _listed(titles: list[str], found: dict[str, CellAnswer]) -> str:
         name = title.partition(" ")[0]
         every = [each for each in found if each.partition(" ")[0] == name]
         shown.append(name if all(each in titles for each in every) else title)
-    return ", ".join(dict.fromkeys(shown))
+    return comma_list(dict.fromkeys(shown))
 
 
 def torch_text() -> str:
@@ -210,15 +219,23 @@ def torch_text() -> str:
     rows = [row for row in ROWS if "torch" in row.cells]
     missing = [row for row in rows if run(row, "torch").error == "AttributeError"]
     run_here = len(rows) - len(missing)
-    text = f"Of the {len(rows)} cells of PyTorch's column, minitensor runs {run_here} under PyTorch's names."
+    text = message(
+        "Of the {count} cells of PyTorch's column, minitensor runs {run} under PyTorch's names.",
+        count=len(rows),
+        run=run_here,
+    )
     if not missing:
-        return text
-    table = markdown(("What", "PyTorch"), ((row.what, _code(row.shown("torch"))) for row in missing))
-    return f"{text} These cells do not run there, because a name is missing:\n\n{table}"
+        return said(text)
+    table = markdown(
+        (message("What"), "PyTorch"), ((translated(row.what), _code(row.shown("torch"))) for row in missing)
+    )
+    rest = message("These cells do not run there, because a name is missing:")
+    return f"{said(sentences([text, rest]))}\n\n{table}"
 
 
 def not_here_table() -> str:
     """Return a table of Paddle's modules that are left out, with the reasons."""
     return markdown(
-        ("Name", "Why, or what to do instead"), ((f"`paddle.{name}`", why + ".") for name, why in NOT_HERE.items())
+        (message("Name"), message("Why, or what to do instead")),
+        ((f"`paddle.{name}`", message("{reason}.", reason=translated(why))) for name, why in NOT_HERE.items()),
     )

@@ -20,6 +20,8 @@ from typing import Any
 
 import minitensor as mt
 from book_kit.data.sample_calls import INTEGERS, changes, copies_held, row_of
+from book_kit.tables.table_words import comma_list, said, semicolon_list, translated
+from memory_stage.messages import Text, capitalized, listed, message
 from minitensor.engine.core.tensor import Tensor
 from minitensor.memory.backward_needs import needs_of
 from minitensor.paddle.left_out import LEFT_OUT
@@ -28,20 +30,31 @@ PLACES = {"paddle.Tensor": Tensor, "paddle": mt, "paddle.nn.functional": mt.nn.f
 SHORT = {"paddle.Tensor": "Tensor", "paddle": "paddle", "paddle.nn.functional": "F"}
 
 #: Names that are not in the derivative table, and the effect of each on a gradient.
-ELSEWHERE = {
-    "apply_": "refused where `x` wants a gradient",
-    "cast_": "`x: g`, in the old dtype",
+ELSEWHERE: dict[str, Text] = {
+    "apply_": message("refused where `x` wants a gradient"),
+    "cast_": message("`x: g`, in the old dtype"),
     "copy_": "`x: 0`, `other: g`",
-    "detach_": "the history ends",
-    "flatten_": "`x: g`, in the old shape",
-    "requires_grad_": "sets whether `x` wants one",
-    "reshape_": "`x: g`, in the old shape",
-    "resize_": "refused where `x` wants a gradient",
-    "set_": "that of a view of the other tensor",
-    "squeeze_": "`x: g`, in the old shape",
-    "t_": "`x: g`, transposed back",
-    "transpose_": "`x: g`, transposed back",
-    "unsqueeze_": "`x: g`, in the old shape",
+    "detach_": message("the history ends"),
+    "flatten_": message("`x: g`, in the old shape"),
+    "requires_grad_": message("sets whether `x` wants one"),
+    "reshape_": message("`x: g`, in the old shape"),
+    "resize_": message("refused where `x` wants a gradient"),
+    "set_": message("that of a view of the other tensor"),
+    "squeeze_": message("`x: g`, in the old shape"),
+    "t_": message("`x: g`, transposed back"),
+    "transpose_": message("`x: g`, transposed back"),
+    "unsqueeze_": message("`x: g`, in the old shape"),
+}
+
+#: Words of the measurements in :mod:`~book_kit.data.sample_calls` and of the engine's needs, for the tables.
+WORDS = {
+    "its input": message("its input"),
+    "its output": message("its output"),
+    "1 bit per element": message("1 bit per element"),
+    "2 bits per element": message("2 bits per element"),
+    "stays": message("stays"),
+    "the same": message("the same"),
+    "another": message("another"),
 }
 
 # ---------- one line of the table ----------
@@ -56,7 +69,7 @@ class OperationEntry:
         same_as: the operation of which it is an alias, or "".
         signature: the signature in Paddle 3.3.1.
         gradient: the rules, as Markdown.
-        keeps: the values that its backward saves, in words.
+        keeps: the values that its backward saves, each as a key of :data:`WORDS` or as code.
         held: copies of x held, measured here.
         when: the copies held if other operands want gradients, or "" if the figure is the same.
         paddle, torch: copies of x held, as recorded; "–" if none are recorded.
@@ -68,7 +81,7 @@ class OperationEntry:
     same_as: str
     signature: str
     gradient: str
-    keeps: str
+    keeps: tuple[str, ...]
     held: str
     when: str
     paddle: str
@@ -83,20 +96,25 @@ class OperationEntry:
         if self.held == "–":
             return "integers"
         for word, group in (("its input", "copy"), ("per element", "bits"), ("its output", "result")):
-            if word in self.keeps:
+            if any(word in value for value in self.keeps):
                 return group
         return "nothing"
 
 
 #: Groups of operations, with their descriptions.
 GROUPS = {
-    "nothing": "needs neither its old input nor its result",
-    "result": "needs its result",
-    "bits": "needs bits of its old input",
-    "copy": "needs its old input",
-    "metadata": "changes what the tensor is",
-    "integers": "works on integers",
+    "nothing": message("needs neither its old input nor its result"),
+    "result": message("needs its result"),
+    "bits": message("needs bits of its old input"),
+    "copy": message("needs its old input"),
+    "metadata": message("changes what the tensor is"),
+    "integers": message("works on integers"),
 }
+
+
+def described(group: str) -> str:
+    """Return the description of a group, as the beginning of a cell."""
+    return said(capitalized(GROUPS[group]))
 
 
 def entries(facts: Path) -> list[OperationEntry]:
@@ -114,7 +132,7 @@ def entries(facts: Path) -> list[OperationEntry]:
             same_as=_same_as(name),
             signature=signature(name, recorded),
             gradient=gradient(name),
-            keeps=", ".join(keeps(name)) or "nothing",
+            keeps=keeps(name),
             held=amount(copies_held(name)),
             when=_when(name),
             paddle=paddle.get(name, "–"),
@@ -155,11 +173,11 @@ def gradient(name: str) -> str:
     """Return the rules of the derivative table for the in-place operation, one on each line."""
     row = row_of(name)
     if row is None:
-        return ELSEWHERE[name]
+        return said(ELSEWHERE[name])
     rules = row.rules_in_place
     marks = [mark for mark in row.marks if mark in row.saved_in_place]
     lines = [*(f"{operand}: {rule}" for operand, rule in rules.items()), *(f"{m}: {row.marks[m]}" for m in marks)]
-    return "<br>".join(f"`{line}`" for line in lines) or "none"
+    return "<br>".join(f"`{line}`" for line in lines) or said(message("no gradient"))
 
 
 def keeps(name: str) -> tuple[str, ...]:
@@ -180,7 +198,8 @@ def _when(name: str) -> str:
     if alone == together:
         return ""
     asking = [operand for operand in row.rules_in_place if operand != row.target and row.target in row.needs(operand)]
-    return f"{amount(together)} where " + ", ".join(f"`{operand}`" for operand in asking) + " wants a gradient"
+    operands = listed(f"`{operand}`" for operand in asking)
+    return said(message("{copies} where {operands} wants a gradient", copies=amount(together), operands=operands))
 
 
 def amount(copies: Fraction | None) -> str:
@@ -223,16 +242,16 @@ def _differences(facts: Path) -> Any:
     return module
 
 
-def markdown(heads: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
+def markdown(heads: Iterable[Text], lines: Iterable[Iterable[Text]]) -> str:
     """Return a Markdown table. A vertical bar in a cell is escaped, so that it does not end the cell."""
-    heads = list(heads)
-    body = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
-    return "\n".join(f"| {line} |" for line in (" | ".join(heads), " | ".join(["---"] * len(heads)), *body))
+    titles = [said(head) for head in heads]
+    body = [" | ".join(said(cell).replace("|", "\\|") for cell in line) for line in lines]
+    return "\n".join(f"| {line} |" for line in (" | ".join(titles), " | ".join(["---"] * len(titles)), *body))
 
 
 def in_place_table(entries: Iterable[OperationEntry]) -> str:
     """Return a table of the values that each operation saves, and the copies of x held: measured here, and recorded."""
-    heads = ("Operation", "Gradient", "Keeps", "Paddle", "PyTorch", "Differs")
+    heads = (message("Operation"), message("Gradient"), message("Keeps"), "Paddle", "PyTorch", message("Differs"))
     lines = (
         (_operation(each), each.gradient, _saved(each), each.paddle, each.torch, _numbers(each)) for each in entries
     )
@@ -240,25 +259,33 @@ def in_place_table(entries: Iterable[OperationEntry]) -> str:
 
 
 def _saved(entry: OperationEntry) -> str:
-    when = f"; {entry.when}" if entry.when else ""
-    return f"{entry.keeps}: {entry.held}{when}"
+    kept = listed(WORDS.get(value, value) for value in entry.keeps) if entry.keeps else ""
+    saved = message("{kept}: {copies}", kept=kept, copies=entry.held)
+    held = saved if kept else message("nothing: {copies}", copies=entry.held)
+    return semicolon_list([held, entry.when] if entry.when else [held])
 
 
 def changes_table(entries: Iterable[OperationEntry]) -> str:
     """Return a table of each operation's changes to a tensor that wants no gradient, and of its gradient rule."""
-    heads = ("Operation", "Gradient", "Version", "Storage", "Changes", "Differs")
-    lines = ((_operation(each), each.gradient, *changes(each.name), _numbers(each)) for each in entries)
-    return markdown(heads, lines)
+    heads = (message("Operation"), message("Gradient"), message("Version"), message("Storage"), message("Changes"))
+    lines = (
+        (_operation(each), each.gradient, *(WORDS.get(word, word) for word in changes(each.name)), _numbers(each))
+        for each in entries
+    )
+    return markdown((*heads, message("Differs")), lines)
 
 
 def short_table(entries: Iterable[OperationEntry]) -> str:
     """Return a table of the names alone."""
-    return markdown(("Operation", "Differs"), ((_operation(each), _numbers(each)) for each in entries))
+    return markdown(
+        (message("Operation"), message("Differs")), ((_operation(each), _numbers(each)) for each in entries)
+    )
 
 
 def _operation(entry: OperationEntry) -> str:
-    same = f"; the same as `{entry.same_as}`" if entry.same_as else ""
-    return f"`{entry.signature}`<br>{', '.join(SHORT[place] for place in entry.places)}{same}"
+    places = comma_list(SHORT[place] for place in entry.places)
+    same = [message("the same as {operation}", operation=f"`{entry.same_as}`")] if entry.same_as else []
+    return f"`{entry.signature}`<br>{semicolon_list([places, *same])}"
 
 
 def _numbers(entry: OperationEntry) -> str:
@@ -267,14 +294,23 @@ def _numbers(entry: OperationEntry) -> str:
 
 def left_out_table() -> str:
     """Return a table of the names that are left out, with the reasons."""
-    return markdown(("Name", "Why, and what to use"), ((f"`{name}`", why + ".") for name, why in LEFT_OUT.items()))
+    return markdown(
+        (message("Name"), message("Why, and what to use")),
+        ((f"`{name}`", message("{reason}.", reason=translated(why))) for name, why in LEFT_OUT.items()),
+    )
 
 
 def differences_table(facts: Path) -> str:
     """Return a table of minitensor's deliberate differences, with the reasons."""
-    heads = ("", "Operations", "What differs", "Recorded of", "Why")
+    heads = ("", message("Operations"), message("What differs"), message("Recorded of"), message("Why"))
     lines = (
-        (str(number), each.operations_text, "; ".join(each.seen), ", ".join(each.frameworks), each.reason)
+        (
+            str(number),
+            translated(each.operations_text),
+            semicolon_list(map(translated, each.seen)),
+            comma_list(each.frameworks),
+            translated(each.reason),
+        )
         for number, each in numbered_differences(facts)
     )
     return markdown(heads, lines)

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from book_kit.tables.reference_tables import markdown
+from book_kit.tables.table_words import said
 from memory_stage.explanation.minitensor.pytorch_refusals import SAVES
+from memory_stage.messages import message, then
 from minitensor import torch
 
 #: The record's group of writes that read a part of their own memory.
@@ -24,11 +26,11 @@ IN_PLACE = "in place on what wants a gradient: "
 BACKWARD = "; x.sum().backward(); print(w.grad)"
 #: The reasons for a refusal, by a part of PyTorch's error.
 MADE_SO = {
-    "This view is the output of a function that returns multiple views": "one of several views",
-    "A view was created in no_grad mode": "a view made under `no_grad`",
-    "A view was created in inference mode": "a view made in inference mode",
-    "Inplace update to inference tensor": "a tensor made in inference mode",
-    "Inference tensors cannot be saved": "a tensor made in inference mode",
+    "This view is the output of a function that returns multiple views": message("one of several views"),
+    "A view was created in no_grad mode": message("a view made under `no_grad`"),
+    "A view was created in inference mode": message("a view made in inference mode"),
+    "Inplace update to inference tensor": message("a tensor made in inference mode"),
+    "Inference tensors cannot be saved": message("a tensor made in inference mode"),
 }
 #: Writes that overwrite an operand which PyTorch saves.
 ITSELF = ("x *= x", "x /= x", "x **= x", "x.mul_(x.detach())")
@@ -66,7 +68,8 @@ def saved_table(records: dict[str, dict[str, Any]]) -> str:
         answer = records[f"{IN_PLACE}{write}{BACKWARD}"]
         errors.add(_refused(answer))
         lines.append(("", f"`{write}`", f"`{run(answer['program'])}`"))
-    return _below(errors, markdown(("The function", "The write", "The gradient in minitensor"), lines))
+    heads = (message("The function"), message("The write"), message("The gradient in minitensor"))
+    return _below(errors, markdown(heads, lines))
 
 
 def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
@@ -77,7 +80,7 @@ def overlaps_table(records: dict[str, dict[str, Any]]) -> str:
             line = question.removeprefix(OVERLAPS).removesuffix(PRINTED)
             errors.add(_refused(answer))
             lines.append((f"`{line}`", f"`{run(answer['program'])}`"))
-    return _below(errors, markdown(("The write", "`x` in minitensor"), lines))
+    return _below(errors, markdown((message("The write"), message("`x` in minitensor")), lines))
 
 
 def made_table(records: dict[str, dict[str, Any]]) -> str:
@@ -91,8 +94,13 @@ def made_table(records: dict[str, dict[str, Any]]) -> str:
         if here.startswith("tensor"):
             line = question.removeprefix(IN_PLACE).removesuffix(BACKWARD)
             why = next(MADE_SO[part] for part in MADE_SO if part in error)
-            lines.append((", then ".join(f"`{part}`" for part in line.splitlines()), why, f"`{here}`"))
-    return markdown(("The write", "What PyTorch does not write, or save", "The gradient in minitensor"), lines)
+            lines.append((then(f"`{part}`" for part in line.splitlines()), why, f"`{here}`"))
+    heads = (
+        message("The write"),
+        message("What PyTorch does not write, or save"),
+        message("The gradient in minitensor"),
+    )
+    return markdown(heads, lines)
 
 
 def unseen_table(records: dict[str, dict[str, Any]]) -> str:
@@ -109,7 +117,13 @@ def unseen_table(records: dict[str, dict[str, Any]]) -> str:
         lines.append(
             (f"`{line}`", f"`{there['out'].strip()}`", f"`{answer['out'].strip()}`", f"`{run(there['program'])}`")
         )
-    return markdown(("The write", "`x` in PyTorch", "With `clone()` there", "`x` in minitensor"), lines)
+    heads = (
+        message("The write"),
+        message("`x` in PyTorch"),
+        message("With `clone()` there"),
+        message("`x` in minitensor"),
+    )
+    return markdown(heads, lines)
 
 
 def _below(errors: set[str], table: str) -> str:
@@ -119,7 +133,7 @@ def _below(errors: set[str], table: str) -> str:
         ValueError: if the lines have different errors.
     """
     (error,) = errors
-    return f"PyTorch's error is `{error}`.\n\n{table}"
+    return f"{said(message('The error of PyTorch is {error}.', error=f'`{error}`'))}\n\n{table}"
 
 
 def _refused(answer: dict[str, Any]) -> str:

@@ -43,7 +43,7 @@ def test_the_page_shows_every_group_once():
 
 def test_a_line_quotes_rule_parameters_and_places(entries):
     sin = entry(entries, "sin_")
-    assert (sin.signature, sin.gradient, sin.keeps) == ("sin_(x)", "`x: g * cos(x)`", "its input")
+    assert (sin.signature, sin.gradient, sin.keeps) == ("sin_(x)", "`x: g * cos(x)`", ("its input",))
     assert sin.places == ("paddle.Tensor", "paddle")
     assert entry(entries, "add_").signature == "add_(x, y, *, alpha=1)"
     assert entry(entries, "clamp_").same_as == "clip_" and entry(entries, "clip_").same_as == ""
