@@ -59,6 +59,7 @@ class WriteLog:
         version: int,
         is_counted: bool = True,
         extent: tuple[int, int] = ANYWHERE,
+        is_overwriting: bool = True,
     ) -> None:
         """Record a write.
 
@@ -70,8 +71,10 @@ class WriteLog:
             version: the version of the written tensor after the write.
             is_counted: False if the write raised no version.
             extent: addresses of the first byte written and of the byte after the last one.
+            is_overwriting: False for an operation that changes no number, such as ``detach_``.
         """
-        self.totals[line, operation] += 1
+        if is_overwriting:
+            self.totals[line, operation] += 1
         lines = self._storages.get(storage)
         if lines is None:
             lines = self._storages[storage] = {}

@@ -32,7 +32,32 @@ def fixes_of_cut_history(of: RefusedStatement) -> list[Fix]:
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
     if isinstance(node, ast.Attribute) or (is_method and source == f"{base}.detach()"):
         return [of.fix(sentence, of.text.wrapped(node, base))]
+    joined = _joined(of, node)
+    if joined:
+        return [of.fix("`torch.stack` joins the results and keeps their histories.", of.text.wrapped(node, joined))]
     return [Fix(sentence)]
+
+
+def _joined(of: RefusedStatement, node: ast.expr) -> str:
+    """Return the call that joins a list of results as ``torch.tensor`` does, if each is known to be one number."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return ""
+    given = node.args[0]
+    parts = given.elts if isinstance(given, ast.List) else [given.elt] if isinstance(given, ast.ListComp) else []
+    value = of.variable(given.id) if isinstance(given, ast.Name) else None
+    is_list = isinstance(value, list) and bool(value) and all(getattr(each, "shape", None) == () for each in value)
+    is_joined = is_list or (bool(parts) and all(_is_one_number(of, each) for each in parts))
+    return f"torch.stack({ast.unparse(given)})" if is_joined else ""
+
+
+def _is_one_number(of: RefusedStatement, part: ast.expr) -> bool:
+    """Return True for an expression of a tensor without dimensions: a variable, a sum, a mean, or a loss."""
+    if isinstance(part, ast.Name):
+        return getattr(of.variable(part.id), "shape", None) == ()
+    if not isinstance(part, ast.Call):
+        return False
+    name = str(getattr(part.func, "attr", getattr(part.func, "id", "")))
+    return (name in ("sum", "mean") and not part.args) or name.endswith(("loss", "cross_entropy", "criterion"))
 
 
 def evidence_of_cut_history(of: RefusedStatement) -> tuple[Evidence, ...]:
@@ -58,7 +83,7 @@ def _cut(of: RefusedStatement) -> tuple[ast.expr, str] | None:
             return None
         for node in reversed(list(ast.walk(value))):  # the innermost first
             base = _base_of_cut(node)
-            if base and any(_has_history(of.variable(name)) for name in names_in(ast.parse(base))):
+            if base and any(has_history(of.variable(name)) for name in names_in(ast.parse(base))):
                 return node, base  # type: ignore[return-value]  # it is an expression
         needed |= names_in(value)
     return None
@@ -89,6 +114,30 @@ def _base_of_cut(node: ast.AST) -> str:
     return ast.unparse(node.func.value) if name in _METHODS and isinstance(node.func, ast.Attribute) else ""
 
 
-def _has_history(value: Any) -> bool:
+def has_history(value: Any) -> bool:
+    """Return True for a tensor with a history, a module with parameters to train, and a list with one of them."""
     values = value if isinstance(value, (list, tuple)) else [value]
-    return any(bool(getattr(each, "requires_grad", False)) for each in values)
+    return any(bool(getattr(each, "requires_grad", False)) or _is_trained_module(each) for each in values)
+
+
+def _is_trained_module(value: Any) -> bool:
+    parameters = getattr(value, "parameters", None)
+    if not callable(parameters) or not isinstance(getattr(value, "_parameters", None), dict):
+        return False
+    return any(bool(getattr(each, "requires_grad", False)) for each in parameters())
+
+
+def without_cuts(expression: ast.expr) -> ast.expr:
+    """Return a copy of an expression that keeps the histories which ``item()``, ``detach()`` and ``float`` drop."""
+    return _Uncut().visit(ast.parse(ast.unparse(expression), mode="eval").body)
+
+
+class _Uncut(ast.NodeTransformer):
+    """Removes calls of methods that return numbers without a history."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS and not node.args:
+            return node.func.value
+        is_float = isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1
+        return node.args[0] if is_float else node

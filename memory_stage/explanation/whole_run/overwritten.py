@@ -30,6 +30,9 @@ from memory_stage.watch.torch.watched_run import WatchedRun
 from memory_stage.watch.write_log import LineWrites
 
 MESSAGE = "modified by an inplace operation"
+
+#: A part of torch's message about a saved tensor that ``detach_`` has taken away from its node.
+DETACHED = "has been detached in-place"
 _VERSIONS = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\].* is at version (\d+); expected version (\d+) instead")
 
 
@@ -52,15 +55,18 @@ def diagnose_error(watch: WatchedRun, roots: Any, error: BaseException, frame: F
         error: the error that it raised.
         frame: the frame that asked for the pass.
     """
-    if MESSAGE not in str(error):
+    if MESSAGE not in str(error) and DETACHED not in str(error):
         return None
     found = _VERSIONS.search(str(error))
     stale = all_stale = [each for each in _all_saved(watch, roots) if each.tensor.is_stale]
     if found is not None:
         shape = [int(n) for n in found[1].split(",") if n.strip()]
         stale = [each for each in stale if _fits(each.tensor, shape, int(found[2]), int(found[3]))] or stale
+    if not stale and found is not None:
+        return _out_of_sight(watch, found, frame)
+    stale = stale or [each for each in _all_saved(watch, roots) if _detaching_writes(watch, each)]
     if not stale:
-        return None if found is None else _out_of_sight(watch, found, frame)
+        return None
     saved = max(stale, key=lambda each: each.sequence)
     others = [each for each in all_stale if each is not saved and _is_same_storage(each, saved)]
     return _fault(watch, saved, frame, is_silent=False, others=others)
@@ -165,11 +171,22 @@ def _writers(watch: WatchedRun, saved: _Saved, is_silent: bool) -> list[LineWrit
         storage = torch._C._storage_address(saved.tensor.data)
     except RuntimeError:
         return []
-    since = watch.writes.since(storage, saved.time)
+    since = [each for each in watch.writes.since(storage, saved.time) if each.operation != "detach_"]
+    if not is_silent and not saved.tensor.is_stale:
+        return _detaching_writes(watch, saved)
     if not is_silent:
         return [each for each in since if not each.is_counted or each.version > saved.tensor.version]
     begin, end = extent_of(saved.tensor.data)
     return [each for each in since if not each.is_counted and each.begin < end and begin < each.end]
+
+
+def _detaching_writes(watch: WatchedRun, saved: _Saved) -> list[LineWrites]:
+    """Return the calls of ``detach_`` on a tensor since it was saved."""
+    try:
+        since = watch.writes.since(torch._C._storage_address(saved.tensor.data), saved.time)
+    except RuntimeError:
+        return []
+    return [each for each in since if each.operation == "detach_"]
 
 
 def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, others: Sequence[_Saved] = ()) -> Fault:

@@ -38,9 +38,12 @@ def overwritten_fault(
     """
     known = [(line, operation) for line, operation in savers if line.number][:MOST_SAVERS]
     evidence = [Evidence(line, f"`{operation}` saves {own_words(tensor, operation)}") for line, operation in known]
-    evidence += [Evidence(line, f"`{operation}` overwrites it") for line, operation in operations.items()]
+    is_detached = set(operations.values()) == {"detach_"}
+    effect = "takes it away from its graph" if is_detached else "overwrites it"
+    evidence += [Evidence(line, f"`{operation}` {effect}") for line, operation in operations.items()]
     evidence.append(Evidence(of.asked_in, "backward needs it as it was when it was saved"))
-    clause, asked = f"{overwriting(of.written_in)} {tensor}", f"the backward pass in line {of.asked_in.number}"
+    subject = detaching(of.written_in) if is_detached else overwriting(of.written_in)
+    clause, asked = f"{subject} {tensor}", f"the backward pass in line {of.asked_in.number}"
     if is_silent:
         verdict = f"Wrong gradients: {clause} without raising its version, and {asked} uses the new numbers."
     else:
@@ -65,6 +68,11 @@ def operations_by_line(lines: Lines, writers: Iterable[LineWrites]) -> dict[Prog
     for each in writers:
         found.setdefault(lines[each.line], each.operation)
     return dict(list(found.items())[:MOST_WRITERS])
+
+
+def detaching(lines: Sequence[ProgramLine]) -> str:
+    """Return the subject and the verb of a sentence about the lines that detached a tensor in place."""
+    return f"{named_lines(lines)} detach{'' if len(lines) > 1 else 'es'} in place"
 
 
 def overwriting(lines: Sequence[ProgramLine]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -35,8 +36,41 @@ def fixes(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> I
     if of.is_optimizer_step:
         yield from _around_a_step(watch, of, frames)
         return
+    cleared = _cleared_gradient(of)
+    if cleared is not None:
+        yield cleared
+        return
     yield from at_the_write(of, frames, _is_shared)
     yield from at_the_reading(of)
+
+
+def _cleared_gradient(of: OverwrittenValue) -> Fix | None:
+    """Return the fix that drops a gradient where the program fills it with zeros, although a graph needs its numbers.
+
+    With ``create_graph=True``, ``.grad`` is a result with a history.
+    """
+    text = ProgramText(of.written_in[0].file)
+    edits: list[Edit] = []
+    for line in of.written_in:
+        statement = text.statement_at(line.number)
+        if statement is None or not text.is_alone(statement):
+            return None
+        source = ast.unparse(statement)
+        dropped = re.sub(r"\bset_to_none=False\b", "set_to_none=True", source) if ".zero_grad(" in source else ""
+        zeroed = re.fullmatch(r"([\w.\[\]'\"]+\.grad)(\.data|\.detach\(\)|\.detach_\(\))?\.zero_\(\)", source)
+        if zeroed is None and dropped in ("", source):
+            return None
+        edits.append(text.replace(statement, dropped if zeroed is None else f"{zeroed[1]} = None"))
+        block = text.block_of(statement)
+        before = block[block.index(statement) - 1] if block.index(statement) else None
+        if before is not None and zeroed is not None and ast.unparse(before) == f"{zeroed[1]}.detach_()":
+            edits.append(text.replace(before))
+    return Fix(
+        "Drop the gradient and do not fill it with zeros: the next backward pass makes a new one, and the graph keeps "
+        "the old numbers.",
+        text.file,
+        tuple(edits),
+    )
 
 
 # ---------- a step between forward and backward ----------

@@ -34,7 +34,12 @@ class ProgramNames:
             if address_of(each) == address:
                 same = each.data_ptr() == x.data_ptr() and each.shape == x.shape and each.stride() == x.stride()
                 (exact if same else whole).append(name)
-        return named_tensors.shortest(exact or whole)
+        return named_tensors.shortest(exact or whole or self._gradients_at(address))
+
+    def _gradients_at(self, address: int) -> list[str]:
+        """Return the names of leaves with ``.grad``, for those whose gradient has the storage at an address."""
+        leaves = [(name, x) for name, x in self._found if _is_trained(x)]
+        return [f"{name}.grad" for name, x in leaves if x.grad is not None and address_of(x.grad) == address]
 
     def with_node(self, node: Any) -> str:
         """Return the name of a tensor that a node made, or ""."""
@@ -43,6 +48,13 @@ class ProgramNames:
     def first_with_node(self, node: Any) -> str:
         """Return the first name, of the innermost frame, of a tensor that a node made, or ""."""
         return next((name for name, x in self._found if node_of(x) is node), "")
+
+
+def _is_trained(x: torch.Tensor) -> bool:
+    try:
+        return x.is_leaf and x.requires_grad
+    except RuntimeError:  # a view that a write to its base has cut off
+        return False
 
 
 def address_of(x: torch.Tensor) -> int:

@@ -10,7 +10,9 @@ import torch
 
 from memory_stage.engines.torch.node_names import short_name
 from memory_stage.explanation.whole_run import (
+    aliased_averages,
     array_faults,
+    copied_losses,
     freed_graph,
     kept_objects,
     leaks,
@@ -70,6 +72,7 @@ class TorchDiagnosis:
         found += kept_objects.diagnose_gradients(variables, file, is_tensor, passes)
         found += kept_objects.diagnose_repeated(variables, file, is_tensor)
         found += kept_objects.diagnose_shared_entries(variables, file, is_tensor, self._imported_in)
+        found += aliased_averages.diagnose_end(variables, file)
         return [*found, *replaced_parameters.diagnose_end(variables, file)]
 
     def _imported_in(self, x: torch.Tensor) -> ProgramLine | None:
@@ -98,7 +101,11 @@ class TorchDiagnosis:
         self._collector.explain(error, "an error of a backward pass", diagnose)
 
     def _suspected(self, run: WatchedRun, roots: Any, frame: FrameType) -> None:
-        self._collector.collect("a backward pass", lambda: overwritten.diagnose_silence(run, roots, frame, self._known))
+        def diagnose() -> list[Fault]:
+            found = overwritten.diagnose_silence(run, roots, frame, self._known)
+            return found + copied_losses.diagnose(run, roots, frame, self._known)
+
+        self._collector.collect("a backward pass", diagnose)
 
 
 class _TorchGraphs:

@@ -58,6 +58,17 @@ def nodes_behind(roots: Any) -> Iterator[Any]:
                 todo.append(parent)
 
 
+def leaves_behind(roots: Any) -> Iterator[torch.Tensor]:
+    """Yield the leaves that a backward pass from ``roots`` reaches."""
+    roots = (roots,) if isinstance(roots, torch.Tensor) else roots
+    tensors = [root for root in roots if isinstance(root, torch.Tensor)]
+    yield from (x for x in tensors if x.is_leaf and x.requires_grad)
+    for node in nodes_behind(tensors):
+        for parent, _ in node.next_functions:
+            if parent is not None and is_leaf(parent):
+                yield parent.variable
+
+
 def saved_by(node: Any) -> Iterator[SavedValue]:
     """Yield the tensors that a node saved and still holds."""
     for attribute, saved in saved_in(node):

@@ -19,6 +19,7 @@ from memory_stage.engines.torch.frames import Caller, remove_recorder_frames
 from memory_stage.watch.lines import Lines
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_graph import extent_of, is_wrapped, unwrapped
+from memory_stage.watch.torch.number_copies import COPYING, NumberCopies
 from memory_stage.watch.torch.shared_arrays import EXPORTS, IMPORTS, SharedArrays
 from memory_stage.watch.write_log import ANYWHERE, WriteLog
 
@@ -48,14 +49,16 @@ class _CallKind:
         is_norm: True if it may update running statistics, whose versions it does not raise.
         is_uncounted: True if it writes its first argument and does not raise the version.
         is_data: True for ``x.data``, whose result has its own version.
+        detaches: True for ``x.detach_()``, which writes nothing and takes a result away from its node.
         written: the name of the operation as a write.
         shares: its name, if it may share the memory of a tensor with an array of NumPy; otherwise "".
+        copies: True if it may copy numbers of tensors into a leaf without their history.
         warns_often: True if each of its calls runs in a frame with the program's line, which a warning then names.
     """
 
     __slots__ = (
-        "is_silent", "runs_backward", "may_write", "is_in_place", "is_norm", "is_uncounted", "is_data", "written",
-        "shares", "warns_often",
+        "is_silent", "runs_backward", "may_write", "is_in_place", "is_norm", "is_uncounted", "is_data", "detaches",
+        "written", "shares", "copies", "warns_often",
     )  # fmt: skip
 
     def __init__(self, function: Any) -> None:
@@ -69,8 +72,10 @@ class _CallKind:
         self.is_norm = call.name in _NORMS
         self.is_uncounted = call.is_uncounted and not self.is_norm
         self.is_data = call.is_data
+        self.detaches = name == "detach_"
         self.written = written_name(call.name)
         self.shares = name if name in EXPORTS or name in IMPORTS else ""
+        self.copies = name in COPYING
         self.warns_often = call.is_gradient or isinstance(function, FunctionType)
 
 
@@ -92,6 +97,7 @@ class CallWatcher(TorchFunctionMode):
         nodes: the line that made each node.
         writes: the lines that wrote each storage.
         arrays: the arrays of NumPy that share memory with tensors.
+        copies: the leaves that were made of the numbers of other tensors.
         time: the number of writes so far.
         is_open: False once watching has ended.
         failure: the fault of this package that ended watching, or None.
@@ -101,7 +107,7 @@ class CallWatcher(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.lines, self.nodes, self.writes = Lines(), NodeLog(), WriteLog()
-        self.arrays = SharedArrays()
+        self.arrays, self.copies = SharedArrays(), NumberCopies()
         self.time = 0
         self.is_open = True
         self.failure: Exception | None = None
@@ -143,7 +149,8 @@ class CallWatcher(TorchFunctionMode):
         if is_logged and self.is_open:
             try:
                 made = _next_node() != first
-                if made or given or kind.is_data or kind.is_norm or kind.is_uncounted or kind.shares:
+                is_special = kind.is_data or kind.is_norm or kind.is_uncounted or kind.shares or kind.copies
+                if made or given or is_special:
                     self._log(kind, types, given, first if made else -1, args, kwargs, result)
             except Exception as failure:
                 self._fail(failure)
@@ -164,14 +171,7 @@ class CallWatcher(TorchFunctionMode):
         result: Any,
     ) -> None:
         """Log the nodes from the sequence number ``first`` on (-1: none) and the writes of a call."""
-        if types:
-            with _no_function():
-                written = [x for x, version in given if x._version != version]
-        else:
-            written = [x for x, version in given if x._version != version]
-        if kind.is_in_place and not written and given and is_wrapped(given[0][0]):
-            # In a transform such as vmap the version of the wrapped tensor has been raised instead.
-            written = [unwrapped(given[0][0])]
+        written = _written(kind, types, given)
         uncounted: list[torch.Tensor] = []
         if kind.is_norm:
             uncounted = self._statistics(first >= 0, args, kwargs or {})
@@ -179,6 +179,9 @@ class CallWatcher(TorchFunctionMode):
             uncounted = list(tensors_in(args[:1], 2))
         if kind.shares and args:
             self.arrays.add(kind.shares, self.lines.number_of(sys._getframe(2)), args[0], result)
+        if kind.copies and args:
+            with _no_function():
+                self.copies.add(self.lines.number_of(sys._getframe(2)), args[0], result)
         if written or uncounted or first >= 0:
             line = self.lines.number_of(sys._getframe(2))
             if first >= 0:
@@ -202,7 +205,7 @@ class CallWatcher(TorchFunctionMode):
         self.time += 1
         if self.arrays:
             self.arrays.on_write(storage, line, kind.written)
-        self.writes.add(storage, line, kind.written, self.time, version, is_counted, extent)
+        self.writes.add(storage, line, kind.written, self.time, version, is_counted, extent, not kind.detaches)
 
     def _read_shared(self, args: Any, kwargs: Any, node: int) -> None:
         """Take a checksum of each tensor of a call that shares its memory with an array."""
@@ -238,6 +241,27 @@ class CallWatcher(TorchFunctionMode):
         base = x._base if x._is_view() else x
         known = self._with_own_versions
         return any(each is not None and (found := known.get(id(each))) and found() is each for each in (x, base))
+
+
+def _written(kind: _CallKind, types: Any, given: list[tuple[torch.Tensor, int]]) -> list[torch.Tensor]:
+    """Return the tensors of a call that it has written, or detached in place.
+
+    Args:
+        kind: the kind of the call.
+        types: the types of its tensors that have rules of their own; empty if all are plain.
+        given: its tensors, each with the version before the call.
+    """
+    if kind.detaches:
+        return [x for x, _ in given[:1]]
+    if types:
+        with _no_function():
+            written = [x for x, version in given if x._version != version]
+    else:
+        written = [x for x, version in given if x._version != version]
+    if kind.is_in_place and not written and given and is_wrapped(given[0][0]):
+        # In a transform such as vmap the version of the wrapped tensor has been raised instead.
+        return [unwrapped(given[0][0])]
+    return written
 
 
 def _part(x: torch.Tensor, kind: _CallKind, args: Any) -> torch.Tensor:

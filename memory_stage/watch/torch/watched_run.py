@@ -18,6 +18,7 @@ from memory_stage.watch.lines import Lines, ProgramLine
 from memory_stage.watch.node_log import NodeLog
 from memory_stage.watch.torch.backward_passes import BackwardPasses
 from memory_stage.watch.torch.call_watcher import CallWatcher
+from memory_stage.watch.torch.number_copies import NumberCopies
 from memory_stage.watch.torch.shared_arrays import SharedArrays
 from memory_stage.watch.write_log import WriteLog
 
@@ -56,7 +57,7 @@ class WatchedRun:
         on_failure: called with this watch, the tensors that a backward pass started from, its error and the frame that
             asked for it.
         on_suspicion: called before a backward pass, with this watch, its tensors and the frame, if a write has raised
-            no version since the last pass.
+            no version since the last pass, or a leaf was made of numbers of other tensors.
         on_unseen: called with a sentence if the program does something that is not watched, as in other threads or in
             compiled code.
 
@@ -102,6 +103,11 @@ class WatchedRun:
         return self._calls.arrays
 
     @property
+    def copies(self) -> NumberCopies:
+        """The leaves that were made of the numbers of other tensors."""
+        return self._calls.copies
+
+    @property
     def failure(self) -> Exception | None:
         """The failure of this package that ended the watching, or None."""
         return self._calls.failure
@@ -139,8 +145,9 @@ class WatchedRun:
             self._checked, self._suspicious_passes = self._calls.time, CHECKED_PASSES
         if self.arrays.has_sums:
             self._suspicious_passes = max(self._suspicious_passes, 1)
-        if self._suspicious_passes:
-            self._suspicious_passes -= 1
+        if self._suspicious_passes or self.copies.unchecked_passes:
+            self._suspicious_passes = max(self._suspicious_passes - 1, 0)
+            self.copies.unchecked_passes = max(self.copies.unchecked_passes - 1, 0)
             self._on_suspicion(self, roots, frame)
 
     def _failed(self, roots: Any, error: BaseException, frame: FrameType) -> None:

@@ -1,0 +1,234 @@
+"""Diagnose averages and copies of parameters that share the memory of the parameters, so that they follow them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText
+from memory_stage.watch.lines import ProgramLine
+
+MOST_ENTRIES = 64
+
+_REASON = "`.data` and `detach()` copy nothing: the tensor that they return has the memory of the parameter."
+
+
+@dataclass(frozen=True)
+class _Container:
+    """A dict or a list of tensors.
+
+    Attributes:
+        path: the code that reaches it, such as ``ema.shadow``.
+        file: the file whose code fills it.
+        entries: the tensors.
+    """
+
+    path: str
+    file: str
+    entries: tuple[torch.Tensor, ...]
+
+    @property
+    def name(self) -> str:
+        """The last part of the path, by which the class of the object knows it, too."""
+        return self.path.rpartition(".")[2]
+
+
+def diagnose_end(variables: dict[str, Any], file: str) -> Iterator[Fault]:
+    """Yield a fault for each dict or list of aliases of parameters that the program uses as independent copies.
+
+    It does so if it computes an entry from the parameter, in place, or copies the entries back into the parameters.
+
+    Args:
+        variables: the variables of the program.
+        file: the program's file.
+    """
+    owned = {p.data_ptr(): p for p in _trained(variables) if p.layout is torch.strided and p.numel()}
+    seen: set[tuple[int, ...]] = set()
+    for each in sorted(_containers(variables, file), key=lambda found: found.path.count(".")):
+        key = tuple(map(id, each.entries))
+        if key in seen or not all(_is_alias(x, owned.get(x.data_ptr())) for x in each.entries):
+            continue
+        seen.add(key)
+        text = ProgramText(each.file)
+        kept = [found for statement in text.statements() for found in _kept(statement, each.name)]
+        if not kept:
+            continue
+        averaged = next((one for one in text.statements() if _averages(text, one, each.name)), None)
+        restored = next((one for one in text.statements() if _restores(one, each.name)), None)
+        if averaged is not None or restored is not None:
+            yield _fault(text, each, kept, averaged, restored)
+
+
+def _trained(variables: dict[str, Any]) -> Iterator[torch.Tensor]:
+    """Yield the parameters of modules that an optimizer updates, or that have a gradient."""
+    optimizers = [each for each in variables.values() if isinstance(each, torch.optim.Optimizer)]
+    updated = {id(p) for each in optimizers for group in each.param_groups for p in group["params"]}
+    for module in [each for each in variables.values() if isinstance(each, torch.nn.Module)]:
+        yield from (p for p in module.parameters() if id(p) in updated or p.grad is not None)
+
+
+def _is_alias(x: torch.Tensor, parameter: torch.Tensor | None) -> bool:
+    return parameter is not None and x is not parameter and x.shape == parameter.shape
+
+
+def _containers(variables: dict[str, Any], file: str) -> Iterator[_Container]:
+    """Yield the dicts and lists of tensors among the variables, and among the attributes of objects."""
+    for name, value in list(variables.items()):
+        if name.startswith("_") or isinstance(value, (type, ModuleType)):
+            continue
+        yield from _container(name, file, value)
+        attributes = getattr(value, "__dict__", None)
+        if type(attributes) is dict and len(attributes) <= MOST_ENTRIES:
+            module = type(value).__module__
+            source = file if module == "__main__" else getattr(sys.modules.get(module), "__file__", None)
+            for key, entry in list(attributes.items()):
+                if type(key) is str and not key.startswith("_") and source:
+                    yield from _container(f"{name}.{key}", source, entry)
+
+
+def _container(path: str, file: str, value: Any) -> Iterator[_Container]:
+    if type(value) not in (dict, list):
+        return
+    entries = tuple(value.values() if type(value) is dict else value)[:MOST_ENTRIES]
+    if entries and all(isinstance(x, torch.Tensor) and x.layout is torch.strided and x.numel() for x in entries):
+        yield _Container(path, file, entries)
+
+
+# ---------- statements of the program ----------
+
+
+def _last(node: ast.AST | None) -> str:
+    """Return the last part of a name or an attribute, or ""."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _kept(statement: ast.stmt, name: str) -> Iterator[ast.expr]:
+    """Yield the expressions without a copy, such as ``p.data``, that a statement keeps in a dict or a list."""
+    values: list[ast.expr] = []
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        both = isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple)
+        pairs = zip(target.elts, statement.value.elts, strict=False) if both else [(target, statement.value)]  # type: ignore[attr-defined]
+        for part, value in pairs:
+            if isinstance(part, ast.Subscript) and _last(part.value) == name:
+                values.append(value)
+            elif _last(part) == name and isinstance(value, ast.DictComp):
+                values.append(value.value)
+            elif _last(part) == name and isinstance(value, ast.ListComp):
+                values.append(value.elt)
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and statement.value.args:
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and function.attr == "append" and _last(function.value) == name:
+            values.append(statement.value.args[0])
+    for each in values:
+        is_data = isinstance(each, ast.Attribute) and each.attr == "data"
+        if is_data or (isinstance(each, ast.Call) and _last(each.func) == "detach" and not each.args):
+            yield each
+
+
+def _averages(text: ProgramText, statement: ast.stmt, name: str) -> bool:
+    """Return True if a statement writes in place into an entry, and computes its numbers from the parameter."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        written, given = _written_by(statement.value)
+    elif isinstance(statement, ast.AugAssign):
+        written, given = statement.target, [statement.value]
+    else:
+        return False
+    entries, parameters = _loop_names(text, statement.lineno, name)
+    root = written.value if isinstance(written, ast.Subscript) else written
+    if _last(root) != name and not (isinstance(root, ast.Name) and root.id in entries):
+        return False
+    for each in _assignments_around(text, statement):
+        if _reads(each.value, parameters):
+            parameters |= {_last(target) for target in each.targets} - {""}
+    return any(_reads(each, parameters) for each in given)
+
+
+def _written_by(call: ast.Call) -> tuple[ast.expr | None, list[ast.expr]]:
+    """Return the tensor that a chain of calls in place writes, with the arguments of all of them."""
+    given: list[ast.expr] = []
+    node: ast.expr = call
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if not node.func.attr.endswith("_"):
+            return None, []
+        given += node.args
+        node = node.func.value
+    return node, given
+
+
+def _loop_names(text: ProgramText, line: int, name: str) -> tuple[set[str], set[str]]:
+    """Return the variables of the loops around a line: those for entries of a container, and those for parameters."""
+    entries: set[str] = set()
+    parameters: set[str] = set()
+    for loop in text.loops_around(line):
+        call = loop.iter
+        is_zip = isinstance(call, ast.Call) and _last(call.func) == "zip" and isinstance(loop.target, ast.Tuple)
+        pairs = zip(loop.target.elts, call.args, strict=False) if is_zip else [(loop.target, call)]  # type: ignore[attr-defined]
+        for target, source in pairs:
+            words = ast.unparse(source)
+            names = {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
+            if "parameters()" in words or "state_dict()" in words:
+                parameters |= names
+            elif name in {_last(each) for each in ast.walk(source)}:
+                entries |= names
+    return entries, parameters
+
+
+def _assignments_around(text: ProgramText, statement: ast.stmt) -> list[ast.Assign]:
+    block = text.block_of(statement)
+    return [each for each in block[: block.index(statement)] if isinstance(each, ast.Assign)]
+
+
+def _reads(expression: ast.AST, names: set[str]) -> bool:
+    """Return True if an expression reads one of these names, other than as an index or for its gradient."""
+    if isinstance(expression, ast.Name):
+        return expression.id in names
+    if isinstance(expression, ast.Attribute) and expression.attr == "grad":
+        return False
+    if isinstance(expression, ast.Subscript):
+        return _reads(expression.value, names)
+    return any(_reads(each, names) for each in ast.iter_child_nodes(expression))
+
+
+def _restores(statement: ast.stmt, name: str) -> bool:
+    """Return True if a statement copies an entry, as in ``p.copy_(best[n])``, or loads the whole dict."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not call.args or not isinstance(call.func, ast.Attribute):
+        return False
+    given = call.args[0]
+    if call.func.attr == "load_state_dict":
+        return _last(given) == name
+    return call.func.attr == "copy_" and isinstance(given, ast.Subscript) and _last(given.value) == name
+
+
+# ---------- the fault ----------
+
+
+def _fault(
+    text: ProgramText, of: _Container, kept: list[ast.expr], averaged: ast.stmt | None, restored: ast.stmt | None
+) -> Fault:
+    lines = [ProgramLine(text.file, each.lineno, "") for each in kept]
+    evidence = [Evidence(line, f"keeps the memory of the parameters in `{of.path}`") for line in lines[:1]]
+    if averaged is not None:
+        verdict = (
+            f"`{of.path}` is no average: line {lines[0].number} keeps the parameters' own memory in it, so each step "
+            f"of the optimizer changes it, and line {averaged.lineno} changes the parameters."
+        )
+        evidence.append(Evidence(ProgramLine(text.file, averaged.lineno, ""), "writes into the parameters themselves"))
+    else:
+        number = restored.lineno if restored is not None else 0
+        verdict = (
+            f"Line {number} restores nothing: line {lines[0].number} keeps the parameters' own memory in `{of.path}`, "
+            f"and they have been trained further."
+        )
+        evidence.append(Evidence(ProgramLine(text.file, number, ""), "copies the parameters onto themselves"))
+    edits = tuple(edit for each in kept for edit in text.wrapped(each, "{}.clone()"))
+    sentence = "Copy the numbers where they are kept."
+    return Fault("shared", verdict, tuple(evidence), _REASON, (Fix(sentence, text.file, edits),), is_silent=True)

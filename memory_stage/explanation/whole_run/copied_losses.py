@@ -1,0 +1,133 @@
+"""Diagnose a backward pass that ends at a copy of numbers, such as ``torch.tensor(losses, requires_grad=True)``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from memory_stage.explanation.whole_run.cut_history import has_history, without_cuts
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.program_text import ProgramText, names_in
+from memory_stage.watch.lines import ProgramLine
+from memory_stage.watch.torch.backward_graph import leaves_behind
+from memory_stage.watch.torch.number_copies import COPYING, NumberCopy
+from memory_stage.watch.torch.watched_run import WatchedRun
+
+_REASON = (
+    "Backward follows histories. A copy of numbers has none, and requires_grad=True only gives the copy a gradient."
+)
+
+
+def diagnose(watch: WatchedRun, roots: Any, frame: FrameType, known: set[Any]) -> list[Fault]:
+    """Return a fault for each call that copied the numbers of a loss, if a backward pass reaches nothing else.
+
+    Args:
+        watch: the logs of the run.
+        roots: the tensors from which the backward pass starts.
+        frame: the frame that asks for it.
+        known: lines of faults that were returned before; those of this call are added.
+    """
+    leaves = list({id(x): x for x in leaves_behind(roots)}.values())
+    copies = [watch.copies.find(x) for x in leaves]
+    if not copies or any(each is None for each in copies):
+        return []
+    found = []
+    for copy in dict.fromkeys(copies):
+        line = watch.lines[copy.line]  # type: ignore[union-attr]  # just asked
+        if ("copy", line) not in known:
+            known.add(("copy", line))
+            fault = _fault(copy, line, watch.line_of(frame), watch.program_frames(frame))  # type: ignore[arg-type]
+            found += [] if fault is None else [fault]
+    return found
+
+
+def _fault(copy: NumberCopy, line: ProgramLine, asking: ProgramLine, frames: list[FrameType]) -> Fault | None:
+    text = ProgramText(line.file)
+    statement = text.statement_at(line.number)
+    nodes = [] if statement is None else list(ast.walk(statement))
+    calls = [each for each in nodes if isinstance(each, ast.Call) and _name_of(each) in COPYING and each.args]
+    if statement is None or len(calls) != 1 or _is_trained(text, statement):
+        return None
+    call = calls[0]
+    given = call.args[0]
+    if not copy.shapes and not _copies_results(text, given, frames):
+        return None
+    edits = _edits(text, statement, call, copy)
+    joined = "`torch.stack` joins the results and keeps their histories." if copy.is_list else "Use the result itself."
+    function = ast.unparse(call.func)
+    return Fault(
+        "history cut",
+        f"Line {line.number} copies the numbers of `{ast.unparse(given)}` into a new leaf, so the backward pass in "
+        f"line {asking.number} reaches no parameter and their `.grad` stays as it is.",
+        (
+            Evidence(line, f"`{function}` copies numbers without their history"),
+            Evidence(asking, "ends at the copy"),
+        ),
+        _REASON,
+        (Fix(joined, text.file if edits else "", edits),),
+        is_silent=True,
+    )
+
+
+def _name_of(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _is_trained(text: ProgramText, statement: ast.stmt) -> bool:
+    """Return True if the program uses the gradient of the copy, which is then meant to be a leaf."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(target, (ast.Name, ast.Attribute)):
+        return False
+    name = re.escape(ast.unparse(target))
+    return text.has(rf"{name}\.grad\b|[\[(]\s*{name}\s*,?\s*[\])]\s*,\s*\w+\s*=|grad\([^()]*,\s*\[?{name}\b|\[{name}\]")
+
+
+def _copies_results(text: ProgramText, given: ast.expr, frames: list[FrameType]) -> bool:
+    """Return True if the numbers that a call is given were taken from tensors with a history."""
+    values = [given, *(each.args[0] for each in _appends(text, given))]
+    names = {name for each in values if ast.unparse(without_cuts(each)) != ast.unparse(each) for name in names_in(each)}
+    variables = [{**frame.f_globals, **frame.f_locals} for frame in frames]
+    return any(has_history(each.get(name)) for name in names for each in variables)
+
+
+def _appends(text: ProgramText, given: ast.expr) -> list[ast.Call]:
+    """Return the calls that append to the list that a name denotes."""
+    if not isinstance(given, ast.Name):
+        return []
+    owners = [(each, getattr(each.func, "value", None)) for each in text.calls("append") if each.args]
+    return [call for call, owner in owners if isinstance(owner, ast.Name) and owner.id == given.id]
+
+
+def _edits(text: ProgramText, statement: ast.stmt, call: ast.Call, copy: NumberCopy) -> tuple[Edit, ...]:
+    """Return the edits that keep the history; () if the results cannot simply be joined."""
+    given = call.args[0]
+    plain = ast.unparse(without_cuts(given))
+    options = [ast.unparse(each) for each in call.keywords if each.arg in ("dtype", "device")]
+    if len(call.args) > 1 or any(each.arg not in ("dtype", "device", "requires_grad") for each in call.keywords):
+        return ()
+    added: list[Edit] = []
+    if not copy.shapes:
+        for each in _appends(text, given):
+            added += text.wrapped(each.args[0], ast.unparse(without_cuts(each.args[0])))
+        if copy.is_list and not added and plain == ast.unparse(given):
+            return ()
+    if copy.is_list and any(shape for shape in copy.shapes):
+        return ()
+    joined = f"torch.stack({plain})" if copy.is_list else plain
+    converted = f".to({', '.join(options)})" if options else ""
+    needs_brackets = bool(converted) and not copy.is_list and not isinstance(given, (ast.Name, ast.Attribute, ast.Call))
+    joined = f"({joined})" if needs_brackets else joined
+    here = text.wrapped(call, f"{joined}{converted}".replace("{", "{{").replace("}", "}}"))
+    return (*added, *here, *_without_flag(text, statement)) if here else ()
+
+
+def _without_flag(text: ProgramText, statement: ast.stmt) -> Iterator[Edit]:
+    """Yield the edit that removes ``loss.requires_grad = True``, which torch refuses for a result."""
+    target = ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+    flags = (f"{target}.requires_grad = True", f"{target}.requires_grad_()", f"{target}.requires_grad_(True)")
+    for each in text.siblings_after(statement):
+        if target and ast.unparse(each) in flags and text.is_alone(each):
+            yield text.replace(each)

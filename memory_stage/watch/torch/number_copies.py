@@ -1,0 +1,70 @@
+"""Leaves that a function such as ``torch.tensor`` has made of the numbers of other tensors, without their history."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+#: Functions that copy numbers into a new leaf.
+COPYING = frozenset(("tensor", "as_tensor", "asarray"))
+
+#: Tensors of a list that are looked at, and passes that are checked after the last copy.
+MOST_GIVEN, CHECKED_PASSES = 64, 4
+
+
+@dataclass(frozen=True)
+class NumberCopy:
+    """A call that copied numbers into a leaf.
+
+    Attributes:
+        line: the index of its line.
+        shapes: the shapes of the tensors that were given; () if numbers of Python were.
+        is_list: True if they were given as a list or a tuple.
+    """
+
+    line: int
+    shapes: tuple[tuple[int, ...], ...]
+    is_list: bool
+
+
+class NumberCopies:
+    """The copies that are alive.
+
+    Attributes:
+        unchecked_passes: backward passes that may still start from a copy that was made shortly before.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[weakref.ref[torch.Tensor], NumberCopy]] = {}
+        self.unchecked_passes = 0
+
+    def add(self, line: int, given: Any, result: Any) -> None:
+        """Record a call, unless the given tensors have no history.
+
+        Args:
+            line: the index of the line.
+            given: the first argument of the call.
+            result: its result.
+        """
+        if not isinstance(result, torch.Tensor) or result is given or not result.is_leaf:
+            return
+        is_list = isinstance(given, (list, tuple))
+        entries = list(given[:MOST_GIVEN]) if is_list else [given]
+        tensors = [each for each in entries if isinstance(each, torch.Tensor)]
+        if any(each.requires_grad for each in tensors) and len(tensors) == len(entries):
+            shapes = tuple(tuple(each.shape) for each in tensors)
+        elif tensors or not result.requires_grad:
+            return
+        else:
+            shapes = ()
+        key, known = id(result), self._made
+        known[key] = weakref.ref(result, lambda _: known.pop(key, None)), NumberCopy(line, shapes, is_list)
+        self.unchecked_passes = CHECKED_PASSES
+
+    def find(self, x: Any) -> NumberCopy | None:
+        """Return the call that made a leaf, or None."""
+        ref, copy = self._made.get(id(x), (None, None))
+        return copy if ref is not None and ref() is x else None

@@ -1,0 +1,271 @@
+"""Explain faults of trainings: averages that are aliases, cleared gradients and losses that are copied."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", minversion="2.10", reason="no PyTorch from 2.10 on is installed")
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tests.support.peers.whole_runs import explained, written  # noqa: E402
+
+NET = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(8, 3), torch.randn(8, 1)
+"""
+
+SHOWN = """
+print([round(n, 5) for p in net.parameters() for n in p.flatten().tolist()])
+print([None if p.grad is None else round(p.grad.sum().item(), 5) for p in net.parameters()])
+"""
+
+PENALTY = """
+for step in range(3):
+    net(x).square().mean().backward(create_graph=True)
+    penalty = sum(p.grad.square().sum() for p in net.parameters())
+    CLEAR
+    penalty.backward()
+    opt.step()
+    opt.zero_grad()
+"""
+
+TRAINED = """
+for step in range(5):
+    opt.zero_grad()
+    (net(x) - y).square().mean().backward()
+    opt.step()
+    UPDATE
+"""
+
+EMA = """
+class EMA:
+    def __init__(self, model, decay):
+        self.model, self.decay, self.shadow, self.backup = model, decay, {}, {}
+
+    def register(self):
+        for name, param in self.model.named_parameters():
+            if param.requires_grad:
+                self.shadow[name] = KEPT
+
+    def update(self):
+        for name, param in self.model.named_parameters():
+            if param.requires_grad:
+                new = (1.0 - self.decay) * param.data + self.decay * self.shadow[name]
+                UPDATED
+
+    def apply_shadow(self):
+        for name, param in self.model.named_parameters():
+            self.backup[name] = param.data
+            param.data = self.shadow[name]
+
+    def restore(self):
+        for name, param in self.model.named_parameters():
+            param.data = self.backup[name]
+
+ema = EMA(net, 0.9)
+ema.register()
+"""
+
+AVERAGED = "print([round(n, 5) for p in ema.shadow.values() for n in p.flatten().tolist()])"
+
+BEST = """
+best, lowest = {}, 1e9
+for step in range(6):
+    opt.zero_grad()
+    loss = (net(x * (step + 1)) - y).square().mean()
+    loss.backward()
+    if loss.item() < lowest:
+        lowest, best = loss.item(), {n: KEPT for n, p in net.named_parameters()}
+    opt.step()
+with torch.no_grad():
+    for n, p in net.named_parameters():
+        p.copy_(best[n])
+"""
+
+COPIED = """
+losses = []
+for i in range(8):
+    losses.append((net(x[i]) - y[i]).square().sum())
+loss = JOINED
+loss.backward()
+opt.step()
+"""
+
+ONE = """
+loss = COPY
+loss.backward()
+opt.step()
+"""
+
+#: For each kind: the program, the part that is wrong and the same part put right, and words of the
+#: verdict. A program ends with what it shows.
+KINDS = {
+    "a gradient with a graph, filled with zeros through .data": (
+        NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
+        ("p.grad.data.zero_()", "p.grad = None"),
+        "overwrites `p.grad` without raising its version",
+    ),
+    "a gradient with a graph, filled with zeros in place": (
+        NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
+        ("p.grad.zero_()", "p.grad = None"),
+        "overwrites `p.grad`, which the backward pass",
+    ),
+    "a gradient with a graph, detached in place and filled with zeros": (
+        NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
+        ("p.grad.detach_()\n        p.grad.zero_()", "p.grad = None"),
+        "overwrites `p.grad`, which the backward pass",
+    ),
+    "gradients with a graph, filled with zeros by the optimizer": (
+        NET + PENALTY.replace("CLEAR", "opt.zero_grad(WRONG)") + SHOWN,
+        ("set_to_none=False", "set_to_none=True"),
+        ".grad`, which the backward pass",
+    ),
+    "a state that is detached in place before backward": (
+        NET + "h = torch.tanh(net[0](x))\nloss = net[2](h).square().mean()\nWRONG\nloss.backward()" + SHOWN,
+        ("h.detach_()", "h = h.detach()"),
+        "detaches in place `h`, which the backward pass",
+    ),
+    "an average in a dict of .data": (
+        NET
+        + "ema = type('Average', (), {})()\nshadow = {n: WRONG for n, p in net.named_parameters()}\n"
+        + "ema.shadow = shadow"
+        + TRAINED.replace(
+            "UPDATE", "for n, p in net.named_parameters():\n        shadow[n].mul_(0.9).add_(p.data, alpha=0.1)"
+        )
+        + AVERAGED,
+        ("p.data", "p.data.clone()"),
+        "`shadow` is no average",
+    ),
+    "an average of an object that is registered without a copy": (
+        NET
+        + EMA.replace("KEPT", "WRONG").replace("UPDATED", "self.shadow[name].copy_(new)")
+        + TRAINED.replace("UPDATE", "ema.update()")
+        + AVERAGED,
+        ("param.data", "param.data.clone()"),
+        "`ema.shadow` is no average",
+    ),
+    "a list of averages": (
+        NET
+        + "average = [WRONG for p in net.parameters()]"
+        + TRAINED.replace("UPDATE", "for a, p in zip(average, net.parameters()):\n        a.lerp_(p.data, 0.1)")
+        + "print([round(n, 5) for p in average for n in p.flatten().tolist()])",
+        ("p.detach()", "p.detach().clone()"),
+        "`average` is no average",
+    ),
+    "the best parameters, kept without a copy": (
+        NET + BEST.replace("KEPT", "WRONG") + SHOWN,
+        ("p.detach()", "p.detach().clone()"),
+        "restores nothing",
+    ),
+    "losses that torch.tensor copies": (
+        NET + COPIED.replace("JOINED", "WRONG") + SHOWN,
+        ("torch.tensor(losses, requires_grad=True).mean()", "sum(losses) / 8"),
+        "copies the numbers of `losses` into a new leaf",
+    ),
+    "losses that torch.tensor copies without a flag": (
+        NET + COPIED.replace("JOINED", "WRONG") + SHOWN,
+        ("torch.tensor(losses).mean()", "sum(losses) / 8"),
+        "runs backward from a tensor without a history",
+    ),
+    "a list of two losses": (
+        NET + "a, b = net(x).mean(), net(x).std()" + ONE.replace("COPY", "WRONG") + SHOWN,
+        ("torch.tensor([a, b], dtype=torch.float64, requires_grad=True).sum()", "(a.double() + b.double())"),
+        "copies the numbers of `[a, b]` into a new leaf",
+    ),
+    "the item of a loss": (
+        NET + ONE.replace("COPY", "WRONG") + SHOWN,
+        ("torch.tensor((net(x) - y).square().mean().item(), requires_grad=True)", "(net(x) - y).square().mean()"),
+        "copies the numbers of",
+    ),
+    "items of losses in a list": (
+        NET + COPIED.replace("(net(x[i]) - y[i]).square().sum()", "ITEM").replace("JOINED", "WRONG") + SHOWN,
+        ("torch.tensor(losses, requires_grad=True).sum()", "sum(losses)"),
+        "copies the numbers of `losses` into a new leaf",
+    ),
+    "a loss that is copied and then given the flag": (
+        NET + ONE.replace("COPY", "WRONG") + SHOWN,
+        ("torch.tensor((net(x) - y).square().mean())\nloss.requires_grad = True", "(net(x) - y).square().mean()"),
+        "copies the numbers of",
+    ),
+}
+
+_ITEM = "(net(x[i]) - y[i]).square().sum()"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_fault_has_its_line_and_edits_that_compute_what_is_meant(name, tmp_path):
+    program, (wrong, right), verdict = KINDS[name]
+    source = program.replace("WRONG", wrong).replace("ITEM", f"{_ITEM}.item()")
+    _, meant, error = explained(written(tmp_path, program.replace("WRONG", right).replace("ITEM", _ITEM)))
+    assert error is None
+    explanation, output, error = explained(written(tmp_path, source))
+    assert error is not None or output != meant
+    (fault,) = explanation.faults
+    first = source[: source.index(wrong)].count("\n") + 1
+    lines = set(range(first, first + wrong.count("\n") + 1))
+    assert verdict in fault.verdict and lines & {each.line.number for each in fault.evidence}, str(explanation)
+    assert fault.is_silent == (error is None) and explanation.unseen == []
+    edited = [fix for fix in fault.fixes if fix.edits]
+    assert edited, str(explanation)
+    for fix in edited:
+        again, output, error = explained(written(tmp_path, fix.apply(source)))
+        assert error is None and output == meant and again.faults == [], fix.apply(source)
+
+
+RIGHT = {
+    "a penalty on gradients that are dropped": NET + PENALTY.replace("CLEAR", "opt.zero_grad()"),
+    "an average that starts from a copy, and is applied at the end": (
+        NET
+        + EMA.replace("KEPT", "param.data.clone()").replace("UPDATED", "self.shadow[name] = new.clone()")
+        + TRAINED.replace("UPDATE", "ema.update()")
+        + "ema.apply_shadow()\nprint(net(x).mean())"
+    ),
+    "an average that is computed anew": (
+        NET
+        + EMA.replace("KEPT", "param.data").replace("UPDATED", "self.shadow[name] = new")
+        + TRAINED.replace("UPDATE", "ema.update()")
+    ),
+    "parameters that a list of aliases updates": (
+        NET
+        + "weights = [p.data for p in net.parameters()]\n"
+        + TRAINED.replace(
+            "UPDATE",
+            "for w, p in zip(weights, net.parameters()):\n        w.add_(p.grad, alpha=-0.1)\n        w.clamp_(-1, 1)",
+        )
+    ),
+    "a target network whose parameters move slowly": (
+        NET
+        + "import copy\ntarget = copy.deepcopy(net)\nslow = {n: p.data for n, p in target.named_parameters()}\n"
+        + TRAINED.replace(
+            "UPDATE", "for n, p in net.named_parameters():\n        slow[n].mul_(0.9).add_(p.data, alpha=0.1)"
+        )
+    ),
+    "the best parameters, copied": NET + BEST.replace("KEPT", "p.detach().clone()"),
+    "metrics that are copied, and no backward from them": (
+        NET
+        + COPIED.replace("JOINED", "torch.stack(losses).mean()")
+        + "print(torch.tensor(losses).std(), torch.tensor([a.item() for a in losses], requires_grad=True).mean())"
+    ),
+    "an input that starts from an output, and is optimized": (
+        NET
+        + "z = torch.tensor(net(x).detach().mean().item(), requires_grad=True)\n"
+        + "own = torch.optim.SGD([z], lr=0.1)\n(z - 1).square().backward()\nown.step()\n"
+        + "start = net(x).mean()\nguess = torch.tensor(start, requires_grad=True)\n"
+        + "(guess - 1).square().backward()\nprint(guess.grad)"
+    ),
+    "a leaf of numbers": "import torch\nw = torch.tensor([1.0, 2.0], requires_grad=True)\n(w * w).sum().backward()\n",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_correct_program_has_no_faults(name, tmp_path):
+    explanation, _, error = explained(written(tmp_path, RIGHT[name]))
+    assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
