@@ -17,6 +17,7 @@ from typing import Any
 from recording import Questions, write
 
 from book_kit.tables.own_program import stage_of, titled
+from memory_stage.messages.catalogues import LOCALES
 
 STATE = """
 import torch
@@ -88,10 +89,11 @@ def explained(program: str) -> str:
 
 
 def ask(library: str, program: str, expressions: list[str]) -> dict[str, Any]:
-    """Return the data of the stage of a program, and its explanation in a terminal."""
+    """Return the data of the stage of a program, also in the other languages, and its explanation in a terminal."""
     (name,) = (name for name, (programs, _) in QUESTIONS.items() if programs.get(library) == program)
-    title = titled(name, library)
-    return {"program": program, "stage": stage_of(program, title).data, "explained": explained(program)}
+    stage = stage_of(program, titled(name, library))
+    translated = {code: stage.translated(code).data for code in LOCALES}
+    return {"program": program, "stage": stage.data, "translated": translated, "explained": explained(program)}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,15 @@ from typing import Any
 from book_kit.data.library_names import NAMES
 from memory_stage import api
 from memory_stage.api import Stage
+from memory_stage.messages import Text, language, message, said
 from memory_stage.web.embed import page_assets
+
+#: The titles of the recorded programs, by their names in the record.
+TITLES: dict[str, Text] = {
+    "a recurrent state": message("A recurrent state"),
+    "a step between two backwards": message("A step between two backwards"),
+    "memory that NumPy shares": message("Memory that NumPy shares"),
+}
 
 
 @dataclass
@@ -50,7 +58,7 @@ def explained(file: str | Path, name: str, library: str) -> str:
 
 
 def show(file: str | Path, name: str, library: str) -> Shown:
-    """Return the stage of a recorded program.
+    """Return the stage of a recorded program, in the notebook's language if it was recorded in it, or else in English.
 
     Args:
         file: a record in the book's folder of facts.
@@ -62,11 +70,18 @@ def show(file: str | Path, name: str, library: str) -> Shown:
         LookupError: if the record has no such program of that library.
     """
     record, entry = _find(Path(file), name, library)
-    recorded = f"{NAMES[library]} {record['version']}"
     if importlib.util.find_spec(library) is None:
-        return Shown(Stage.of(entry["stage"]), f"Recorded with {recorded}, on its {record['device']}.")
+        kept = entry.get("translated", {}).get(language().code, entry["stage"])
+        where = message(
+            "Recorded with {library} {version}, on its {device}.",
+            library=NAMES[library],
+            version=record["version"],
+            device=record["device"],
+        )
+        return Shown(Stage.of(kept), said(where))
     installed = importlib.import_module(library).__version__.partition("+")[0]
-    return Shown(stage_of(entry["program"], titled(name, library)), f"Run just now with {NAMES[library]} {installed}.")
+    where = message("Run just now with {library} {version}.", library=NAMES[library], version=installed)
+    return Shown(stage_of(entry["program"], titled(name, library)), said(where))
 
 
 def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -79,12 +94,13 @@ def _find(file: Path, name: str, library: str) -> tuple[dict[str, Any], dict[str
     return found[-1], found[-1]["answers"][name]
 
 
-def titled(name: str, library: str) -> str:
+def titled(name: str, library: str) -> Text:
     """Return the title of a program's stage, with the library: a page may show one program in several libraries."""
-    return f"{name[0].upper()}{name[1:]}, in {NAMES[library]}"
+    program = TITLES.get(name, f"{name[0].upper()}{name[1:]}")
+    return message("{program}, in {library}", program=program, library=NAMES[library])
 
 
-def stage_of(program: str, title: str | None = None) -> Stage:
+def stage_of(program: str, title: Text | None = None) -> Stage:
     """Return the stage of a program; its output is not printed."""
     with contextlib.redirect_stdout(io.StringIO()):
         return api.record(program, title=title)

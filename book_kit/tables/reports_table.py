@@ -13,8 +13,20 @@ from typing import Any
 
 from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
+from memory_stage.messages import joined, message, said
 
 MOST_LETTERS = 60  # of an error
+
+HEADS = (
+    message("Program"),
+    message("Python says"),
+    message("Line to blame"),
+    message("Anomaly mode"),
+    "`explain`",
+    message("Fix"),
+    message("Points"),
+)
+FIXES = {"edit": "diff", "words": message("words"), "": "-"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,7 @@ class PublicReports:
 
     def table(self) -> str:
         """Return the table, with one row for each program."""
-        heads = ("Program", "Python says", "Line to blame", "Anomaly mode", "`explain`", "Fix", "Points")
+        heads = [said(head) for head in HEADS]
         rows = [
             (
                 f"{name.partition('_')[2].replace('_', ' ')} ({NAMES[record['library']]})",
@@ -46,7 +58,7 @@ class PublicReports:
                 str(answer["line"]),
                 _line(answer["anomaly mode"]),
                 str(answer["line"]) if answer["is named"] else "-",
-                {"edit": "diff", "words": "words", "": "-"}[answer["fixes"]],
+                said(FIXES[answer["fixes"]]),
                 f"{points(answer):g}",
             )
             for record in self.records.values()
@@ -61,12 +73,20 @@ class PublicReports:
         edits = sum(answer["fixes"] == "edit" for answer in answers)
         anomaly = sum(answer["anomaly mode"] == answer["line"] for answer in answers)
         asked = sum(answer["anomaly mode"] is not None for answer in answers)
-        versions = " and ".join(f"{NAMES[each['library']]} {each['version']}" for each in self.records.values())
-        return (
-            f"{versions}: of {len(answers)} programs the line is named in {named}, and {edits} get a fix as a diff "
-            f"that was applied and run. Anomaly mode names the line to blame in {anomaly} of {asked}. Points: "
-            f"{sum(map(points, answers)):g} of {2 * len(answers)}."
+        summary = message(
+            "{versions}: of {programs} programs the line is named in {named}, and {edits} get a fix as a diff that "
+            "was applied and run. Anomaly mode names the line to blame in {anomaly} of {asked}. Points: {points} of "
+            "{most}.",
+            versions=joined(f"{NAMES[each['library']]} {each['version']}" for each in self.records.values()),
+            programs=len(answers),
+            named=named,
+            edits=edits,
+            anomaly=anomaly,
+            asked=asked,
+            points=f"{sum(map(points, answers)):g}",
+            most=2 * len(answers),
         )
+        return said(summary)
 
 
 def points(answer: Mapping[str, Any]) -> float:
@@ -76,7 +96,7 @@ def points(answer: Mapping[str, Any]) -> float:
 
 def _error(error: str) -> str:
     if not error:
-        return "nothing"
+        return said(message("no error"))
     words = error if len(error) <= MOST_LETTERS else f"{error[:MOST_LETTERS].rpartition(' ')[0]} ..."
     return f"`{words}`"
 

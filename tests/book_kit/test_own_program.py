@@ -11,6 +11,7 @@ import pytest
 
 from book_kit.tables import own_program
 from memory_stage.api import Stage
+from memory_stage.messages import set_language
 from memory_stage.trace.validation import TraceError, validate
 
 RECORD = Path(__file__).parents[2] / "facts" / "own-programs.json"
@@ -42,6 +43,30 @@ def test_it_is_shown_as_recorded_with_its_version():
     assert "<memory-stage" in bundle["text/html"] and "state += weight * state" in bundle["text/html"]
 
 
+@pytest.fixture
+def chinese():
+    set_language("zh")
+    yield
+    set_language(None)
+
+
+@pytest.mark.skipif(run_here("torch"), reason="torch is installed here: the program runs")
+def test_it_is_shown_in_the_language_of_the_notebook(chinese):
+    shown = own_program.show(RECORD, "a recurrent state", "torch")
+    assert shown.where == "用 PyTorch 2.13.0 在 CPU 上记录。"
+    assert shown.stage.data["language"] == "zh-CN" and shown.stage.data["title"] == "循环状态（PyTorch）"
+
+
+@pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])
+def test_a_kept_stage_has_the_same_steps_in_each_language(library, name, answer):
+    for code, translated in answer["translated"].items():
+        validate(translated)
+        assert translated["language"].startswith(code)
+        for variant, other in zip(answer["stage"]["variants"], translated["variants"], strict=True):
+            for step, other_step in zip(variant["steps"], other["steps"], strict=True):
+                assert step["events"] == other_step["events"] and step["say"] != other_step["say"]
+
+
 def test_where_the_framework_is_installed_the_program_runs(monkeypatch, tmp_path):
     framework = types.ModuleType("torch")
     framework.__version__, framework.__spec__ = "9.9.1+cpu", types.SimpleNamespace()
@@ -49,7 +74,7 @@ def test_where_the_framework_is_installed_the_program_runs(monkeypatch, tmp_path
     record = {"torch 2.13.0": {"library": "torch", "version": "2.13.0", "device": "CPU", "answers": {}}}
     record["torch 2.13.0"]["answers"]["one"] = {"program": "x = mt.ones([2])\nprint(x)", "stage": {}}
     (tmp_path / "kept.json").write_text(json.dumps(record))
-    monkeypatch.setattr(own_program, "stage_of", lambda program, title: (program, title))
+    monkeypatch.setattr(own_program, "stage_of", lambda program, title: (program, str(title)))
     shown = own_program.show(tmp_path / "kept.json", "one", "torch")
     assert shown.where == "Run just now with PyTorch 9.9.1." and shown.stage == (
         "x = mt.ones([2])\nprint(x)",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from book_kit.tables.reports_table import PublicReports, points
+from memory_stage.messages import set_language
 
 FACTS = Path(__file__).parents[2] / "facts"
 CULPRITS = json.loads((FACTS / "programs" / "reports" / "culprits.json").read_text(encoding="utf-8"))
@@ -35,7 +36,14 @@ def test_the_sums_are_those_of_the_rows():
     assert "names the line to blame in 1 of 3. Points: 3.5 of 6." in reports.summary()
     rows = reports.table().splitlines()
     assert rows[3].startswith("| two words (PyTorch) | `E: x x") and rows[3].endswith("| words | 1.5 |")
-    assert rows[4].split(" | ")[1:6] == ["nothing", "5", "-", "-", "-"]
+    assert rows[4].split(" | ")[1:6] == ["no error", "5", "-", "-", "-"]
+    set_language("zh")
+    try:
+        summary, (heads, *_, last) = reports.summary(), reports.table().splitlines()
+    finally:
+        set_language(None)
+    assert summary.startswith("PyTorch 9.9：3 个程序中，指对了行的有 2 个") and summary.endswith("满分 6，得分 3.5。")
+    assert heads.startswith("| 程序 | Python 的报错 |") and "| 不报错 | 5 |" in last
 
 
 def test_the_record_meets_the_bar_of_two_points_for_each_program():
