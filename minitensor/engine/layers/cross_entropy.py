@@ -103,23 +103,23 @@ def _losses_of(a: Array, label: Array, settings: Settings) -> tuple[Array, Array
     return losses, most, powers
 
 
-def _share(g: Any, label: Array, settings: Settings, ndim: int) -> Any:
-    """Return the gradient of each row's loss, with length 1 along the axis: its part of the mean, or 0 if ignored.
+def _share(g: Any, settings: Settings, ndim: int) -> Any:
+    """Return the gradient of each row's loss, with length 1 along the axis, as if no row was ignored.
 
     If it is the same for all rows, it has length 1 along each axis.
     """
-    ignored, rows, _, axis, reduction = settings
+    _, rows, _, axis, reduction = settings
     if g.ndim != ndim:
         g = g.reshape((*g.shape[:axis], 1, *g.shape[axis:]) if g.ndim else (1,) * ndim)
     if reduction == "mean":
         g = g / (np.array(rows, g.dtype) if type(g) is np.ndarray else rows)  # a Python number would take 900 ns longer
-    return g if ignored is None else g * np.not_equal(label, ignored)
+    return g
 
 
 def _on_arrays(node: Node, g: Array, input: Array, label: Array) -> Any:
     settings, most, powers, _ = arguments_of(node)
     label = _beside(label, input, settings.axis)
-    share = _share(g, label, settings, input.ndim)
+    share = _share(g, settings, input.ndim)
     gradient = np.empty_like(input, order="C")
     parts = blocks(input, settings.axis)
     if len(parts) == 1:
@@ -156,7 +156,7 @@ def _on_tensors(node: Node, g: Any, input: Any, label: Tensor) -> Any:
         p = p * Tensor._made(given.sum(axis=axis, keepdims=True))
     target = given if settings.soft else _one_hot(given, a, axis)
     counts = np.ones((), a.dtype, like=a) if settings.ignored is None else np.not_equal(given, settings.ignored)
-    share = _share(g, given, settings._replace(ignored=None), input.ndim) * Tensor._made(counts.astype(a.dtype))
+    share = _share(g, settings, input.ndim) * Tensor._made(counts.astype(a.dtype))
     gradient = (p - Tensor._made(target.astype(a.dtype))) * share
     if settings.ignored is not None:
         gradient = FUNCTIONS["where"](Tensor._made(np.broadcast_to(counts, a.shape).copy()), gradient, 0.0)

@@ -164,7 +164,7 @@ backward(
     "grad detects an unreachable input only after freeing the graph.",
     "        if (node not in pending or node in without) and not allow_unused:\n            raise",
     "        if (node not in pending or node in without) and not allow_unused:\n"
-    "            propagate(added_up(starts), waits, False, OnArrays())\n            raise",
+    "            propagate(added_up(starts), pending, False, OnArrays())\n            raise",
     "grad::test_grad_for_an_overwritten_value_reports_that_it_is_not_reached",
 )  # fmt: skip
 
