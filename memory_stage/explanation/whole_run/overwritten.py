@@ -79,16 +79,20 @@ def diagnose_silence(watch: WatchedRun, roots: Any, frame: FrameType, known: set
         watch, roots, frame: as for :func:`diagnose_error`.
         known: lines of faults that were returned before; those of this call are added.
     """
-    found = []
+    found: list[Fault] = []
+    overwritten: dict[tuple[int, ...], list[_Saved]] = {}
     for saved in _all_saved(watch, roots):
         writers = [] if saved.tensor.is_stale else _writers(watch, saved, is_silent=True)
-        if not writers and not saved.tensor.is_stale and watch.arrays.has_sums:
+        if writers:
+            overwritten.setdefault(tuple(each.line for each in writers), []).append(saved)
+        elif not saved.tensor.is_stale and watch.arrays.has_sums:
             fault = _written_by_numpy(watch, saved, frame, known)
             found += [] if fault is None else [fault]
-        key = (saved.line, saved.tensor.attribute, tuple(each.line for each in writers))
-        if writers and key not in known:
-            known.add(key)
-            found.append(_fault(watch, saved, frame, is_silent=True))
+    for lines, group in overwritten.items():
+        if lines not in known:
+            known.add(lines)
+            also = len({torch._C._storage_address(each.tensor.data) for each in group}) - 1
+            found.append(_fault(watch, group[0], frame, is_silent=True, also=also))
     return found
 
 
@@ -189,7 +193,24 @@ def _detaching_writes(watch: WatchedRun, saved: _Saved) -> list[LineWrites]:
     return [each for each in since if each.operation == "detach_"]
 
 
-def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, others: Sequence[_Saved] = ()) -> Fault:
+def _fault(
+    watch: WatchedRun,
+    saved: _Saved,
+    frame: FrameType,
+    is_silent: bool,
+    others: Sequence[_Saved] = (),
+    also: int = 0,
+) -> Fault:
+    """Return the fault of a saved tensor.
+
+    Args:
+        watch: the logs of the run.
+        saved: the tensor.
+        frame: the frame that asked for the backward pass.
+        is_silent: True if the pass raises no error.
+        others: the same memory, saved by other operations.
+        also: how many other tensors the same lines have overwritten.
+    """
     writers = _writers(watch, saved, is_silent)
     frames = watch.program_frames(frame)
     names = ProgramNames(frames)
@@ -211,6 +232,7 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
         saved.time,
         writers[0].operation if writers else "",
         len(savers) == 1,
+        names.is_trained(saved.tensor.data),
     )
     return overwritten_fault(
         overwrite,
@@ -221,6 +243,7 @@ def _fault(watch: WatchedRun, saved: _Saved, frame: FrameType, is_silent: bool, 
         fixes(watch, overwrite, frames),
         is_silent,
         min(each.sequence for each in (saved, *others)),
+        also,
     )
 
 

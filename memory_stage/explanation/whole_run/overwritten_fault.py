@@ -23,6 +23,7 @@ def overwritten_fault(
     fixes: Iterable[Fix],
     is_silent: bool,
     first_node: int,
+    also: int = 0,
 ) -> Fault:
     """Return the fault of a tensor that was overwritten before backward has read it.
 
@@ -35,6 +36,7 @@ def overwritten_fault(
         fixes: ways to mend the program, the best first.
         is_silent: True if the backward pass raises no error.
         first_node: the number of the first node that saved the tensor.
+        also: how many other saved tensors the same lines have overwritten.
     """
     known = [(line, operation) for line, operation in savers if line.number][:MOST_SAVERS]
     evidence = [Evidence(line, f"`{operation}` saves {own_words(tensor, operation)}") for line, operation in known]
@@ -43,9 +45,11 @@ def overwritten_fault(
     evidence += [Evidence(line, f"`{operation}` {effect}") for line, operation in operations.items()]
     evidence.append(Evidence(of.asked_in, "backward needs it as it was when it was saved"))
     subject = detaching(of.written_in) if is_detached else overwriting(of.written_in)
-    clause, asked = f"{subject} {tensor}", f"the backward pass in line {of.asked_in.number}"
+    others = f" and {also:,} other tensor{'s' if also > 1 else ''}" if also else ""
+    clause, asked = f"{subject} {tensor}{others}", f"the backward pass in line {of.asked_in.number}"
     if is_silent:
-        verdict = f"Wrong gradients: {clause} without raising its version, and {asked} uses the new numbers."
+        versions = "their versions" if also else "its version"
+        verdict = f"Wrong gradients: {clause} without raising {versions}, and {asked} uses the new numbers."
     else:
         verdict = f"{capitalized(clause)}, which {asked} still needs."
     kind = "overwritten silently" if is_silent else "overwritten"

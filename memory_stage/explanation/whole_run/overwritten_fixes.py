@@ -25,6 +25,7 @@ from memory_stage.explanation.whole_run.write_fixes import (
     at_the_write,
 )
 from memory_stage.recorder.reachable_tensors import local_variables
+from memory_stage.watch.lines import ProgramLine
 from memory_stage.watch.torch.backward_graph import nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 
@@ -39,6 +40,9 @@ def fixes(watch: WatchedRun, of: OverwrittenValue, frames: list[FrameType]) -> I
     cleared = _cleared_gradient(of)
     if cleared is not None:
         yield cleared
+        return
+    if of.is_leaf and not of.is_result:
+        yield _after_backward(of)
         return
     yield from at_the_write(of, frames, _is_shared)
     yield from at_the_reading(of)
@@ -71,6 +75,61 @@ def _cleared_gradient(of: OverwrittenValue) -> Fix | None:
         text.file,
         tuple(edits),
     )
+
+
+# ---------- a write into a leaf between forward and backward ----------
+
+
+def _after_backward(of: OverwrittenValue) -> Fix:
+    """Return the fix that moves the write behind the backward pass, which then reads the old numbers."""
+    tensor, asked = f"`{of.name}`" if of.name else "the parameter", of.asked_in.number
+    edits = _moved_behind(of)
+    if edits:
+        sentence = (
+            f"Change {tensor} after the backward pass in line {asked}, which needs the numbers of the forward pass."
+        )
+        return Fix(sentence, of.asked_in.file, edits)
+    return Fix(
+        f"Change {tensor} after the backward pass in line {asked}, or before the forward pass that reads it in line "
+        f"{of.saved_in.number}; or let line {of.saved_in.number} read a clone of it."
+    )
+
+
+def _moved_behind(of: OverwrittenValue) -> tuple[Edit, ...]:
+    """Return the edits that move the writing statement of the same block behind the backward pass; () if it may not.
+
+    Only statements that read no tensor may lie between the two, and the write may not use a gradient.
+    """
+    text = ProgramText(of.asked_in.file)
+    asking = text.statement_at(of.asked_in.number)
+    if asking is None or not text.is_alone(asking) or any(each.file != text.file for each in of.written_in):
+        return ()
+    block = text.block_of(asking)
+    for each in reversed(block[: block.index(asking)]):
+        if all(_runs(text, each, line) for line in of.written_in):
+            first, last = each.lineno, each.end_lineno or each.lineno
+            lines = tuple(text.lines[first - 1 : last])
+            is_movable = text.is_alone(each) and not any(_uses_gradient(text, each, line) for line in of.written_in)
+            behind = (asking.end_lineno or asking.lineno) + 1
+            return (Edit(first, last - first + 1, ()), Edit(behind, 0, lines)) if is_movable else ()
+        if not _owner_of_call(each, "zero_grad"):
+            return ()
+    return ()
+
+
+def _runs(text: ProgramText, statement: ast.stmt, line: ProgramLine) -> bool:
+    """Return True if a statement contains a line, or calls the function that contains it for its effect only."""
+    if statement.lineno <= line.number <= (statement.end_lineno or 0):
+        return isinstance(statement, (ast.Expr, ast.For, ast.With, ast.AugAssign, ast.Assign))
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    name = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+    return bool(name) and name == line.function and text.function_at(line.number) is not None
+
+
+def _uses_gradient(text: ProgramText, statement: ast.stmt, line: ProgramLine) -> bool:
+    function = text.function_at(line.number)
+    is_inside = statement.lineno <= line.number <= (statement.end_lineno or 0)
+    return ".grad" in ast.unparse(statement if is_inside or function is None else function)
 
 
 # ---------- a step between forward and backward ----------

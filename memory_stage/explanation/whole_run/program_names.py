@@ -36,6 +36,11 @@ class ProgramNames:
                 (exact if same else whole).append(name)
         return named_tensors.shortest(exact or whole or self._gradients_at(address))
 
+    def is_trained(self, x: torch.Tensor) -> bool:
+        """Return True if a leaf that requires a gradient has the memory of ``x``."""
+        address = torch._C._storage_address(x)
+        return any(address_of(each) == address and _is_trained(each) for _, each in self._found)
+
     def _gradients_at(self, address: int) -> list[str]:
         """Return the names of leaves with ``.grad``, for those whose gradient has the storage at an address."""
         leaves = [(name, x) for name, x in self._found if _is_trained(x)]

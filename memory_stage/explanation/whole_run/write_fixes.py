@@ -29,6 +29,7 @@ class OverwrittenValue:
         time: the number of writes before it was saved.
         operation: the name of the operation that overwrote it first.
         is_saved_once: True if only one operation saved the tensor and needs it unchanged.
+        is_leaf: True if it has the memory of a leaf that is trained, such as a parameter.
     """
 
     name: str
@@ -39,6 +40,7 @@ class OverwrittenValue:
     time: int
     operation: str
     is_saved_once: bool = True
+    is_leaf: bool = False
 
     @property
     def is_optimizer_step(self) -> bool:

@@ -111,7 +111,7 @@ KINDS = {
     "a gradient with a graph, filled with zeros through .data": (
         NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
         ("p.grad.data.zero_()", "p.grad = None"),
-        "overwrites `p.grad` without raising its version",
+        "overwrites `p.grad` and 3 other tensors without raising their versions",
     ),
     "a gradient with a graph, filled with zeros in place": (
         NET + PENALTY.replace("CLEAR", "for p in net.parameters():\n        WRONG") + SHOWN,
@@ -197,6 +197,13 @@ KINDS = {
     ),
 }
 
+#: Writes into parameters between forward and backward. What is right is the write behind backward.
+WRITES = {
+    "a loop of the training": ("with torch.no_grad():\n        for p in net.parameters():\n            p -= 0.1", ""),
+    "a call": ("shrink(net)", "def shrink(module):\n    for p in module.parameters():\n        p.data.mul_(0.5)\n"),
+    "one parameter": ("net[2].weight.data.clamp_(-0.1, 0.1)", ""),
+}
+
 _ITEM = "(net(x[i]) - y[i]).square().sum()"
 
 
@@ -269,3 +276,37 @@ RIGHT = {
 def test_a_correct_program_has_no_faults(name, tmp_path):
     explanation, _, error = explained(written(tmp_path, RIGHT[name]))
     assert error is None and explanation.faults == [] and explanation.unseen == [], str(explanation)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_into_parameters_is_moved_behind_backward(name, tmp_path):
+    write, before = WRITES[name]
+    start = f"{NET}{before}for step in range(3):\n    loss = (net(x) - y).square().mean()\n"
+    end = f"    opt.step()\n{SHOWN}"
+    passed = "    opt.zero_grad()\n    loss.backward()\n"
+    source = f"{start}    {write}\n{passed}{end}"
+    _, meant, _ = explained(written(tmp_path, f"{start}{passed}    {write}\n{end}"))
+    explanation, output, error = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    assert output != meant and fault.is_silent == (error is None) == (".data" in f"{before}{write}")
+    (fix,) = fault.fixes
+    again, output, error = explained(written(tmp_path, fix.apply(source)))
+    assert error is None and output == meant and again.faults == [], fix.apply(source)
+
+
+def test_lines_that_spoil_several_tensors_are_one_fault(tmp_path):
+    write = "for p in deep.parameters():\n    p.data.mul_(2)\n"
+    source = f"{NET}deep = nn.Sequential(net, nn.Linear(1, 2))\nloss = deep(x).sum()\n{write}loss.backward()\n"
+    explanation, _, _ = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    assert "and 1 other tensor without raising their versions" in fault.verdict
+    assert fault.evidence[0].role.endswith("weight`")
+
+
+@pytest.mark.parametrize("between", ["extra = net(x).mean()", "print(net[2].weight)"])
+def test_a_write_is_not_moved_past_a_line_that_may_read_it(between, tmp_path):
+    source = f"{NET}loss = net(x).sum()\nnet[2].weight.data.mul_(2)\n{between}\nloss.backward()\n"
+    explanation, _, _ = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    assert "overwrites `net[2].weight`" in fault.verdict
+    assert fault.fixes and all(fix.edits == () for fix in fault.fixes), str(explanation)

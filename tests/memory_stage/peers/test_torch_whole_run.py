@@ -268,15 +268,6 @@ print(x.grad)
 
 
 UNSAFE = {
-    "a parameter written in a loop": """
-import torch
-ps = [torch.ones(2, requires_grad=True) for _ in range(2)]
-loss = sum((p * p).sum() for p in ps)
-with torch.no_grad():
-    for p in ps:
-        p -= 0.1
-loss.backward()
-""",
     "a row of a tensor": """
 import torch
 x = torch.ones(2, 2, requires_grad=True)
