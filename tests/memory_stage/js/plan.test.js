@@ -5,6 +5,7 @@ import test from 'node:test';
 import { HUES } from '../../../memory_stage/web/js/shared/patterns.js';
 import { widthOf } from '../../../memory_stage/web/js/shared/measure.js';
 import { MOST_CELLS, cellsOf, piecesOf, slotAt } from '../../../memory_stage/web/js/stage/cell-slots.js';
+import { drawPicture } from '../../../memory_stage/web/js/stage/picture.js';
 import { placesOf, planOf, windowOf } from '../../../memory_stage/web/js/stage/plan.js';
 import { NAMES, trace, variants } from './traces.js';
 
@@ -119,4 +120,48 @@ test('text is as wide as its glyphs', () => {
   assert.equal(widthOf(''), 0);
   assert.equal(widthOf('ab', { mono: true, size: 10 }), 2 * 6.15);
   assert.ok(widthOf('中文') > widthOf('ab') && widthOf('ab', { bold: true }) > widthOf('ab'));
+});
+
+test('after the first picture of a backward, a picture of another of its steps reads the memory of that step only', () => {
+  const loop = trace('loop');
+  const plan = planOf(loop);
+  const frames = plan.runs[0];
+  const first = frames.findIndex(({ phase }) => phase === 'backward');
+  const [a, b] = windowOf(frames, first);
+  assert.ok(b > a + 1);
+  const draw = step => drawPicture(loop, { step, depth: 'history' });
+  draw(a);
+  const read = new Set();
+  for (const frame of frames) {
+    const { memoryAt } = frame;
+    frame.memoryAt = step => {
+      read.add(step);
+      return memoryAt(step);
+    };
+  }
+  draw(b);
+  assert.deepEqual([...read], [b]);
+});
+
+test('thousands of tensors that one step makes have hues, places and a picture within seconds', () => {
+  const count = 4000;
+  const ids = Array.from({ length: count }, (_, i) => `${i}`);
+  const events = ids.flatMap(id => [
+    { do: 'storage', id, bytes: 8, length: 2, itemsize: 4, dtype: 'float32', values: { 0: '1', 1: '2' } },
+    { do: 'tensor', id: `t${id}`, storage: id, shape: [2], strides: [1], offset: 0, dtype: 'float32', leaf: true },
+    { do: 'name', name: `list[${id}]`, tensor: `t${id}`, kind: 'name' },
+  ]);
+  const { variants, ...rest } = structuredClone(trace('three'));
+  const [step] = variants[0].steps;
+  const steps = [
+    { ...step, events },
+    { ...step, events: [{ do: 'free', tensors: ids.map(id => `t${id}`), storages: ids }] },
+  ];
+  const crowd = { ...rest, variants: [{ ...variants[0], steps, key: 0 }] };
+  const before = process.cpuUsage().user;
+  const plan = planOf(crowd);
+  assert.deepEqual([...plan.hues.values()].slice(0, 10), [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]);
+  const { folded } = drawPicture(crowd, { step: 0, width: 1000, room: 700, least: 400 });
+  assert.ok(folded > count - 10);
+  assert.ok((process.cpuUsage().user - before) / 1e6 < 8);
 });

@@ -9,7 +9,8 @@ export const MOST_NODES = 24;
 const CHAIN = 3;
 
 /**
- * Return the pictures of a variant's history, { list, at }, where `at` has the index of the picture for each step.
+ * Return the pictures of a variant's history, { list, at, named }, where `at` has the index of the picture for each
+ * step, and `named` the ids of the states under which names are written.
  * There is one for each generation: when backward is through with a graph and the program records a new one that does
  * not build on it (a training loop), the old one makes room.
  */
@@ -18,6 +19,7 @@ export const generationsOf = (plan, variant) =>
     const frames = plan.runs[variant];
     const ends = frames.at(-1).nodes;
     const at = [];
+    const named = []; // for each step, the ids of states with more names than their labels show
     const list = []; // `ends` has, for every node, the step in which backward last passed it
     let gen = 0;
     let mine = [];
@@ -47,7 +49,6 @@ export const generationsOf = (plan, variant) =>
         groups: new Map(),
         grads: new Map(),
         words: new Map(),
-        who: new Set(),
       });
       const saidAnew = touchedOf(frame.tensors)
         .map(tensor => frame.nodes.get(tensor.node))
@@ -63,16 +64,26 @@ export const generationsOf = (plan, variant) =>
         gen.states.set(s.id, s);
         if (s.grad) getOrMake(gen.grads, s.id, () => new Set()).add(s.grad);
       }
-      if (begins || frame.names.touched.size || frame.states.touched.size) {
-        for (const id of gen.states.keys()) {
-          if (!gen.who.has(id) && frame.states.has(id) && extraNames(frame, frame.states.get(id))) gen.who.add(id);
-        }
-      }
+      const isAnyRenamed = begins || frame.names.touched.size > 0;
+      const earlier = isAnyRenamed ? new Set() : named.at(-1);
+      const differ = [...(isAnyRenamed ? gen.states.keys() : frame.states.touched)].filter(
+        id => hasExtraNames(frame, id) !== earlier.has(id),
+      );
+      named.push(differ.length || isAnyRenamed ? symmetricDifference(earlier, differ) : earlier);
       for (const fam of begins ? frame.groups.values() : touchedOf(frame.groups)) gen.groups.set(fam.id, fam);
     });
     for (const gen of list) foldChains(gen);
-    return { list, at };
+    return { list, at, named };
   });
+
+const hasExtraNames = (frame, id) => frame.states.has(id) && extraNames(frame, frame.states.get(id)) !== '';
+
+/** Return a copy of a set in which those of the given values are missing that it had, and the others are added. */
+function symmetricDifference(set, values) {
+  const result = new Set(set);
+  for (const value of values) if (!result.delete(value)) result.add(value);
+  return result;
+}
 
 /** Return the text of a node about its saved tensors. */
 export function savedWords(frame, n) {
@@ -172,8 +183,20 @@ export function titleOf(members) {
 /** Return the operations of an item that exist in this frame, and the state that the last of them made. */
 export const membersOf = (it, frame) => it.members.map(n => frame.nodes.get(n.id)).filter(Boolean);
 
+const makers = new WeakMap();
+
+/** Return the items of a history that make a state. */
+export function makersOf({ items }, state) {
+  const all = getOrMake(makers, items, () => {
+    const found = new Map();
+    for (const it of items) getOrMake(found, it.out, () => []).push(it);
+    return found;
+  });
+  return all.get(state) ?? [];
+}
+
 export const stateAt = (p, frame, gen) => {
-  const it = gen.items.find(i => i.out === p.key && i.members.length > 1);
+  const it = makersOf(gen, p.key).find(i => i.members.length > 1);
   const done = it && membersOf(it, frame).at(-1);
   return frame.states.get(done ? done.out : p.key);
 };

@@ -1,6 +1,7 @@
 import { t } from '../shared/messages.js';
 import { paint } from '../shared/colors.js';
-import { widthOf } from '../shared/measure.js';
+import { getOrMake } from '../shared/cache.js';
+import { fontsKey, widthOf } from '../shared/measure.js';
 import {
   arrowHead,
   cross,
@@ -17,7 +18,7 @@ import {
 import { andList, bytesText } from '../shared/text.js';
 import { isOverwritten } from '../trace/references.js';
 import { edgePoints } from './history-edges.js';
-import { extraNames, generationsOf, membersOf, savedWords, stateAt, titleOf } from './history-generations.js';
+import { extraNames, generationsOf, makersOf, membersOf, savedWords, stateAt, titleOf } from './history-generations.js';
 import { BOX_H, historyLayout, PILL_H, STACK } from './history-layout.js';
 import { windowOf } from './plan.js';
 
@@ -25,20 +26,26 @@ import { windowOf } from './plan.js';
 function layoutAt(plan, frame, variant, width) {
   const { list, at } = generationsOf(plan, variant);
   const gen = list[at[frame.step]];
-  const frames = plan.runs[variant];
-  const [a, b] = windowOf(frames, frame.step);
-  const inWindow = Array.from({ length: b - a + 1 }, (_, i) => a + i)
-    .filter(step => at[step] === at[frame.step])
-    .map(step => frames[step]);
-  const last = inWindow.at(-1);
+  const [a, b] = windowOf(plan.runs[variant], frame.step);
+  // all steps of backward, of which there may be hundreds, have one layout
+  const make = () => layoutOfSteps(plan, variant, gen, a, b, width) ?? null;
+  const key = `${variant} ${a} ${at[frame.step]} ${width} ${fontsKey()}`;
+  const layout = a === b ? make() : getOrMake((plan.histories ??= new Map()), key, make);
+  return layout ? { gen, layout } : undefined;
+}
+
+/** Return the layout of the history at those steps from `a` to `b` that show a generation. */
+function layoutOfSteps(plan, variant, gen, a, b, width) {
+  const { list, at, named } = generationsOf(plan, variant);
+  const steps = Array.from({ length: b - a + 1 }, (_, i) => a + i).filter(step => list[at[step]] === gen);
+  const last = plan.runs[variant][steps.at(-1)];
   if (!last.states.size || !gen.states.size) return undefined;
-  const layout = historyLayout(gen, width, {
+  return historyLayout(gen, width, {
     isThere: key => (key.members ? membersOf(key, last).length > 0 : stateAt({ key }, last, gen) !== undefined),
-    who: new Set([...gen.who].filter(id => inWindow.some(x => x.states.has(id) && extraNames(x, x.states.get(id))))),
+    who: new Set(steps.flatMap(step => [...named[step]])),
     grads: [...gen.grads.keys()].some(id => last.states.get(id)?.grad !== undefined),
     groups: [...last.groups.values()],
   });
-  return { gen, layout };
 }
 
 const HEAD = 30; // px of its title
@@ -142,7 +149,7 @@ function drawBand(gen, band, frame, width) {
       continue;
     }
     const s = stateAt(p, frame, gen);
-    const makers = gen.items.filter(i => i.out === p.key);
+    const makers = makersOf(gen, p.key);
     if (p.ghost && !band.spots.some(q => q.node && q.key.ins.includes(p.key) && membersOf(q.key, frame).length)) {
       continue;
     }

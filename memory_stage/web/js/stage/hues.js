@@ -1,3 +1,4 @@
+import { getOrMake } from '../shared/cache.js';
 import { HUES } from '../shared/patterns.js';
 
 /**
@@ -6,20 +7,41 @@ import { HUES } from '../shared/patterns.js';
  */
 export function assignHues({ lives }) {
   const hues = new Map();
-  const done = [];
-  const meetIn = (a, b) =>
-    a.spans.some((s, variant) => s && b.spans[variant] && s[0] <= b.spans[variant][1] && b.spans[variant][0] <= s[1]);
+  const everywhere = new Map();
+  const ofStorage = new Map();
   for (const life of lives.values()) {
-    const rivals = done.filter(other => meetIn(life, other));
-    const taken = new Set(rivals.map(o => hues.get(o.id)));
-    const aliased = new Set(
-      rivals.filter(o => [...o.storages].some(s => life.storages.has(s))).map(o => hues.get(o.id)),
-    );
+    const storages = [...life.storages].map(id => getOrMake(ofStorage, id, () => new Map()));
+    const crowd = countsOf([everywhere], life);
+    const aliases = countsOf(storages, life);
     const all = Array.from({ length: HUES }, (_, i) => i + 1);
-    const crowd = h => rivals.filter(o => hues.get(o.id) === h).length;
-    const least = [...all].sort((a, b) => crowd(a) - crowd(b));
-    hues.set(life.id, all.find(h => !taken.has(h)) ?? least.find(h => !aliased.has(h)) ?? least[0]);
-    done.push(life);
+    const least = [...all].sort((a, b) => crowd[a] - crowd[b]);
+    const hue = all.find(h => !crowd[h]) ?? least.find(h => !aliases[h]) ?? least[0];
+    hues.set(life.id, hue);
+    for (const alike of [everywhere, ...storages]) addLife(alike, life, hue);
   }
   return hues;
 }
+
+/**
+ * Count a life. Lives with equal spans are counted together, because one step may make thousands of tensors.
+ * @param {Map<string, {spans: number[][], counts: number[]}>} alike
+ */
+function addLife(alike, { spans }, hue) {
+  getOrMake(alike, spans.join(';'), () => ({ spans, counts: noCounts() })).counts[hue] += 1;
+}
+
+const noCounts = () => Array.from({ length: HUES + 1 }, () => 0);
+
+/** Return how many of the counted lives that meet a life have each hue. */
+function countsOf(all, life) {
+  const sums = noCounts();
+  for (const alike of all) {
+    for (const { spans, counts } of alike.values()) {
+      if (meetIn(life.spans, spans)) counts.forEach((count, hue) => (sums[hue] += count));
+    }
+  }
+  return sums;
+}
+
+const meetIn = (a, b) =>
+  a.some((span, variant) => span && b[variant] && span[0] <= b[variant][1] && b[variant][0] <= span[1]);

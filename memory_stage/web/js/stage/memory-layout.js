@@ -22,6 +22,8 @@ export const CROWD = 30; // storages, of which no more than the next number are 
 
 const MOST_IN_FULL = 4; // storages that one step touched and that are drawn in full beyond the room
 
+const MOST_TRIED = 12; // storages of a crowd, the latest, of which those that fit are drawn in full
+
 /**
  * Return the rows at a storage in this frame: each has one tensor (or equal saved tensors) and its holders. Saved
  * tensors are a part of the history; without it, they are shown only if nothing else refers to their storage.
@@ -141,13 +143,17 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const { depth } = c;
   const frames = plan.runs[variant];
   const [a, b] = windowOf(frames, frame.step);
-  const here = groupsAt(plan, frame, variant, depth);
+  const find = () => {
+    const found = groupsAt(plan, frame, variant, depth);
+    return { here: found, merged: mergedGroups(found) };
+  };
+  const { here, merged } = plan.found ? getOrMake(plan.found, `${variant} ${frame.step} ${depth}`, find) : find();
   const nowAt = new Map(here.map(x => [x.place, x]));
   const lay = kept => [...placed(kept)].map(([place, mine]) => placeOf(nowAt.get(place), mine, c, width));
   const sum = (list, of) => list.reduce((n, x) => n + of(x), 0);
   const isFew = list => sum(list, x => Math.max(1, x.lines)) <= MOST_ROWS;
   const fits = (list, less) => isFew(list) && sum(list, x => x.height) <= room - less;
-  const now = lay(mergedGroups(here));
+  const now = lay(merged);
   if (unfold || isFew(now)) {
     const around = () => mergedGroups(frames.slice(a, b + 1).flatMap(x => groupsAt(plan, x, variant, depth)));
     const whole = a === b ? now : lay(getOrMake((plan.windows ??= new Map()), `${variant} ${a} ${depth}`, around));
@@ -168,9 +174,9 @@ export function memoryLayout(plan, frame, variant, c, width, unfold, room) {
   const latest = now.map(x => [touchedAt(x), x]).sort((x, y) => y[0] - x[0]);
   const open = new Set();
   const isCrowd = now.length > CROWD;
-  for (const [at, x] of latest) {
+  for (const [i, [at, x]] of latest.entries()) {
     const isDue = at === frame.step && open.size < MOST_IN_FULL && x.st?.born !== x.st?.freed;
-    const isSpare = !isCrowd || open.size < MOST_IN_FULL;
+    const isSpare = !isCrowd || (open.size < MOST_IN_FULL && i < MOST_TRIED);
     if (isDue || (isSpare && fits([...open, x], restHeight(now.length - open.size)))) open.add(x);
   }
   return { list: now.filter(x => open.has(x)), folded: now.filter(x => !open.has(x)) };

@@ -33,6 +33,9 @@ const NARROWEST = { names: 272, tensors: 580 };
 /** Steps of all variants; the heights of a longer program are not computed in advance. */
 const SHORT = 60;
 
+/** Storages of all variants; a picture of more is not magnified. */
+const MANY = 1000;
+
 /**
  * Return the size of the pictures of a trace: the height of a cell, the magnification of everything, the px that are
  * empty over and under each picture, and the height of the tallest step in px (0 if it is not known). Everything is as
@@ -45,9 +48,17 @@ const SHORT = 60;
  */
 export function sizeOf(trace, plan, { width, depth, room, least }) {
   const steps = plan.runs.reduce((sum, frames) => sum + frames.length, 0);
-  if (least === undefined || steps > SHORT) return { cell: SMALLEST, zoom: 1, margin: 0, tallest: 0 };
+  const isLong = steps > SHORT || plan.groups.size > MANY;
+  if (least === undefined || isLong) return { cell: SMALLEST, zoom: 1, margin: 0, tallest: 0 };
   const key = `${width} ${depth} ${room} ${least} ${fontsKey()}`;
-  return getOrMake((plan.pictureSizes ??= new Map()), key, () => bestSize(trace, plan, width, depth, room, least));
+  return getOrMake((plan.pictureSizes ??= new Map()), key, () => {
+    plan.found = new Map(); // what the layouts of a step have in common, whatever their size
+    try {
+      return bestSize(trace, plan, width, depth, room, least);
+    } finally {
+      delete plan.found;
+    }
+  });
 }
 
 function bestSize(trace, plan, width, depth, room, least) {

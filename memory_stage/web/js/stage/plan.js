@@ -46,19 +46,17 @@ function makePlan(trace) {
  * Return the first line of each item, given as [item, span, lines]. Items whose spans do not overlap may share lines.
  */
 function packIntoLines(items) {
-  const lines = [];
-  const first = new Map(); // per line: spans taken
+  const lines = []; // per line: spans taken
+  const first = new Map();
   for (const [it, span, size] of items) {
-    const mine = l => Array.from({ length: size }, (_, i) => (lines[l + i] ??= []));
+    const isFree = line => !lines[line]?.some(([a, b]) => a <= span[1] && span[0] <= b);
     let line = 0;
-    while (
-      !mine(line)
-        .flat()
-        .every(([a, b]) => span[1] < a || b < span[0])
-    ) {
-      line += 1;
+    for (let free = 0; free < size; free++) {
+      if (isFree(line + free)) continue;
+      line += free + 1;
+      free = -1;
     }
-    for (const taken of mine(line)) taken.push(span);
+    for (let i = line; i < line + size; i++) (lines[i] ??= []).push(span);
     first.set(it, line);
   }
   return first;
