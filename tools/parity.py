@@ -103,7 +103,7 @@ def text_left(english: str, other: str) -> Iterator[str]:
 
 
 def _quoted(text: str) -> set[str]:
-    return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)}
+    return {"".join(found).rstrip(" .…") for found in QUOTED.findall(text)} - {""}  # between two stars, a blank
 
 
 def _words(text: str) -> str:

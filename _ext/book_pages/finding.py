@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 
 from book_kit.data.library_names import NAMES
 from book_kit.tables import error_tables
+from book_kit.tables.table_words import translated
 
 from .languages import Edition, page_in
 from .terms import GLOSSARY, anchor, glossary
@@ -61,11 +62,11 @@ def _entry(row: error_tables.MessageRow) -> dict[str, Any]:
 def terms(root: Path, edition: Edition | None = None) -> list[dict[str, Any]]:
     """Return the terms of the glossary, which the search shows if a reader searches for their names."""
     fields = ("name", "chinese", "meaning", "place")
-    translated = edition.data("glossary") if edition else {}
+    code = edition.code if edition else "en"
     return [
         {key: term[key] for key in fields}
-        | translated.get(term["name"], {})
         | {
+            "meaning": translated(term["meaning"], code),
             "forms": [form.lower() for form in term["forms"]] + term.get("chinese_forms", []),
             "named": sorted({name.lower() for library in LIBRARIES for name in NAMED_IN_CODE.findall(term[library])}),
             "page": page_in(edition, term["page"]),

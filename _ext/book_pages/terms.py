@@ -3,6 +3,9 @@
 The terms are in ``book/glossary.json``, which the page of the glossary shows. Only prose is searched: no headings,
 code, links or outputs of cells. A word that also has an everyday meaning, such as "copy", is linked only in the chapter
 that explains it and in later ones.
+
+A page of the Chinese edition has links from the Chinese terms. Chinese puts no spaces between words, so a term of
+one character, such as the one for "block", is not searched: it is a part of many words.
 """
 
 from __future__ import annotations
@@ -16,11 +19,15 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from book_kit.tables.table_words import translated
+
 from .translated import book_of
 
 GLOSSARY = "chapters/E_glossary"
 #: Pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
+#: Chinese characters, and no others.
+CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 #: Nodes that are not prose, or that are links already.
 NOT_PROSE = (
     nodes.literal, nodes.literal_block, nodes.raw, nodes.reference, nodes.title, nodes.math, nodes.citation,
@@ -32,20 +39,24 @@ def link_terms(app: Sphinx, doctree: nodes.document, pagename: str) -> None:
     """Link the first use of each term on the page."""
     if app.builder.format != "html" or GLOSSARY not in app.env.found_docs or not READ.match(pagename):
         return
+    code = app.config.edition or "en"
     terms = {
-        form.lower(): term for term in glossary(book_of(app)) for form in term["forms"] if is_term_on(term, pagename)
+        form.lower(): term
+        for term in glossary(book_of(app))
+        for form in forms(term, code)
+        if is_term_on(term, pagename)
     }
     longest_first = sorted(terms, key=len, reverse=True)
-    pattern = re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)
+    pattern = re.compile("|".join(_pattern(form) for form in longest_first), re.IGNORECASE)
     linked: set[str] = set()
     for text in list(_prose(doctree)):
         pieces: list[nodes.Node] = []
         end = 0
         for found in pattern.finditer(str(text)):
-            term = terms[found[1].lower()]
+            term = terms[found[0].lower()]
             if term["name"] not in linked:
                 linked.add(term["name"])
-                pieces += [nodes.Text(str(text)[end : found.start()]), _link(term, found[1], pagename)]
+                pieces += [nodes.Text(str(text)[end : found.start()]), _link(term, found[0], pagename, code)]
                 end = found.end()
         if pieces:
             text.parent.replace(text, [*pieces, nodes.Text(str(text)[end:])])
@@ -55,6 +66,20 @@ def glossary(root: Path) -> list[dict[str, Any]]:
     """Return the terms, in the order of the glossary."""
     found: list[dict[str, Any]] = json.loads((root / "book" / "glossary.json").read_text(encoding="utf-8"))
     return found
+
+
+def forms(term: dict[str, Any], code: str) -> list[str]:
+    """Return the forms of a term that are linked in a language; none if the English word is not linked, either."""
+    if code != "zh" or not term["forms"]:
+        return list(term["forms"])
+    chinese = [term["chinese"], *term.get("chinese_forms", [])]
+    latin = [form for form in term["forms"] if form in term["chinese"]]  # MiB
+    return latin + [form for form in chinese if len(form) > 1 and CHINESE.fullmatch(form)]
+
+
+def _pattern(form: str) -> str:
+    """Return the pattern of a form: a whole word, or Chinese characters anywhere."""
+    return re.escape(form) if CHINESE.match(form) else rf"(?<![\w-]){re.escape(form)}(?![\w-])"
 
 
 def is_term_on(term: dict[str, Any], pagename: str) -> bool:
@@ -67,9 +92,9 @@ def anchor(term: dict[str, Any]) -> str:
     return nodes.make_id(f"term {term['name']}")
 
 
-def _link(term: dict[str, Any], words: str, pagename: str) -> nodes.reference:
+def _link(term: dict[str, Any], words: str, pagename: str, code: str) -> nodes.reference:
     up = "../" * pagename.count("/")
-    said = term["meaning"].replace("`", "")
+    said = translated(term["meaning"], code).replace("`", "")
     address = f"{up}{GLOSSARY}.html#{anchor(term)}"
     return nodes.reference("", words, refuri=address, reftitle=said, internal=True, classes=["term"])
 

@@ -145,7 +145,8 @@ def table(root: Path, cause: str) -> str:
             if now is None:
                 raise ValueError(f"this program of facts/messages.json raises nothing:\n{row.program}")
             words = now
-        instead = f"<br>*{said(message('or'))}*<br>".join(map(code, row.instead)) or "–"
+        otherwise = said(message("or"))
+        instead = f"<br>*{otherwise}*<br>".join(map(code, row.instead)) or "–"
         lines.append(f"| {quoted(words)} | {origin(row)} | {code(row.program)} | {instead} |")
     return "\n".join(lines)
 

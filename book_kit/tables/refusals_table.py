@@ -133,7 +133,8 @@ def _below(errors: set[str], table: str) -> str:
         ValueError: if the lines have different errors.
     """
     (error,) = errors
-    return f"{said(message('The error of PyTorch is {error}.', error=f'`{error}`'))}\n\n{table}"
+    above = message("The error of PyTorch is {error}.", error=f"`{error}`")
+    return f"{said(above)}\n\n{table}"
 
 
 def _refused(answer: dict[str, Any]) -> str:

@@ -23,9 +23,9 @@ def said(text: Text) -> str:
     return render(text, default_language())
 
 
-def translated(text: str) -> str:
-    """Return a text of the data in the language of the page."""
-    return _catalogue(default_language().code).gettext(text) if text else ""
+def translated(text: str, code: str | None = None) -> str:
+    """Return a text of the data in a language, by default in that of the page."""
+    return _catalogue(code or default_language().code).gettext(text) if text else ""
 
 
 def comma_list(parts: Iterable[Text]) -> str:
