@@ -266,7 +266,7 @@ def record(
     source: str,
     namespace: dict[str, Any] | None = None,
     *,
-    title: str | None = None,
+    title: Text | None = None,
     ask: str | None = None,
     ignore: Iterable[str] = (),
     policy: str | None = None,

@@ -13,11 +13,11 @@ from typing import Any
 
 from book_kit.data.library_names import NAMES
 from book_kit.tables.reference_tables import markdown
-from memory_stage.messages import joined, message, said
+from memory_stage.messages import Text, joined, message, said
 
 MOST_LETTERS = 60  # of an error
 
-HEADS = (
+HEADS: tuple[Text, ...] = (
     message("Program"),
     message("Python says"),
     message("Line to blame"),
@@ -26,7 +26,7 @@ HEADS = (
     message("Fix"),
     message("Points"),
 )
-FIXES = {"edit": "diff", "words": message("words"), "": "-"}
+FIXES: dict[str, Text] = {"edit": "diff", "words": message("words"), "": "-"}
 
 
 @dataclass(frozen=True)
