@@ -75,7 +75,59 @@ def seen(make, d):
     return answer if isinstance(answer, str) else answer["error"]
 """
 
+#: Operations of a tensor `x` of 16 bits and a number `n`, as every vocabulary writes them, and as one of them does.
+_WITH_A_NUMBER = """
+x + n|n + x|x - n|n - x|x * n|n * x|x / n|n / x|x ** n|n ** x|x // n|n // x|x % n|n % x|x > n|x >= n|x < n|x <= n
+x == n|x != n|n > x|x.add_(n)|x.multiply_(n)|x.subtract_(n)|x.divide_(n)|x.pow_(n)|x.remainder_(n)|x.lerp(y, n)
+x.lerp_(y, n)|x.clip(n)|x.clip_(n)|x.clip(None, n)|x.clip(-n, n)|x.fill_(n)|x.floor_divide_(n)"""
+_WITH_A_NUMBER_IN = {
+    "torch": """
+torch.add(x, n)|torch.sub(x, n)|torch.mul(x, n)|torch.div(x, n)|torch.pow(x, n)|torch.pow(n, x)
+torch.add(x, y, alpha=n)|torch.sub(x, y, alpha=n)|x.add_(y, alpha=n)|x.sub_(y, alpha=n)|torch.add(x, n, alpha=3)
+torch.addcmul(x, y, z, value=n)|torch.addcdiv(x, y, z, value=n)|x.addcmul_(y, z, value=n)|x.addcdiv_(y, z, value=n)
+x.floor_divide(n)|x.remainder(n)|torch.rsub(x, n)|torch.where(y > 0, x, n)|x.masked_fill(y > 0, n)|x.gt_(n)|x.le_(n)
+x.eq_(n)|torch.xlogy(x, n)|torch.copysign(x, n)|torch.nan_to_num(x / 0, n)|torch.div(x, n, rounding_mode='floor')
+torch.div(x, n, rounding_mode='trunc')|x.copysign_(n)|torch.nn.functional.leaky_relu(x, n)
+torch.nn.functional.elu(x, n)|torch.nn.functional.hardtanh(x, -1.0, n)|torch.nn.functional.threshold(x, n, n)
+torch.nn.functional.softplus(x, n)|torch.addmm(x.view(2, 3), x.view(2, 3), y[:3] * eye, alpha=n)
+torch.addmm(x.view(2, 3), x.view(2, 3), y[:3] * eye, beta=n)|torch.fmod(x, n)|x.fmod_(n)|torch.isclose(x, y, atol=n)
+torch.full_like(x, n)|x.index_fill(0, torch.tensor([1]), n)""",
+    "paddle": """
+paddle.scale(x, n)|paddle.scale(x, 1.0, n)|x.scale_(n)|paddle.pow(x, n)|paddle.add(x, y, alpha=n)
+paddle.addmm(x.reshape([2, 3]), x.reshape([2, 3]), y[:3] * eye, alpha=n)
+paddle.addmm(x.reshape([2, 3]), x.reshape([2, 3]), y[:3] * eye, beta=n)|paddle.nn.functional.leaky_relu(x, n)
+paddle.nn.functional.elu(x, n)|paddle.nn.functional.hardtanh(x, -1.0, n)|paddle.nn.functional.softplus(x, n)
+paddle.nn.functional.thresholded_relu(x, n)|paddle.nan_to_num(x / 0, n)|paddle.full_like(x, n)
+paddle.where(y > 0, x, paddle.full_like(x, n))|paddle.stanh(x, n)|paddle.logit(x, n)|paddle.isclose(x, y, atol=n)""",
+}
+_NUMBERS = "[1e-8, 0.1, 1 / 3, 2.5, 1000.25, 2049, 70000.0, -70000.0, 1e30, 1e300, 2**40, -1, 0, True]"
+
 QUESTIONS: Questions = {
+    "a number beside 16 bits": (
+        {
+            library: setup
+            + _COMMON
+            + "names_of = globals()\nfrom recording import apart\n"
+            + f"expressions = {'|'.join((_WITH_A_NUMBER + _WITH_A_NUMBER_IN[library]).splitlines()[1:]).split('|')!r}\n"
+            + f"""
+def of(d, expression, n):
+    x, y, z = tensor(xs, d), tensor(ys, d), tensor(zs, d)
+    eye = tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], d)
+    try:
+        out = eval(expression, {{**names_of, "eye": eye, "x": x, "y": y, "z": z, "n": n}})
+        return " ".join([name(out), *(format(v, '.9g') for v in whole(out))])
+    except Exception:
+        return "refused"
+xs, ys = [1.0, -2.5, 0.1, 60000.0, 3e-5, 0.0], [0.5, 3.0, -7.0, 1.25, 300.0, 60000.0]
+zs = [2.0, -0.5, 3.0, 1.0, 300.0, 70.0]
+numbers = {_NUMBERS}
+def all_of(e): return {{d: {{repr(n): of(d, e, n) for n in numbers}} for d in halves}}
+found = {{e: apart(lambda: all_of(e)) for e in expressions}}
+"""
+            for library, setup in (("torch", _TORCH), ("paddle", _PADDLE))
+        },
+        ["xs", "ys", "zs", "found"],
+    ),
     "two tensors": (_both("found = pairs(lambda a, b: ones(a, 2) + ones(b, 2))"), ["found"]),
     "a tensor and one without dimensions": (_both("found = pairs(lambda a, b: ones(a, 2) + ones(b))"), ["found"]),
     "a tensor and a number": (
@@ -92,7 +144,10 @@ QUESTIONS: Questions = {
         _both(
             "library = globals().get('torch') or globals().get('paddle')\n"
             "functions = 'sin exp sqrt sigmoid abs neg sum mean prod max cumsum square floor tanh rsqrt'.split()\n"
-            "found = {f: {a: attempt(lambda: getattr(library, f)(ones(a, 4), *([0] if f == 'cumsum' else [])))\n"
+            "functions += 'all any cumprod min amax amin std var norm logsumexp nansum count_nonzero argmax'.split()\n"
+            "functions += 'median sign reciprocal ceil round log1p bitwise_not logical_not isnan'.split()\n"
+            "scans = ('cumsum', 'cumprod', 'logsumexp')\n"
+            "found = {f: {a: attempt(lambda: getattr(library, f)(ones(a, 4), *([0] if f in scans else [])))\n"
             "    for a in names} for f in functions}"
         ),
         ["found"],

@@ -100,6 +100,8 @@ BY_NUMPY = {dtype._numpy: dtype for dtype in DTYPES.values() if dtype._numpy is 
 HALVES = frozenset(dtype._numpy for dtype in (float16, bfloat16) if dtype._numpy is not None)
 FLOATS = HALVES | {float32.numpy, float64.numpy}
 INTEGERS = frozenset(dtype.numpy for dtype in (uint8, int8, int16, int32, int64))
+#: Integers of 8 and 16 bits.
+SMALL = frozenset(dtype.numpy for dtype in (uint8, int8, int16))
 #: Integers that may be positions or classes.
 INDICES = frozenset((int32.numpy, int64.numpy))
 

@@ -10,6 +10,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array
+from minitensor.engine.dtypes import INTEGERS
 from minitensor.engine.layers import einsum as contraction
 from minitensor.engine.layers import rearranging
 from minitensor.engine.operations import FUNCTIONS as TABLE
@@ -203,7 +204,7 @@ def logsumexp(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | No
         TypeError: if ``x`` is not a tensor.
     """
     need_tensor("logsumexp", x)
-    return rearranging.logsumexp(x, axis, keepdim)
+    return rearranging.logsumexp(x.astype("float32") if x._array.dtype in INTEGERS else x, axis, keepdim)
 
 
 def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:

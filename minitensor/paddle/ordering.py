@@ -11,7 +11,9 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import host_array, like
-from minitensor.engine.dtypes import FLOATS, HALVES
+from minitensor.engine.dtypes import FLOATS, HALVES, INDICES, dtype_of
+from minitensor.engine.kernels.scans import positions_of_extremes
+from minitensor.engine.kernels.sixteen_bits import wide
 from minitensor.engine.operations import FUNCTIONS as TABLE
 from minitensor.engine.operations.arguments import as_axis, need_tensor, whole
 from minitensor.engine.operations.operands import cast
@@ -171,7 +173,7 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
 
     Returns:
         A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``; without
-        ``axis``, [] ([1, 1, ...] with ``keepdim``); float32 for integers.
+        ``axis``, [] ([1, 1, ...] with ``keepdim``); float32 for integers and 16-bit floats.
 
     Raises:
         ValueError: if there is no element.
@@ -182,7 +184,7 @@ def median(x: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
     keepdim = checks.flag("median", "keepdim", keepdim)
     if x._array.size == 0:
         raise ValueError("In median, the size of input x should not be 0.")
-    values = x if x._array.dtype in FLOATS else x.astype("float32")
+    values = x if x.dtype in ("float32", "float64") else x.astype("float32")
     of_all = axis is None or x.ndim == 0
     values, axis = (reshape(values, [-1]), 0) if of_all else (values, as_axis("median", axis, x.ndim))
     count = values.shape[axis]
@@ -245,6 +247,94 @@ def _pick(x: Tensor, axis: int, order: np.ndarray) -> Tensor:
     return TABLE["index_select"](x, Tensor._made(like(index, x._array)), axis)
 
 
+# ---------- without nan ----------
+
+
+def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False) -> Tensor:
+    """Return the sum of all elements that are not nan, or of those along ``axis``.
+
+    Returns:
+        A tensor of the shape of ``x`` without the dimensions ``axis``, which stay as 1 with ``keepdim``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("nansum", x)
+    known = TABLE["where"](TABLE["isnan"](x), 0, x) if x._array.dtype in FLOATS else x
+    return TABLE["sum"](known if dtype is None else known.astype(dtype), axis, keepdim=keepdim)
+
+
+def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
+    """Return the mean of all elements that are not nan, or of those along ``axis``, in the shape of :func:`nansum`.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor.
+    """
+    need_tensor("nanmean", x)
+    x = x if x._array.dtype in FLOATS else x.astype("float32")
+    known = TABLE["logical_not"](TABLE["isnan"](x)).astype(x.dtype)
+    return nansum(x, axis, keepdim=keepdim) / TABLE["sum"](known, axis, keepdim=keepdim)
+
+
+# ---------- extremes up to each element ----------
+
+
+def _running(name: str, largest: bool) -> Callable[..., tuple[Tensor, Tensor]]:
+    def running(x: Tensor, axis: Any = None, dtype: Any = "int64") -> tuple[Tensor, Tensor]:
+        need_tensor(name, x)
+        wanted = dtype_of(dtype)
+        if wanted.numpy not in INDICES:
+            raise TypeError(f"{name}: dtype must be int32 or int64, not {wanted.name}")
+        if axis is None:
+            x, axis = reshape(x, [-1]), 0
+        axis = as_axis(name, axis, x.ndim)
+        array = host_array(x._array)
+        found = positions_of_extremes(array.reshape(array.shape or (1,)), axis, largest).reshape(array.shape)
+        index = Tensor._made(like(np.asarray(found, wanted.numpy), x._array))
+        return TABLE["take_along_axis"](x, index, axis) if x.ndim else TABLE["clone"](x), index
+
+    running.__name__ = running.__qualname__ = name
+    running.__doc__ = f"""Return the {"largest" if largest else "smallest"} of each element and those before it along
+    ``axis``, and its position; of equal elements the last. Without ``axis``, ``x`` is flattened first.
+
+    Args:
+        dtype: that of the positions, int32 or int64.
+
+    Returns:
+        Two tensors of the shape of ``x``.
+
+    Raises:
+        IndexError: if ``x`` does not have that axis.
+        TypeError: if ``x`` is not a tensor, or for another dtype.
+    """
+    return running
+
+
+cummax, cummin = _running("cummax", True), _running("cummin", False)
+
+
+def isin(x: Tensor, test_x: Tensor, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Return where an element of ``x`` equals one of ``test_x``; with ``invert`` where not. A nan equals nothing.
+
+    Args:
+        assume_unique: accepted for compatibility; it changes nothing.
+
+    Returns:
+        A bool tensor of the shape of ``x``.
+
+    Raises:
+        TypeError: if an argument is not a tensor.
+    """
+    need_tensor("isin", x)
+    need_tensor("isin", test_x, "test_x")
+    checks.flag("isin", "assume_unique", assume_unique)
+    left, right = (wide(host_array(each._array)) for each in (x, test_x))
+    found = np.isin(left, right, invert=checks.flag("isin", "invert", invert))
+    return Tensor._made(like(found, x._array))
+
+
 def contiguous(x: Tensor) -> Tensor:
     """Return ``x`` itself if it is contiguous, else a contiguous copy of the same shape."""
     return x if x.is_contiguous() else TABLE["clone"](x)
@@ -252,7 +342,8 @@ def contiguous(x: Tensor) -> Tensor:
 
 #: Available as functions.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (var, std, norm, median, argsort, sort, topk, flip, roll)
+    function.__name__: function
+    for function in (var, std, norm, median, argsort, sort, topk, flip, roll, nansum, nanmean, cummax, cummin, isin)
 }
 #: Available as methods of tensors.
 METHODS: dict[str, Callable[..., Any]] = {

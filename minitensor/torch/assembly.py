@@ -26,6 +26,7 @@ from minitensor.torch import (
     linear_algebra,
     memory_sharing,
     pointwise,
+    promotion,
     random,
     reductions,
     slicing_joining,
@@ -102,10 +103,10 @@ _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(linear_algebra.outer, linear_algebra.trace, linear_algebra.inner),
     *(reductions.argmax, reductions.argmin, reductions.max, reductions.min, reductions.all, reductions.any_),
     *(reductions.count_nonzero, reductions.var, reductions.std, reductions.norm, reductions.log_softmax),
-    *(reductions.logsumexp, reductions.bincount),
+    *(reductions.logsumexp, reductions.bincount, reductions.nansum, reductions.nanmean),
     *(comparison.isclose, comparison.allclose, comparison.equal, indexing.nonzero, random.multinomial),
     *(sorting.flip, sorting.roll, sorting.argsort, sorting.sort, sorting.topk, sorting.unique),
-    *(sorting.kthvalue, sorting.median, sorting.diff),
+    *(sorting.kthvalue, sorting.median, sorting.diff, sorting.cummax, sorting.cummin),
     *(pointwise.addcmul, pointwise.addcdiv, pointwise.clamp_min, pointwise.clamp_max),
     *(views.reshape, views.flatten, views.ravel, views.unflatten, views.squeeze, views.unsqueeze, views.transpose),
     *(views.permute, views.t, views.movedim),
@@ -114,7 +115,22 @@ _BOTH: dict[str, Callable[..., Any]] = _by_name(
     *(slicing_joining.tile, slicing_joining.repeat_interleave),
 ) | {"swapaxes": views.transpose, "swapdims": views.transpose, "moveaxis": views.movedim}
 
-for _name in ("argmax", "argmin", "max", "min", "all", "any", "var", "std", "norm", "logsumexp"):
+for _name in (
+    "argmax",
+    "argmin",
+    "cummax",
+    "cummin",
+    "max",
+    "min",
+    "all",
+    "any",
+    "var",
+    "std",
+    "norm",
+    "logsumexp",
+    "nansum",
+    "nanmean",
+):
     _BOTH[_name] = with_numpy_names(_BOTH[_name])
 
 _ONLY_METHODS: dict[str, Callable[..., Any]] = _by_name(
@@ -163,6 +179,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: with_tensor(each) if each.__module__ in _UNCHECKED else each for name, each in _BOTH.items()},
     **{function.__name__: with_numpy_names(with_out(function)) for function in _joining},
     **{function.__name__: with_out(function) for function in _created},
+    **_by_name(comparison.isin, promotion.result_type, promotion.promote_types, promotion.can_cast, pointwise.rsub),
     **_by_name(linear_algebra.einsum, linear_algebra.cdist, slicing_joining.meshgrid),
     **_by_name(conversion.is_tensor, conversion.numel, conversion.is_floating_point),
     "detach": with_tensor(Tensor.detach),
@@ -173,7 +190,7 @@ FUNCTIONS |= {"concat": FUNCTIONS["cat"], "concatenate": FUNCTIONS["cat"]}
 for _name in (
     *("mm", "matmul", "bmm", "mv", "dot", "outer", "var", "std", "norm", "log_softmax", "logsumexp", "addcmul"),
     *("addcdiv", "clamp_min", "clamp_max", "argmax", "argmin", "all", "any", "max", "min", "nonzero", "sort", "topk"),
-    *("argsort", "multinomial", "inner", "kthvalue"),
+    *("argsort", "multinomial", "inner", "kthvalue", "nansum", "nanmean", "cummax", "cummin", "isin"),
 ):
     FUNCTIONS[_name] = with_out(FUNCTIONS[_name])
 

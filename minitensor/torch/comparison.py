@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minitensor.engine import checks
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.kernels.sixteen_bits import wide
+from minitensor.engine.operations.operands import NUMBERS
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.errors import sizes_differ
-from minitensor.torch.tensor import Tensor, without_history
+from minitensor.torch.tensor import Tensor, as_kind, without_history
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
@@ -57,3 +63,34 @@ def equal(input: Tensor, other: Tensor) -> bool:
     need_tensor("equal", input)
     need_tensor("equal", other, 2)
     return input._array.shape == other._array.shape and bool(np.all(input._array == other._array))
+
+
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Return where an element equals one of ``test_elements``; with ``invert`` where it does not. A nan equals nothing.
+
+    Args:
+        elements, test_elements: tensors, or one of them a number.
+        assume_unique: accepted for compatibility; it changes nothing.
+
+    Returns:
+        A bool tensor of the shape of ``elements``.
+
+    Raises:
+        RuntimeError: if a tensor holds bools.
+        TypeError: if neither is a tensor.
+    """
+    checks.flag("isin()", "assume_unique", assume_unique)
+    invert = checks.flag("isin()", "invert", invert)
+    for i, each in enumerate((elements, test_elements)):
+        if not isinstance(each, (BaseTensor, *NUMBERS)):
+            need_tensor("isin", each, i + 1, ("elements", "test_elements")[i])
+    given = [each for each in (elements, test_elements) if isinstance(each, BaseTensor)]
+    if not given:
+        need_tensor("isin", elements, 1, "elements")
+    if any(each._array.dtype == np.bool_ for each in given):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+    left, right = (
+        wide(host_array(each._array)) if isinstance(each, BaseTensor) else each for each in (elements, test_elements)
+    )
+    found = np.isin(left, right, invert=invert)
+    return without_history(as_kind(given[0]), like(found, given[0]._array), "isin")

@@ -19,13 +19,16 @@ from minitensor.engine.modes import modes
 from minitensor.engine.operations import compiling
 from minitensor.engine.operations.compiling import Form
 from minitensor.engine.operations.describing import Wording
+from minitensor.engine.operations.operands import NUMBERS
 from minitensor.engine.operations.rules import namespaces
 from minitensor.engine.saved import in_place_inputs
 from minitensor.engine.saved.saved import is_right
 from minitensor.torch import errors, kernels, operands
+from minitensor.torch.alpha import scaled
 from minitensor.torch.arguments import need_int
 from minitensor.torch.grad_fn import NamedOperation
 from minitensor.torch.operation_table import SPELLINGS
+from minitensor.torch.scalars import check_numbers
 from minitensor.torch.tensor import Tensor
 
 # ---------- names in the generated code ----------
@@ -55,16 +58,19 @@ CALLS: dict[str, Any] = {
     "own_input": _own_input,
     "check_on_device": errors.check_on_device,
     "BaseTensor": BaseTensor,
+    "NUMBERS": NUMBERS,
     "engines": compiling.FUNCTIONS.redirect,
     **{
         name: getattr(operands, name)
         for name in (
             *("as_operands", "as_operands_in_place", "promote", "into", "as_float", "check_target"),
-            *("storable", "same_dtype", "as_index", "as_mask", "scaled", "rounded", "into_out", "no_bounds"),
+            *("storable", "same_dtype", "as_index", "as_mask", "rounded", "into_out", "no_bounds"),
             *("clamped_by", "in_dtype", "only_floats", "reduced_dims", "as_many_dimensions", "no_bool_subtraction"),
             *("as_long", "no_integers", "one_dim", "one_dtype", "one_dtype_of_all", "sequence_of_indices"),
         )
     },
+    "scaled": scaled,
+    "check_numbers": check_numbers,
     "need_int": need_int,
     "__name__": "minitensor.torch.operations",
     "__package__": "minitensor.torch",
@@ -109,7 +115,12 @@ source = FUNCTIONS.source
 # ---------- reflected operators ----------
 
 #: The functions with which PyTorch computes a number and a tensor.
-_REFLECTED = {"sub": "RsubBackward1", "div": "MulBackward0", "pow": "PowBackward2"}
+_REFLECTED = {"sub": "RsubBackward1", "pow": "PowBackward2"}
+#: The operations that PyTorch computes instead, of which the tensor is the first operand.
+_EXCHANGED = {
+    "div": "return redirect('mul', redirect('reciprocal', input), left)",
+    "mul": "return redirect('mul', input, left)",
+}
 
 
 def reflected(name: str) -> Callable[..., Any]:
@@ -121,8 +132,11 @@ def reflected(name: str) -> Callable[..., Any]:
     form = FUNCTIONS.forms[name]
     prologue = (
         f"if isinstance(left, BaseTensor) and not isinstance(left, Tensor): "
-        f"return engines({form.row.name!r}, left, input)\nx, y = left, input"
+        f"return engines({form.row.name!r}, left, input)\n"
     )
+    if name in _EXCHANGED:
+        prologue += f"if isinstance(left, NUMBERS): {_EXCHANGED[name]}\n"
+    prologue += "x, y = left, input"
     prologue += {"matmul": "\ntranspose_x = transpose_y = False", "sub": "\nno_bool_subtraction(x, y)"}.get(name, "")
     swapped = replace(
         form,

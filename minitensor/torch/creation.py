@@ -23,6 +23,7 @@ from minitensor.torch import result_strides
 from minitensor.torch.arguments import need_int, sizes_of
 from minitensor.torch.dtypes import BY_NUMPY, dtype_of, engine_place, float32, int64
 from minitensor.torch.errors import warn
+from minitensor.torch.scalars import fits
 from minitensor.torch.tensor import Tensor, as_kind
 
 
@@ -241,6 +242,7 @@ def _fill(op: str, value: Any, dtype: np.dtype | None) -> np.ndarray:
             raise TypeError(f"{op}(): argument 'fill_value' must be Number, not {type(value).__name__}")
         value = value.item()
     wanted = array_of(value, None).dtype if dtype is None else dtype
+    fits(value, wanted)
     try:
         return stored(op, value, wanted)
     except ValueError as error:

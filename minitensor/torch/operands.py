@@ -18,12 +18,13 @@ from minitensor.engine.core.regions import overlaps_itself
 from minitensor.engine.core.tensor import Tensor as BaseTensor
 from minitensor.engine.device.arrays import gpu_of
 from minitensor.engine.dtypes import FLOATS, INDICES, INTEGERS, promoted
-from minitensor.engine.kernels.numbers import number, stored_array
+from minitensor.engine.kernels.numbers import stored_array
 from minitensor.engine.modes import modes
 from minitensor.engine.operations import variants
-from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants, constant, dtype_beside
+from minitensor.engine.operations.operands import CONSTANT, NUMBERS, _constants, constant, dtype_beside, is_wide
 from minitensor.engine.operations.operands import cast as engine_cast
 from minitensor.engine.operations.variants import Redirect
+from minitensor.torch import scalars
 from minitensor.torch.creation import as_tensor
 from minitensor.torch.dtypes import C_NAMES, SCALAR_NAMES, dtype_of
 from minitensor.torch.errors import devices_differ, leaf_written, overlapping_target, result_does_not_fit, warn
@@ -45,9 +46,10 @@ def _tensor_or_number(op: str, position: int, value: Any) -> Any:
 #: Operations whose operands are all tensors, and those whose first one is.
 NO_NUMBERS = frozenset(
     ("maximum", "minimum", "logical_and", "logical_or", "logical_xor", "ldexp", "hypot", "gcd", "lcm")
+    + ("atan2", "fmax", "fmin", "heaviside")
 )
 TENSOR_FIRST = NO_NUMBERS.union(
-    ("copysign", "equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal")
+    ("copysign", "fmod", "equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal")
 )
 
 
@@ -73,7 +75,7 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
         if isinstance(y, BaseTensor):
             return x, y
         try:
-            if type(x._array) is np.ndarray:
+            if type(x._array) is np.ndarray and x._array.itemsize != 2:
                 return x, _constants[y, type(y), x._array.dtype]
         except (KeyError, TypeError):
             pass  # not a number, or one that is new
@@ -81,7 +83,9 @@ def as_operands(op: str, *given: Any) -> tuple[BaseTensor, ...]:
     tensors = [value for value in values if isinstance(value, BaseTensor)]
     if not tensors:
         raise TypeError(f"{op}(): argument 'input' (position 1) must be Tensor, not {type(given[0]).__name__}")
-    partner = _result_dtype(tensors)
+    partner = promoted_dtype(tensors)
+    if partner in FLOATS and isinstance(given[0], BaseTensor):
+        partner = scalars.dtype_of_number(op, values[-1], partner)
     gpu = next((gpu for x in tensors if (gpu := gpu_of(x._array)) is not None), None)
     return tuple(x if isinstance(x, BaseTensor) else constant(op, x, partner, gpu) for x in values)
 
@@ -98,6 +102,8 @@ def as_operands_in_place(op: str, target: int, *given: Any) -> tuple[BaseTensor,
     if op[:-1] in NO_NUMBERS:
         _refuse_numbers(op, given)
     dtype = x._array.dtype
+    if dtype in FLOATS:
+        dtype = scalars.dtype_of_number(op[:-1], given[-1], dtype)
     try:
         values = [_tensor_or_number(op, i, value) for i, value in enumerate(given)]
         return tuple(v if isinstance(v, BaseTensor) else constant(op, v, dtype, gpu_of(x._array)) for v in values)
@@ -125,7 +131,7 @@ def _join(dtypes: list[np.dtype]) -> np.dtype | None:
     return joined
 
 
-def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
+def promoted_dtype(tensors: list[BaseTensor]) -> np.dtype:
     """Return the dtype that tensors are promoted to: first those with dimensions, then those without, then numbers.
 
     https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
@@ -141,9 +147,9 @@ def _result_dtype(tensors: list[BaseTensor]) -> np.dtype:
 
 
 def promote(*operands: BaseTensor) -> tuple[BaseTensor, ...]:
-    """Return the operands in their promoted dtype."""
-    dtype = _result_dtype(list(operands))
-    return tuple(x if x._array.dtype is dtype else cast(x, dtype) for x in operands)
+    """Return the operands in their promoted dtype. A number of float32 beside 16-bit floats stays as it is."""
+    dtype = promoted_dtype(list(operands))
+    return tuple(x if x._array.dtype is dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
 def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
@@ -153,10 +159,11 @@ def into(op: str, target: BaseTensor, other: BaseTensor) -> BaseTensor:
         RuntimeError: if the result would be of a higher kind, or if an integer does not fit into the dtype of
             ``target``.
     """
-    result = _result_dtype([target, other])
+    result = promoted_dtype([target, other])
     if kind_of(result) > kind_of(target._array.dtype):
         raise result_does_not_fit(op, target, result)
-    return cast(other, dtype_beside(op, target, other, RuntimeError))
+    wanted = dtype_beside(op, target, other, RuntimeError)
+    return other if other._array.dtype is wanted else cast(other, wanted)
 
 
 def as_float(x: BaseTensor) -> BaseTensor:
@@ -179,6 +186,7 @@ def storable(op: str, x: Any, value: Any) -> tuple[Any, Any]:
                 f"{op}(): value cannot be converted to type {SCALAR_NAMES[dtype]} without overflow: {value}"
             )
         value = int(value) if dtype in INTEGERS else bool(value) if dtype.kind == "b" else value
+        scalars.fits(value, dtype)
         return x, constant(op, value, dtype, gpu_of(x._array))
     value = _tensor_or_number(op, 2, value)
     if value._array.dtype is not dtype:
@@ -247,24 +255,6 @@ def check_target(x: BaseTensor, op: str) -> None:
 
 
 # ---------- optional parameters ----------
-
-
-def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
-    """Return ``alpha * y``, recorded if ``y`` is a tensor. The operation refuses other operands.
-
-    Raises:
-        RuntimeError: if ``alpha`` is not an integer and both operands hold integers.
-    """
-    factor = number(op, "alpha", alpha)
-    if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(y, BaseTensor):
-        return redirect("mul", y, factor)
-    return factor * y if isinstance(y, (int, float, complex, np.number)) else y
-
-
-def _is_floating(operand: Any) -> bool:
-    return operand._array.dtype in FLOATS if isinstance(operand, BaseTensor) else isinstance(operand, float)
 
 
 def rounded(op: str, mode: Any) -> str:
@@ -430,13 +420,13 @@ def one_dim(op: str, dim: Any) -> Any:
     return dim
 
 
-def one_dtype(op: str, x: Any, end: Any) -> None:
-    """Raise TypeError if ``end`` is not a tensor, RuntimeError if it is one of another dtype than ``x``."""
-    if isinstance(end, NUMBERS):
-        raise TypeError(f"{op}(): argument 'end' (position 2) must be Tensor, not {type(end).__name__}")
-    if isinstance(x, BaseTensor) and isinstance(end, BaseTensor) and x._array.dtype != end._array.dtype:
-        names = [SCALAR_NAMES[each._array.dtype].lower() for each in (x, end)]
-        raise RuntimeError(f"{op}(): expected dtype {names[0]} for `end` but got dtype {names[1]}")
+def one_dtype(op: str, x: Any, second: Any, name: str = "end") -> None:
+    """Raise TypeError if ``second`` is not a tensor, RuntimeError if it is one of another dtype than ``x``."""
+    if isinstance(second, NUMBERS):
+        raise TypeError(f"{op}(): argument '{name}' (position 2) must be Tensor, not {type(second).__name__}")
+    if isinstance(x, BaseTensor) and isinstance(second, BaseTensor) and x._array.dtype != second._array.dtype:
+        names = [SCALAR_NAMES[each._array.dtype].lower() for each in (x, second)]
+        raise RuntimeError(f"{op}(): expected dtype {names[0]} for `{name}` but got dtype {names[1]}")
 
 
 def one_dtype_of_all(op: str, *tensors: Any) -> None:

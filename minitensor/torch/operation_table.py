@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minitensor.engine.core.history import Node
+from minitensor.engine.kernels import reducing
 from minitensor.engine.operations.operands import CONSTANT
 from minitensor.engine.saved.saved import FREED
 from minitensor.engine.table import ROWS, Row
@@ -157,6 +158,7 @@ spell("pow", "pow", "input, exponent", renamed={"y": "exponent"}, grad_name=_pow
 spell("floor_divide", in_place=True)
 spell("trunc_divide", found="", grad_name="DivBackward0")
 spell("remainder", forward=kernels.remainder)
+spell("fmod", grad_name=lambda node: f"FmodBackward{0 if node.inputs[1] is None else 1}")
 # Beside a nan, which is the result, both operands get the whole gradient, as in PyTorch.
 spell("maximum", in_place=False, doc="The larger of two elements; at a tie each gets half of the gradient.",
       rules={"x": "where(x < y, 0, where(x == y, g * 0.5, g))",
@@ -169,7 +171,8 @@ spell("abs absolute", "abs", found="Tensor Tensor_ torch abs_")
 spell("clamp clip", "clip", marks={"passed": "not_outside(x, min, max)"}, grad_name="ClampBackward1",
       prologue="if min is None and max is None: raise no_bounds()\n"
                "if isinstance(min, BaseTensor) or isinstance(max, BaseTensor): "
-               "return clamped_by('clamp{_}', redirect, x, min, max)",
+               "return clamped_by('clamp{_}', redirect, x, min, max)\n"
+               "check_numbers(x, min, max)",
       found=_ALSO_IN_PLACE)  # fmt: skip
 spell("sign", in_place=True, forward=kernels.sign)
 for _name in ("square", "sqrt", "rsqrt", "reciprocal"):
@@ -181,16 +184,17 @@ spell(
     "input, mat1, mat2",
     keywords="beta=1, alpha=1",
     renamed={"x": "mat1", "y": "mat2"},
-    prologue="one_dtype_of_all('addmm', input, x, y)",
+    prologue="one_dtype_of_all('addmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)",
 )
 spell("baddbmm", "baddbmm", "input, batch1, batch2", keywords="beta=1, alpha=1",
-      renamed={"x": "batch1", "y": "batch2"}, prologue="one_dtype_of_all('baddbmm', input, x, y)")  # fmt: skip
+      renamed={"x": "batch1", "y": "batch2"},
+      prologue="one_dtype_of_all('baddbmm', input, x, y)\ncheck_numbers(input, beta, alpha, wide=True)")  # fmt: skip
 spell("renorm", "renorm", "input, p, dim, maxnorm", renamed={"max_norm": "maxnorm"})
 
 # ---------- functions of one number or two ----------
 
-for _name in ("exp", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinc", "sinh", "cosh", "erf", "i0",
-              "ldexp", "floor", "ceil", "gcd", "lcm"):  # fmt: skip
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinc", "sinh", "cosh",
+              "erf", "i0", "ldexp", "floor", "ceil", "gcd", "lcm"):  # fmt: skip
     spell(_name, found=_ALSO_IN_PLACE)
 for _name in ("sigmoid", "tanh"):
     spell(_name, found=f"{_ALSO_IN_PLACE} f")
@@ -198,6 +202,14 @@ for _name in ("lgamma", "digamma", "hypot", "isnan", "isinf", "isfinite", "logic
               "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"):  # fmt: skip
     spell(_name)
 spell("copysign", marks={}, rules={"x": "where(x == 0, 0, g * (out / where(x == 0, 1, x)))", "y": "zeros_like(g)"})
+spell("atan2 arctan2", "atan2", in_place=True, marks={"origin": "logical_and(x == 0, y == 0)"},
+      rules={"x": "g * (y * where(origin, 0, reciprocal(x * x + y * y)))",
+             "y": "g * (-x * where(origin, 0, reciprocal(x * x + y * y)))"})  # fmt: skip
+for _name in ("fmax", "fmin", "signbit"):
+    spell(_name)
+spell("heaviside", "heaviside", "input, values", renamed={"y": "values"}, in_place=True,
+      prologue="one_dtype('heaviside', x, y, 'values')",
+      rules={"x": "no_slope('heaviside')", "y": "no_slope('heaviside')"})  # fmt: skip
 spell("erfinv", rules={"x": "g * 0.8862269254527580 * exp(square(erfinv(x)))"})
 spell("asin arcsin", "asin", found=_ALSO_IN_PLACE)
 spell("acos arccos", "acos", found=_ALSO_IN_PLACE)
@@ -231,11 +243,20 @@ _IN_DTYPE = "if dtype is not None: x = in_dtype(x, dtype)"
 _REDUCED = "input, dim=None, keepdim=False"
 _DIM = "axis = reduced_dims(x, axis)"
 _ONE_DIM = "axis = reduced_dims(x, axis if axis is None else one_dim('prod', axis))"
-spell("sum", "sum", _REDUCED, keywords="dtype=None", prologue=f"{_IN_DTYPE}\n{_DIM}", grad_name=_over("Sum"))
+spell(
+    "sum",
+    "sum",
+    _REDUCED,
+    forward=reducing.sum_long,
+    keywords="dtype=None",
+    prologue=f"{_IN_DTYPE}\n{_DIM}",
+    grad_name=_over("Sum"),
+)
 spell(
     "prod",
     "prod",
     _REDUCED,
+    forward=reducing.prod_long,
     keywords="dtype=None",
     prologue=f"{_IN_DTYPE}\n{_ONE_DIM}",
     grad_name="ProdBackward0",
@@ -272,16 +293,25 @@ spell("elu", "elu", "input, alpha=1.0", out=False, found="F F_",
       rules={"x": "where(out <= 0, g * (out + alpha) if alpha else 0, g)"})  # fmt: skip
 spell("hardtanh", "hardtanh", "input, min_val=-1.0, max_val=1.0", renamed={"min": "min_val", "max": "max_val"},
       marks={"outside": "beyond(x, min, max)"}, rules={"x": "where(outside, 0, g)"},
-      out=False, found="F F_")  # fmt: skip
+      prologue="check_numbers(x, min, max)", out=False, found="F F_")  # fmt: skip
 spell("threshold", "thresholded_relu", "input, threshold, value", out=False, grad_name="ThresholdBackward0",
-      marks={"below": "x <= threshold"}, rules={"x": "where(below, 0, g)"}, found="torch torch_ F F_")  # fmt: skip
+      marks={"below": "x <= threshold"}, rules={"x": "where(below, 0, g)"},
+      prologue="check_numbers(x, threshold, value)", found="torch torch_ F F_")  # fmt: skip
 
 # ---------- choosing, overwriting ----------
 
 spell("where", "where", "condition, input, other", in_place=False, prologue="condition = as_mask('where', condition)",
       doc="x where condition is true, else y.", out=False)  # fmt: skip
 spell("clone", "clone", "input", keywords="memory_format=None", out=False)
-spell("fill", "fill", "input, value", out=False, found=_ALSO_IN_PLACE, grad_name="FillBackward2")
+spell(
+    "fill",
+    "fill",
+    "input, value",
+    out=False,
+    prologue="check_numbers(x, value)",
+    found=_ALSO_IN_PLACE,
+    grad_name="FillBackward2",
+)
 spell("zero", "zero", "input", out=False, found=_ALSO_IN_PLACE, forward=kernels.zero)
 for _name in ("tril", "triu"):
     spell(_name, prologue=f"diagonal = need_int('{_name}{{_}}', 'diagonal', diagonal)")

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from minitensor.engine.dtypes import HALVES, promoted
+from minitensor.engine.kernels.numbers import number
 from minitensor.torch.arguments import need_tensor
 from minitensor.torch.compiling import FUNCTIONS as TABLE
 from minitensor.torch.conversion import to
 from minitensor.torch.dtypes import BY_NUMPY, dtype, float32
 from minitensor.torch.grad_fn import with_grad_fn
+from minitensor.torch.promotion import result_type
+from minitensor.torch.scalars import fits
 from minitensor.torch.tensor import Tensor
 
 
@@ -29,7 +32,9 @@ def _common(*tensors: Tensor) -> dtype | None:
 
 def _added(op: str, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: float) -> Tensor:
     """Return ``input`` plus ``value`` times the product or the quotient of the others, in the dtype of all three."""
+    value = number(f"addc{op}", "value", value)
     common = _common(input, tensor1, tensor2)
+    fits(value, input._array.dtype if common is None else common.numpy)
     if common is None:
         return TABLE["add"](input, TABLE[op](tensor1, tensor2), alpha=value)
     wide = [to(each, common) for each in (input, tensor1, tensor2)]
@@ -84,7 +89,9 @@ def addcmul_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """
     need_tensor("addcmul_", tensor1, 2, "tensor1")
     need_tensor("addcmul_", tensor2, 3, "tensor2")
+    value = number("addcmul_", "value", value)
     common = _common(input, tensor1, tensor2)
+    fits(value, input._array.dtype if common is None else common.numpy)
     if common is None:
         return TABLE["add_"](input, TABLE["mul"](tensor1, tensor2), alpha=value)
     return TABLE["add_"](input, TABLE["mul"](to(tensor1, common), to(tensor2, common)) * value)
@@ -102,10 +109,30 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     """
     need_tensor("addcdiv_", tensor1, 2, "tensor1")
     need_tensor("addcdiv_", tensor2, 3, "tensor2")
+    value = number("addcdiv_", "value", value)
     common = _common(input, tensor1, tensor2)
+    fits(value, input._array.dtype if common is None else common.numpy)
     if common is None:
         return TABLE["add_"](input, TABLE["div"](tensor1, tensor2), alpha=value)
     return TABLE["add_"](input, TABLE["div"](to(tensor1, common), to(tensor2, common)) * value)
+
+
+def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """Return ``other - alpha * input``.
+
+    Returns:
+        A new tensor of the broadcast shape.
+
+    Raises:
+        RuntimeError: if the shapes cannot be broadcast, or one operand holds bools.
+    """
+    need_tensor("rsub", input)
+    if isinstance(other, Tensor):
+        return with_grad_fn(TABLE["sub"](other, input, alpha=alpha), "RsubBackward0")
+    if alpha == 1:
+        return Tensor.__rsub__(input, other)
+    other = input.new_full((), other, dtype=result_type(input, other))
+    return with_grad_fn(TABLE["sub"](other, input, alpha=alpha), "RsubBackward1")
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:

@@ -15,7 +15,7 @@ import numpy as np
 from minitensor.engine import checks
 from minitensor.engine.autocasting import autocasts
 from minitensor.engine.core.tensor import Tensor as BaseTensor
-from minitensor.engine.device.arrays import host_array, like
+from minitensor.engine.device.arrays import as_array, host_array, like
 from minitensor.engine.dtypes import FLOATS, HALVES, INTEGERS
 from minitensor.engine.kernels.numbers import number
 from minitensor.torch import result_strides
@@ -33,8 +33,8 @@ _add, _sub, _mul, _div, _gather = (TABLE[name] for name in ("add", "sub", "mul",
 
 _TRUTH = """
 Returns:
-    A bool tensor of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is true; of shape []
-    without a given ``dim``.
+    A tensor of bools (uint8 for uint8) of the shape of ``input`` without ``dim``, which has length 1 if ``keepdim`` is
+    true; of shape [] without a given ``dim``.
 
 Raises:
     IndexError: if ``input`` has no such dimension.
@@ -52,6 +52,8 @@ def _truth(name: str) -> Callable[..., Tensor]:
         dims = dim if several else () if dim is None else (dim,)
         axis = tuple(as_dim(each, input._array.ndim) for each in dims) or None
         found = getattr(np, name)(input._array, axis=axis if input._array.ndim else None, keepdims=keepdim)
+        if input._array.dtype == np.uint8:
+            found = as_array(found.astype(np.uint8))
         return without_history(input, found, name)
 
     truth.__name__ = truth.__qualname__ = name
@@ -214,8 +216,8 @@ max, min = _extreme("max", "amax", "maximum", argmax), _extreme("min", "amin", "
 Reduction = TypeVar("Reduction", bound=Callable[..., Any])
 
 
-def _in_float32(reduction: Reduction) -> Reduction:
-    """Compute a reduction of 16-bit floats in float32 and round once, because squares overflow from 256 on."""
+def in_float32(reduction: Reduction) -> Reduction:
+    """Compute a function of 16-bit floats in float32 and round once. For example, squares overflow from 256 on."""
 
     @functools.wraps(reduction)
     def computed(input: Tensor, *given: Any, **named: Any) -> Any:
@@ -228,7 +230,7 @@ def _in_float32(reduction: Reduction) -> Reduction:
     return cast(Reduction, computed)
 
 
-@_in_float32
+@in_float32
 def var(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
@@ -255,7 +257,7 @@ def var(
     return with_grad_fn(_div(total, float(divisor)), "VarBackward0")
 
 
-@_in_float32
+@in_float32
 def std(
     input: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
@@ -278,7 +280,7 @@ def _root(x: Tensor) -> Tensor:
 
 
 @autocasts
-@_in_float32
+@in_float32
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) -> Tensor:
     """Return the p-norm, by default the root of the sum of squares. Its gradient at 0 is 0.
 
@@ -310,6 +312,34 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False) 
     else:
         result = TABLE["pow"](TABLE["sum"](TABLE["pow"](TABLE["abs"](input), p), dim, keepdim), 1.0 / p)
     return with_grad_fn(result, "LinalgVectorNormBackward0")
+
+
+def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Return the sum of all elements that are not nan, or of those along ``dim``, one dimension or several.
+
+    Args:
+        dtype: that of the result; the input is converted first.
+
+    Raises:
+        IndexError: if ``input`` has no such dimension.
+    """
+    known = TABLE["where"](TABLE["isnan"](input), 0, input) if input._array.dtype in FLOATS else input
+    return with_grad_fn(TABLE["sum"](known, dim, keepdim, dtype=dtype), "NansumBackward0")
+
+
+def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """Return the mean of all elements that are not nan, or of those along ``dim``, one dimension or several.
+
+    Raises:
+        IndexError: if ``input`` has no such dimension.
+        RuntimeError: if the dtype is not a floating-point one.
+    """
+    total = nansum(input, dim, keepdim, dtype=dtype)
+    if input._array.dtype not in FLOATS:
+        name = SCALAR_NAMES[input._array.dtype]
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {name}")
+    count = TABLE["sum"](TABLE["logical_not"](TABLE["isnan"](input)), dim, keepdim)
+    return _div(total, count)
 
 
 def _highest(input: Tensor, dim: Any) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from minitensor.engine import checks
 from minitensor.engine.core.history import Node, Operation, new_node
 from minitensor.engine.device.arrays import host_array, like
 from minitensor.engine.dtypes import FLOATS
+from minitensor.engine.kernels.scans import positions_of_extremes
 from minitensor.engine.layers import rearranging
 from minitensor.engine.modes import modes
 from minitensor.torch import result_strides
@@ -204,6 +206,39 @@ def unique(
     return made if len(made) > 1 else made[0]
 
 
+# ---------- extremes up to each element ----------
+
+
+def _running(name: str, largest: bool) -> Callable[..., ValuesAndIndices]:
+    kind = type(name, (ValuesAndIndices,), {"__slots__": (), "name": name})
+
+    def running(input: Tensor, dim: int) -> ValuesAndIndices:
+        need_tensor(name, input)
+        dim = as_dim(dim, input._array.ndim)
+        array = host_array(input._array)
+        rows = array.reshape(array.shape or (1,))
+        found = positions_of_extremes(rows, dim, largest).reshape(array.shape)
+        index = without_history(input, like(np.asarray(found, np.int64), input._array), name)
+        values = _gather(input, dim, index) if array.ndim else TABLE["clone"](input)
+        return kind(with_grad_fn(values, f"{name.capitalize()}Backward0"), index)
+
+    running.__name__ = running.__qualname__ = name
+    running.__doc__ = f"""Return the {"largest" if largest else "smallest"} of each element and those before it along
+    ``dim``, and its position; of equal elements the last.
+
+    Returns:
+        Two tensors of the shape of ``input``: the elements, and their positions (int64).
+
+    Raises:
+        IndexError: if ``input`` has no such dimension.
+        TypeError: if ``input`` is not a tensor.
+    """
+    return running
+
+
+cummax, cummin = _running("cummax", True), _running("cummin", False)
+
+
 # ---------- elements by rank, differences of neighbours ----------
 
 
@@ -257,6 +292,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         TypeError: if ``input`` is not a tensor.
     """
     need_tensor("median", input)
+    if input._array.dtype == np.bool_:
+        raise NotImplementedError("\"median_out_impl\" not implemented for 'Bool'")
     keepdim = checks.flag("median()", "keepdim", keepdim)
     if dim is None:
         if input._array.size == 0:

@@ -40,7 +40,9 @@ def sign(a: Array, out: Array | None = None) -> Array:
 def negative(a: Array, out: Array | None = None) -> Array:
     """``-a``; in place by multiplication, because numpy 2.4.6's negative misreads some strided arrays there."""
     _no_bools("neg", a)
-    return np.negative(a) if out is None else np.multiply(a, a.dtype.type(-1), out=out)
+    if out is None:
+        return np.negative(a)
+    return np.multiply(a, np.iinfo(a.dtype).max if a.dtype.kind == "u" else a.dtype.type(-1), out=out)
 
 
 def power(a: Array, b: Array, out: Array | None = None) -> Array:

@@ -78,6 +78,12 @@ def lerp(a: Array, b: Array, weight: Array, out: Array | None = None) -> Array:
         return np.add(a, weight * (b - a), out=out)
 
 
+def heaviside(a: Array, b: Array, out: Array | None = None) -> Array:
+    """0 where ``a`` is negative or nan, 1 where it is positive, and ``b`` where it is 0."""
+    found = np.where(a == 0, b, (a > 0).astype(b.dtype))
+    return found if out is None else np.positive(found, out=out)
+
+
 def xlogy(a: Array, b: Array, out: Array | None = None) -> Array:
     """``a * log(b)``; 0 where ``a`` is 0, unless ``b`` is nan."""
     a = floating(a, out)

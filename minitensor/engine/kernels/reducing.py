@@ -11,7 +11,7 @@ import numpy as np
 
 from minitensor.engine.checks import flag
 from minitensor.engine.device.arrays import as_array, normalize_axis_tuple
-from minitensor.engine.dtypes import FLOATS, HALVES
+from minitensor.engine.dtypes import FLOATS, HALVES, SMALL
 from minitensor.engine.kernels.sixteen_bits import in_float32, narrow
 
 Array = np.ndarray
@@ -95,9 +95,15 @@ def largest(a: Array, axis: Any, keepdims: bool) -> Array:
     return _reduce(np.maximum, "max", a, axis, keepdims)
 
 
-def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
+def sum_long(a: Array, axis: Any, keepdim: bool) -> Array:
     """The sum; bools and integers are summed as int64."""
     return total(_widen(a), axes(a.shape, axis), keepdim)
+
+
+def sum_(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The sum; bools, int32 and int64 are summed as int64, and smaller integers as what they are, as in Paddle."""
+    found = sum_long(a, axis, keepdim)
+    return as_array(found.astype(a.dtype)) if a.dtype in SMALL else found
 
 
 def _widen(a: Array) -> Array:
@@ -121,9 +127,15 @@ def mean(a: Array, axis: Any, keepdim: bool) -> Array:
     return np.divide(summed, count, out=summed) if summed.ndim and a.dtype in FLOATS else summed / count
 
 
-def prod(a: Array, axis: Any, keepdim: bool) -> Array:
+def prod_long(a: Array, axis: Any, keepdim: bool) -> Array:
     """The product; bools and integers are multiplied as int64."""
     return _reduce(np.multiply, "prod", _widen(a), axes(a.shape, axis), keepdim)
+
+
+def prod(a: Array, axis: Any, keepdim: bool) -> Array:
+    """The product; bools and smaller integers are multiplied as int64, and int32 as int32, as in Paddle."""
+    found = prod_long(a, axis, keepdim)
+    return as_array(found.astype(np.int32)) if a.dtype == np.int32 else found
 
 
 def _no_void(word: str, a: Array, axis: Any) -> tuple[int, ...]:

@@ -149,3 +149,14 @@ def remainder(a: Array, b: Array, out: Array | None = None) -> Array:
     _divisible(a, b)
     with np.errstate(all="ignore"):
         return np.remainder(a, b, out=out)
+
+
+def fmod(a: Array, b: Array, out: Array | None = None) -> Array:
+    """The remainder of ``a`` after division by ``b`` rounded towards zero; it has the sign of ``a``.
+
+    Raises:
+        ValueError: if integers are divided by 0.
+    """
+    _divisible(a, b)
+    with np.errstate(all="ignore"):
+        return np.fmod(a, b, out=out)

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from minitensor.engine.dtypes import int8, int16, uint8
+from minitensor.engine.dtypes import SMALL
 from minitensor.engine.kernels.functions import output_like
 
 Array = np.ndarray
-#: Integers whose sums are int64.
-_NARROW = frozenset(dtype.numpy for dtype in (uint8, int8, int16))
 
 
 def axis_argument(op: str, axis: Any, name: str = "axis") -> int:
@@ -59,7 +57,7 @@ def _prepare(a: Array, axis: int | None, out: Array | None) -> tuple[Array, int,
         if out is not None:
             raise TypeError("the result is not of dtype bool")
         a = a.astype(np.int64)
-    if a.dtype in _NARROW and out is None:
+    if a.dtype in SMALL and out is None:
         a = a.astype(np.int64)  # a sum of uint8 beyond 255 would start again at 0
     if axis is None:
         if out is not None and a.ndim != 1:
@@ -94,3 +92,13 @@ def cumprod(a: Array, axis: int | None, out: Array | None = None) -> Array:
     a, axis, out = _prepare(a, axis, out)
     with np.errstate(all="ignore"):
         return np.cumprod(a, axis=axis, dtype=a.dtype, out=out)
+
+
+def positions_of_extremes(a: Array, axis: int, largest: bool) -> Array:
+    """Return for each element the position along ``axis`` of the largest or smallest one up to it.
+
+    Of equal elements it is the last; after a nan, it is that of the last nan.
+    """
+    found = (np.maximum if largest else np.minimum).accumulate(a, axis)
+    places = np.arange(a.shape[axis]).reshape([-1 if i == axis % a.ndim else 1 for i in range(a.ndim)])
+    return np.maximum.accumulate(np.where((a == found) | (a != a), places, 0), axis)

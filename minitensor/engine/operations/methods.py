@@ -17,8 +17,9 @@ import numpy as np
 from minitensor.engine.checks import LARGEST
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.device.arrays import as_array
+from minitensor.engine.dtypes import HALVES
 from minitensor.engine.operations.compiling import FUNCTIONS
-from minitensor.engine.operations.operands import NUMBERS
+from minitensor.engine.operations.operands import NUMBERS, converted
 from minitensor.engine.table import ROWS
 
 
@@ -72,6 +73,8 @@ def comparison_method(
         if isinstance(y, NUMBERS):
             if isinstance(y, int) and not -LARGEST <= y < LARGEST:
                 y = math.inf if y > 0 else -math.inf  # greater or less than every element, like the number
+            if x._array.dtype in HALVES:  # numpy does not round a number to bfloat16
+                y = converted(np.asarray(y, np.float64), x._array.dtype)
             result = ufunc(x._array, y)
             return kind._made(as_array(result), name, (x,))
         # After NotImplemented, Python asks the other operand, and uses identity for == and !=.

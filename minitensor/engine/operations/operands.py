@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from typing import Any
 
@@ -191,12 +192,18 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
     return out
 
 
+def is_wide(x: Tensor, dtype: np.dtype) -> bool:
+    """True if ``x`` is a number in float32 that an operation takes as it is beside 16-bit floats of ``dtype``."""
+    return dtype in HALVES and x._storage is CONSTANT and x._array.dtype == np.float32
+
+
 def promote(*operands: Tensor) -> tuple[Tensor, ...]:
-    """Return the operands in the dtype that they are promoted to."""
-    dtype = operands[0]._array.dtype
-    for other in operands[1:]:
-        dtype = promoted(dtype, other._array.dtype)
-    return tuple(x if x._array.dtype == dtype else cast(x, dtype) for x in operands)
+    """Return the operands in the dtype that they are promoted to; beside 16-bit floats, a number may stay wider."""
+    tensors = [x for x in operands if x._storage is not CONSTANT]
+    dtype = functools.reduce(promoted, (x._array.dtype for x in tensors or operands))
+    if dtype not in HALVES:
+        dtype = functools.reduce(promoted, (x._array.dtype for x in operands))
+    return tuple(x if x._array.dtype == dtype or is_wide(x, dtype) else cast(x, dtype) for x in operands)
 
 
 #: In-place operations of both vocabularies that give the same integer if an operand is wrapped around before.

@@ -9,9 +9,9 @@ import numpy as np
 
 from minitensor.engine.core.tensor import Tensor
 from minitensor.engine.creation.making import to_tensor
-from minitensor.engine.dtypes import dtype_of
+from minitensor.engine.dtypes import HALVES, dtype_of
 from minitensor.engine.kernels.numbers import number
-from minitensor.engine.operations.operands import cast
+from minitensor.engine.operations.operands import NUMBERS, cast, converted
 
 #: Returns the result of another operation of the vocabulary, given its name and its arguments.
 Redirect = Callable[..., Any]
@@ -38,6 +38,19 @@ def scaled(op: str, redirect: Redirect, y: Any, alpha: Any) -> Any:
         return redirect("scale", y, factor)
     y = y.item() if isinstance(y, np.generic) else y
     return factor * y if isinstance(y, (int, float, complex, Tensor)) else y
+
+
+def as_elements(x: Tensor, *given: Any) -> tuple[Any, ...]:
+    """Return numbers as the 16-bit floats of ``x`` hold them, because Paddle rounds an attribute first.
+
+    Anything else is returned unchanged, and so are all of them if ``x`` holds integers.
+    """
+    dtype = x._array.dtype
+    if dtype not in HALVES:
+        return given
+    return tuple(
+        converted(np.asarray(each, np.float64), dtype).item() if isinstance(each, NUMBERS) else each for each in given
+    )
 
 
 def rounded(op: str, mode: Any) -> str:

@@ -31,7 +31,9 @@ each("scale", kernels.scale, "x", "scale * x + bias, or scale * (x + bias) with 
    arguments=("scale=1.0", "bias=0.0", "bias_after_scale=True"), prepare=kernels.scale_arguments,
    refuses=("TypeError: for scale or bias that is not a number.",),
    signature="x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None",
-   prologue="if act is not None: raise no_activation('scale{_}', act)", x="g * scale")  # fmt: skip
+   prologue="if act is not None: raise no_activation('scale{_}', act)\n"
+            "if type(x) is Tensor and x._array.itemsize == 2: scale, bias = as_elements(x, scale, bias)",
+   x="g * scale")  # fmt: skip
 each("neg", kernels.negative, "x", "Elementwise negative.", x="-g")
 each("abs", np.absolute, "x", "Elementwise absolute value; its slope at 0 is taken as 0.",
    marks={"above": "x > 0", "below": "x < 0"}, x="where(above, g, where(below, -g, 0))")  # fmt: skip

@@ -9,6 +9,7 @@ from minitensor.engine.table.rows import each, op
 
 each("exp", np.exp, "x", "e to the power of x.", floats=True, x="g * out")
 each("expm1", np.expm1, "x", "exp(x) - 1, exact near 0.", floats=True, x="g * (out + 1)")
+each("exp2", np.exp2, "x", "2 to the power of x.", floats=True, x="g * out * 0.6931471805599453", namespaces="")
 each("log", np.log, "x", "Natural logarithm.", floats=True, x="g / x")
 each("log2", np.log2, "x", "Logarithm to base 2.", floats=True, x="g / (x * 0.6931471805599453)")  # log(2)
 each("log10", np.log10, "x", "Logarithm to base 10.", floats=True, x="g / (x * 2.302585092994046)")  # log(10)
@@ -41,6 +42,17 @@ each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g 
 
 # ---------- functions of two numbers ----------
 
+each("atan2", np.arctan2, "x y", "The angle of the point (y, x), from -pi to pi.", floats=True, in_place=False,
+   x="g * (y * reciprocal(x * x + y * y))", y="g * (-x * reciprocal(x * x + y * y))")  # fmt: skip
+each("fmax", np.fmax, "x y", "The larger of two elements, or the one that is not nan; at a tie x gets the gradient.",
+   in_place=False, marks={"first": "logical_or(x >= y, y != y)"},
+   x="where(first, g, 0)", y="where(first, 0, g)")  # fmt: skip
+each("fmin", np.fmin, "x y", "The smaller of two elements, or the one that is not nan; at a tie x gets the gradient.",
+   in_place=False, marks={"first": "logical_or(x <= y, y != y)"},
+   x="where(first, g, 0)", y="where(first, 0, g)")  # fmt: skip
+each("heaviside", functions.heaviside, "x y", "0 where x is below 0, 1 where it is above, and y where it is 0.",
+   in_place=False, marks={"zero": "x == 0"}, x="zeros_like(g)", y="where(zero, g, 0)")  # fmt: skip
+
 each("hypot", np.hypot, "x y", "sqrt(x * x + y * y), without intermediate overflow; the slopes at (0, 0) are 0.",
    floats=True, x="where(out == 0, 0, g) * (x / where(out == 0, 1, out))",
    y="where(out == 0, 0, g) * (y / where(out == 0, 1, out))")  # fmt: skip
@@ -67,6 +79,8 @@ op(
     not_differentiable=True,
     in_place=False,
 )
+op("signbit", np.signbit, "x", "Where the sign of x is negative, also that of -0.0; a bool tensor.",
+   not_differentiable=True, in_place=False)  # fmt: skip
 op("isinf", np.isinf, "x", "Where x is inf or -inf; a bool tensor.", not_differentiable=True, in_place=False)
 op("isnan", np.isnan, "x", "Where x is nan; a bool tensor.", not_differentiable=True, in_place=False)
 op("nan_to_num", functions.nan_to_num, "x", "x with nan for nan, posinf for inf and neginf for -inf (by default the "

@@ -15,3 +15,5 @@ op("trunc_divide", kernels.trunc_divide, "x y", "x / y, rounded towards zero: di
    x="zeros_like(g)", y="zeros_like(g)", namespaces="")  # fmt: skip
 each("remainder", kernels.remainder, "x y", "x - y * floor_divide(x, y), which has the sign of y.",
    aliases=("mod", "floor_mod"), x="g", y="-g * floor_divide(x, y)")  # fmt: skip
+each("fmod", kernels.fmod, "x y", "x - y * trunc_divide(x, y), which has the sign of x.",
+   x="g", y="-g * trunc_divide(x, y)", namespaces="")  # fmt: skip

@@ -43,6 +43,7 @@ from minitensor.torch.nn.loss_functions import (  # noqa: F401  # part of this n
     smooth_l1_loss,
 )
 from minitensor.torch.operation_table import found_in
+from minitensor.torch.reductions import in_float32
 from minitensor.torch.reductions import log_softmax as log_softmax_along
 from minitensor.torch.tensor import Tensor, as_kind
 
@@ -142,6 +143,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     return out if inplace else with_grad_fn(out, "SiluBackward0")
 
 
+@in_float32
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Return ``log(1 + exp(beta * input)) / beta``, or ``input`` where ``beta * input`` is above ``threshold``.
 

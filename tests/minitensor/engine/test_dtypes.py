@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import minitensor as mt
+from minitensor import torch
 from tests.support.engine.samples import NORMAL, Sample
 
 ALL = ("float32", "float64", "int32", "int64", "bool")
@@ -139,11 +140,21 @@ def test_every_operation_gives_a_dtype_of_tensors_or_explains_its_refusal(given:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "bool"])
-def test_sums_and_products_of_integers_are_int64_and_means_keep_their_dtype(dtype: str):
+def test_sums_of_integers_are_int64_and_means_keep_their_dtype(dtype: str):
     x = ones(dtype)
-    assert x.sum().dtype == "int64" and x.prod().dtype == "int64" and x.mean().dtype == dtype
+    assert x.sum().dtype == "int64" and x.mean().dtype == dtype
+    assert x.prod().dtype == ("int32" if dtype == "int32" else "int64")
     assert x.max().dtype == dtype and x.min().dtype == dtype
     assert mt.full([3], 2**31 - 1, "int32").sum().item() == 3 * (2**31 - 1)
+
+
+def test_sums_of_small_integers_keep_their_dtype_and_wrap_around_as_in_paddle():
+    for dtype, total in {"uint8": 203, "int8": -53, "int16": 203}.items():
+        x = mt.to_tensor([100, 100, 3], dtype)
+        assert x.sum().dtype == dtype and x.sum().item() == total
+        assert torch.tensor([100, 100, 3], dtype=getattr(torch, dtype)).sum().item() == 203  # int64 in PyTorch
+    assert mt.to_tensor([100_000, 100_000], "int32").prod().item() == 1_410_065_408
+    assert torch.tensor([100_000, 100_000], dtype=torch.int32).prod().item() == 10**10
 
 
 def test_the_mean_of_whole_numbers_is_cut_towards_zero_as_in_paddle():

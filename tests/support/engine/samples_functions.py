@@ -30,6 +30,7 @@ def layouts(x: np.ndarray) -> tuple[np.ndarray, ...]:
 
 UNARY: dict[str, tuple[Callable[[float], float], np.ndarray]] = {
     "expm1": (math.expm1, ANY),
+    "exp2": (lambda v: 2.0**v, ANY),
     "log2": (math.log2, POSITIVE),
     "log10": (math.log10, POSITIVE),
     "log1p": (math.log1p, INSIDE),
@@ -70,13 +71,23 @@ sample("leaky_relu", each(lambda v: v if v > 0 else 1.5 * v), ANY, negative_slop
 sample("leaky_relu", each(lambda v: max(v, 0)), ANY, negative_slope=0)
 sample("hardtanh", each(lambda v: min(max(v, -0.5), 2)), ANY, min=-0.5, max=2.0)
 sample("thresholded_relu", each(lambda v: v if v > -1 else 7), ANY, threshold=-1.0, value=7.0)
-for _name, _says in {"isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite}.items():
+for _name, _says in {
+    "signbit": lambda v: math.copysign(1, v) < 0,
+    "isnan": math.isnan,
+    "isinf": math.isinf,
+    "isfinite": math.isfinite,
+}.items():
     sample(_name, each(_says), SPECIAL)
 
 # ---------- two operands and three ----------
 
 BINARY: dict[str, tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], np.ndarray, np.ndarray]] = {
     "hypot": (lambda x, y: np.sqrt(x * x + y * y), ANY, OTHER),
+    "atan2": (np.vectorize(math.atan2, otypes=[float]), ANY, OTHER),
+    "fmax": (lambda x, y: np.where(x >= y, x, y), ANY, OTHER),
+    "fmin": (lambda x, y: np.where(x <= y, x, y), ANY, OTHER),
+    "fmod": (lambda x, y: x - y * np.trunc(x / y), ANY, OTHER),
+    "heaviside": (lambda x, y: np.where(x == 0, y, x > 0), ANY, OTHER),
     "copysign": (lambda x, y: np.abs(x) * np.sign(y), ANY, OTHER),
     "ldexp": (lambda x, y: x * 2.0**y, ANY, OTHER),
     "xlogy": (lambda x, y: x * np.log(y), ANY, POSITIVE),

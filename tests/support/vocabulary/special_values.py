@@ -141,14 +141,13 @@ KINDS = (
          refused_there),
     Kind(
         "names that are not there",
-        r".*\b(cummax|cummin|logcumsumexp|nansum|nanmean|nanmedian|exp2|erfc|signbit|rad2deg|atan2|fmax|fmin|fmod|sgn"
-        r"|logaddexp|huber_loss|interpolate)\(",
+        r".*\b(logcumsumexp|nanmedian|erfc|rad2deg|sgn|logaddexp|huber_loss|interpolate)\(",
         missing_here,
     ),
     Kind("names that only PyTorch has here", r"paddle: .*\bL\.(logspace|vstack|hstack)\(", missing_here),
     Kind(
         "IEEE 754 leaves the sign of the larger of 0.0 and -0.0 open, and numpy's depends on the processor",
-        r"torch: .*(relu|maximum|minimum|clamp|amax|amin|kthvalue|cumsum|layer_norm|smooth_l1_loss)",
+        r"torch: .*(relu|maximum|minimum|fmax|fmin|clamp|amax|amin|kthvalue|cumsum|layer_norm|smooth_l1_loss)",
         sign_of_zero,
     ),
     Kind("Paddle adds a bias of 0 to many results, which makes 0.0 of -0.0", r"paddle: ", sign_of_zero),
@@ -167,6 +166,7 @@ KINDS = (
     Kind("of equal elements the first is the k-th", r"torch: rows: L.kthvalue"),
     Kind("these convert integers to float32; PyTorch keeps them",
          r"torch: int.*: F.(relu6|hardtanh|threshold|soft.*|log_softmax)\("),
+    Kind("functions of integers are float32; Paddle's atan2 is float64", r"paddle: integer.*: L.atan2"),
     Kind("bools have no arithmetic of their own", r"(torch|paddle): bools: (L.(sign|square|clamp|neg|scale)\(|-x)",
          refused_here),
     # ---------- Paddle: what the framework computes wrongly, or from memory that nobody wrote ----------

@@ -105,6 +105,8 @@ def scale(x: Dual, scale: float = 1.0, bias: float = 0.0) -> Dual:
 
 
 def clip(x: Dual, min: float | None = None, max: float | None = None) -> Dual:
+    if x.v.dtype.kind in "iu":
+        return Dual(np.clip(x.v, min, max), x.t)
     min, max = -np.inf if min is None else min, np.inf if max is None else max
     require((np.abs(x.v - min) > MARGIN) & (np.abs(x.v - max) > MARGIN))
     inside = (x.v > min) & (x.v < max)
@@ -169,15 +171,20 @@ def power(xv, xt, yv, yt) -> Dual:
     return Dual(xv**yv, (yv * xv ** (yv - 1))[..., None] * xt + along_y)
 
 
+def _apart(xv, yv):
+    """True where two numbers are no tie, which has no derivative; integers have none anyway."""
+    return (np.abs(xv - yv) > MARGIN) | (xv.dtype.kind in "iub")
+
+
 @_binary
 def maximum(xv, xt, yv, yt) -> Dual:
-    require(np.abs(xv - yv) > MARGIN)
+    require(_apart(xv, yv))
     return Dual(np.maximum(xv, yv), np.where((xv > yv)[..., None], xt, yt))
 
 
 @_binary
 def minimum(xv, xt, yv, yt) -> Dual:
-    require(np.abs(xv - yv) > MARGIN)
+    require(_apart(xv, yv))
     return Dual(np.minimum(xv, yv), np.where((xv < yv)[..., None], xt, yt))
 
 

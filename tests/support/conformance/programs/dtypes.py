@@ -6,7 +6,8 @@ import importlib.util
 
 import numpy as np
 
-NAMES = {np.dtype(name): name for name in ("bool", "int64", "float16", "float32", "float64")}
+NAMES = {np.dtype(name): name for name in ("bool", "uint8", "int8", "int16", "int32", "int64")}
+NAMES |= {np.dtype(name): name for name in ("float16", "float32", "float64")}
 if importlib.util.find_spec("ml_dtypes"):
     import ml_dtypes
 
@@ -14,20 +15,22 @@ if importlib.util.find_spec("ml_dtypes"):
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
 #: The relative distance of two numbers, for dtypes of 16 bits.
 SPACING = {"float16": 2**-10, "bfloat16": 2**-7}
-_ORDER = ("bool", "int64", "float16", "bfloat16", "float32", "float64")
+_ORDER = ("float16", "bfloat16", "float32", "float64")
 _WIDER = {DTYPES[name]: width for width, name in enumerate(_ORDER) if name in DTYPES}
 
 
 def is_float(dtype: np.dtype) -> bool:
     """True for a dtype whose tensors may have gradients."""
-    return NAMES[dtype].endswith(("16", "32")) or NAMES[dtype] == "float64"
+    return "float" in NAMES[dtype]
 
 
 def promoted(dtypes: list[np.dtype]) -> np.dtype:
-    """Return the dtype of a result: the widest, but float32 for the two dtypes of 16 bits."""
-    halves = {dtype for dtype in dtypes if NAMES[dtype] in SPACING}
-    widest = max(dtypes, key=_WIDER.__getitem__)
-    return DTYPES["float32"] if len(halves) == 2 and widest in halves else widest
+    """Return the dtype of a result: the widest float, or float32 for the two dtypes of 16 bits; else an integer."""
+    floats = {dtype for dtype in dtypes if is_float(dtype)}
+    if not floats:
+        return np.result_type(*dtypes)
+    widest = max(floats, key=_WIDER.__getitem__)
+    return DTYPES["float32"] if len(floats) == 2 and NAMES[widest] in SPACING else widest
 
 
 def computed(dtype: np.dtype) -> np.dtype:

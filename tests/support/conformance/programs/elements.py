@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from . import cells as c
-from .calculus import Dual, spread
-from .dtypes import DTYPES
+from .calculus import Dual, constant, spread
+from .dtypes import DTYPES, is_float
 
 
 def is_tensor(part) -> bool:
@@ -29,6 +29,8 @@ class Elements:
         return [self.gather(part) for part in np.split(self.cells, sections, axis)]
 
     def cast(self, dtype) -> Elements:
+        if not is_float(DTYPES[dtype]):
+            return self.world.fresh(constant(self.numpy().astype(DTYPES[dtype])))
         out = self.world.clone(self)
         out.storage.values = out.storage.values.astype(DTYPES[dtype])
         return out

@@ -16,6 +16,7 @@ from .dtypes import SPACING, is_float
 from .moves_history import Histories
 from .moves_math import Mathematics
 from .moves_memory import Memory
+from .moves_whole import WHOLE, Whole
 from .moves_wrong import Mistakes
 from .tensor import CellTensor
 from .vocabulary import World
@@ -54,6 +55,8 @@ MOVES = {
     "change_policy": 5,
     "wrong": 5,
 }
+#: The moves of programs that have dtypes of integers or bools, too.
+OF_WHOLE = {"whole_new": 10, "whole_cast": 6, "whole_view": 6, "whole_made": 12, "whole_written": 14}
 #: The distances of two numbers of 16 bits by which a gradient may differ, relative to the largest number behind it.
 ROUNDINGS = 8
 # Left out if the derivative has to be the limit of differences.
@@ -63,11 +66,12 @@ ROUGH |= {"wrong", "cast", "gradient_write"}
 BARE = ROUGH - {"detach", "cast", "load_leaf"} | {"forget", "change_policy"}
 
 
-class Generator(Mathematics, Memory, Histories, Mistakes):
+class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     """Generate statements for ``world``, whose names are in ``env``.
 
     ``smooth`` leaves out detach, no_grad and hooks, because they make the derivative differ from the limit of
-    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64.
+    differences. A ``mixed`` program has tensors of several ``dtypes``, by default of float32 and float64. The integers
+    and bools among ``dtypes`` are those of the moves of :class:`Whole`.
     """
 
     def __init__(
@@ -84,6 +88,8 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         self.policies = {"copy_on_write": (), "mixed": ("2.5", "2.6", "copy_on_write")}.get(policy, ("2.5", "2.6"))
         self.changes = policy == "mixed"
         self.mixed = not smooth and rng.random() < 0.1
+        self.whole = tuple(dtype for dtype in dtypes if dtype in WHOLE)
+        dtypes = tuple(dtype for dtype in dtypes if dtype not in WHOLE)
         self.dtypes = dtypes or (("float32", "float64") if self.mixed else ("float64",))
         self.mixed = self.mixed or len(self.dtypes) > 1
         self.made = 0
@@ -91,12 +97,14 @@ class Generator(Mathematics, Memory, Histories, Mistakes):
         moves = {move: weight for move, weight in MOVES.items() if not (smooth and move in ROUGH)}
         if not self.changes:
             del moves["change_policy"]
+        if self.whole:
+            moves |= OF_WHOLE
         self.moves, self.weights = list(moves), list(moves.values())
 
     @property
     def tolerance(self) -> float:
         spacing = max(SPACING.get(dtype, 0.0) for dtype in self.dtypes)
-        return ROUNDINGS * spacing if spacing else 2e-4 if self.mixed else 1e-9
+        return ROUNDINGS * spacing if spacing else 2e-4 if self.mixed or "float32" in self.dtypes else 1e-9
 
     # ---- the program -------------------------------------------------------------------------------------------------
 

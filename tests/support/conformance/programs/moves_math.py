@@ -101,11 +101,11 @@ class Mathematics:
 
         names = self.floats(possible)
         if not self.mixed and self.rng.random() < 0.1:
-            names = self.tensors(lambda t: t.dtype.kind == "i" and possible(t)) or names
+            names = self.tensors(lambda t: t.dtype.kind in "iu" and possible(t)) or names
         if self.rng.random() < 0.3:
             names = [n for n in names if self.env[n].storage is self.at(x).storage] or names
         y = self.pick(names)
-        if y is None or self.env[y].dtype.kind == "i":
+        if y is None or self.env[y].dtype.kind in "iu":
             return y
         unnamed = self.unnamed(y)
         return unnamed if possible(self.at(unnamed)) else y
@@ -118,7 +118,7 @@ class Mathematics:
             "broadcast": a.cells.shape != b.cells.shape,
             "an operand with itself": a is b,
             "operands in one memory": a.storage is b.storage and a is not b,
-            "an integer operand": b.dtype.kind == "i",
+            "an integer operand": b.dtype.kind in "iu",
             "two groups that want gradients": a.group.wants and b.group.wants and a.group is not b.group,
         }
         return {tag for tag, holds in tags.items() if holds}

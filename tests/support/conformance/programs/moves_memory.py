@@ -138,7 +138,7 @@ class Memory:
         if kind < 0.5:
             self.tags.add("a comparison as index")
             return self.comparison(x)
-        arrays = self.tensors(lambda t: t.dtype.kind == "i" and (np.abs(t.numpy()) < shape[0]).all())
+        arrays = self.tensors(lambda t: t.dtype == np.int64 and t.cells.ndim and (np.abs(t.numpy()) < shape[0]).all())
         masks = self.tensors(lambda t: t.dtype.kind == "b" and t.cells.shape == shape)
         if arrays + masks and self.rng.random() < 0.6:
             self.tags.add("a named index tensor")
@@ -148,7 +148,7 @@ class Memory:
 
     def index_tensor(self) -> str | None:
         """Create or change a tensor that is used as an index."""
-        numbers = self.tensors(lambda t: t.dtype.kind == "i" and t.cells.ndim == 1)
+        numbers = self.tensors(lambda t: t.dtype == np.int64 and t.cells.ndim == 1)
         masks = self.tensors(lambda t: t.dtype.kind == "b" and t.cells.size and t.cells.ndim)
         if masks and self.rng.random() < 0.4:
             self.tags.add("write to a mask")

@@ -45,11 +45,11 @@ class Mistakes:
 
     def wrong_dtype(self) -> str | None:
         """Write a float result into an integer or boolean target."""
-        x = self.pick(self.tensors(lambda t: t.dtype.kind in "ib"))
+        x = self.pick(self.tensors(lambda t: t.dtype.kind in "iub"))
         if x is None:
             return None
         calls = [".add_(0.5)", ".sin_()", ".scale_(0.5)"]
-        if self.env[x].dtype.kind == "i":
+        if self.env[x].dtype.kind in "iu":
             calls += [".divide_(2)", ".clip_(0.5, 2.5)", ".sqrt_()", ".reciprocal_()", ".exp_()"]
             calls += [f".add_({y})" for y in self.floats(lambda t: t.cells.shape == ())]
         return x + self.rng.choice(calls)

@@ -190,7 +190,7 @@ class CellTensor(Views, Elements):
 
     def compared(self, other, comparison) -> CellTensor:
         x, y = self.world.dual(self).v, self.world.dual(other).v
-        require((np.abs(x - y) > MARGIN) | (x.dtype.kind == "i"))
+        require((np.abs(x - y) > MARGIN) | (x.dtype.kind in "iu"))
         return self.world.fresh(constant(comparison(x, y)))
 
     def __gt__(self, other):

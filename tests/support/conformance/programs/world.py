@@ -17,6 +17,8 @@ from .dtypes import DTYPES, computed, is_float, promoted
 from .needs import NEEDS_OWN_INPUT, OUT, needed
 from .tensor import CellTensor
 
+#: Integers whose sums keep their dtype, as in Paddle.
+SMALL = {DTYPES[name] for name in ("uint8", "int8", "int16")}
 OPERAND = (CellTensor, int, float, np.ndarray)
 KEEPS_INTEGERS = {"neg", "round", "abs", "square", "relu", "scale", "clip", "fill", "zero", "clone", "expand", "where"}
 KEEPS_INTEGERS |= {*BINARY, *REDUCTIONS, "matmul", "concat", "stack"} - {"divide", "mean"}
@@ -177,6 +179,9 @@ class World:
         dtype = promoted(kinds)
         numbers = [n for n in (*operands, *params.values()) if isinstance(n, float)]
         integers_stay = name in KEEPS_INTEGERS and (not numbers or name in ("fill", "zero"))
+        if name in ("sum", "prod") and not is_float(dtype):
+            keeps = dtype in SMALL if name == "sum" else dtype == np.int32
+            return dtype if keeps else np.dtype("int64")
         return dtype if is_float(dtype) or integers_stay else np.dtype("float32")
 
     def evaluate(self, name: str, operands: list, params: dict) -> Dual:

@@ -1,0 +1,49 @@
+"""The parameter ``alpha`` of sums and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitensor.engine.core.tensor import Tensor as BaseTensor
+from minitensor.engine.dtypes import FLOATS, HALVES
+from minitensor.engine.kernels.numbers import number
+from minitensor.engine.operations.operands import NUMBERS, converted
+from minitensor.engine.operations.variants import Redirect
+from minitensor.torch.operands import promoted_dtype
+from minitensor.torch.scalars import fits
+
+
+def scaled(op: str, redirect: Redirect, x: Any, y: Any, alpha: Any) -> Any:
+    """Return ``alpha * y``, recorded if ``y`` is a tensor. The operation refuses other operands.
+
+    Beside 16-bit floats, numbers and the product are rounded to 16 bits.
+
+    Raises:
+        RuntimeError: if ``alpha`` is not an integer and both operands hold integers, if it is a bool and one does not
+            hold bools, or if it is beyond the largest number of the dtype of the result.
+    """
+    factor = number(op, "alpha", alpha)
+    if isinstance(factor, float) and not any(_is_floating(operand) for operand in (x, y)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    tensors = [operand for operand in (x, y) if isinstance(operand, BaseTensor)]
+    dtype = promoted_dtype(tensors) if tensors else None
+    if isinstance(alpha, bool) and dtype != np.bool_:
+        raise RuntimeError(f"{op}(): Boolean alpha only supported for Boolean results; alpha is {alpha}, a number is 1")
+    if dtype in FLOATS:
+        fits(factor, dtype)
+    if dtype in HALVES:
+        factor, y = _rounded(factor, dtype), y if isinstance(y, BaseTensor) else _rounded(y, dtype)
+    if isinstance(y, BaseTensor):
+        return redirect("mul", y, factor)
+    return factor * y if isinstance(y, (int, float, complex, np.number)) else y
+
+
+def _is_floating(operand: Any) -> bool:
+    return operand._array.dtype in FLOATS if isinstance(operand, BaseTensor) else isinstance(operand, float)
+
+
+def _rounded(value: Any, dtype: np.dtype) -> Any:
+    """Return a number with the digits that ``dtype`` keeps; anything else is unchanged."""
+    return converted(np.asarray(value, np.float64), dtype).item() if isinstance(value, NUMBERS) else value
