@@ -16,6 +16,9 @@ from minitensor.torch.operands import kind_of, promoted_dtype
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Return the dtype of the sum of two tensors or numbers.
 
+    A tensor without dimensions, or a number, only changes the dtype beside a tensor of a lower kind, such as a float
+    beside integers.
+
     Raises:
         TypeError: if an argument is neither a tensor nor a number.
     """

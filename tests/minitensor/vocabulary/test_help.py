@@ -57,7 +57,7 @@ WITHOUT_SHAPES = {
     # These take one tensor of any shape.
     *("backward", "clear_grad", "clear_gradient", "data_ptr", "detach_", "element_size", "is_contiguous", "item"),
     *("numel", "nelement", "is_floating_point", "register_hook", "register_post_accumulate_grad_hook", "retain_grads"),
-    *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_"),
+    *("retain_grad", "requires_grad_", "storage_offset", "untyped_storage", "numpy", "type", "apply_", "can_cast"),
 }
 #: Names that accept every possible argument.
 REFUSES_NOTHING = {
