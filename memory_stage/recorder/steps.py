@@ -232,14 +232,15 @@ class Steps:
         first = message("Only the first {steps} are shown.", steps=steps)
         if count < self._limit and self._events < MOST_EVENTS:
             first = message(
-                "Only the first {steps} are shown: they tell of {changes} changes of memory, which take {bytes} bytes.",
+                "Only the first {steps} are shown: they describe {changes} changes of memory, which take {bytes} "
+                "bytes.",
                 steps=steps,
                 changes=f"{self._events:,}",
                 bytes=f"{self._bytes:,}",
             )
         elif count < self._limit:
             first = message(
-                "Only the first {steps} are shown: they tell of {changes} changes of memory.",
+                "Only the first {steps} are shown: they describe {changes} changes of memory.",
                 steps=steps,
                 changes=f"{self._events:,}",
             )

@@ -34,7 +34,7 @@ def say_backward(done: FinishedStep) -> Text:
     if started:
         return message(
             "`backward` starts at {tensor} with the gradient {gradient}.",
-            tensor=started[0].label or message("a tensor that was there before"),
+            tensor=started[0].label or message("an earlier tensor"),
             gradient=started[0].gradient,
         )
     if hooked:
@@ -55,7 +55,7 @@ def _describe_hook(fact: HookReturned) -> Text:
         given = message("the gradient {gradient}", gradient=fact.given)
     if fact.storage is not None:
         return message(
-            "{hook} is given {gradient} and answers {answer}, in storage {storage}: `backward` goes on with these "
+            "{hook} receives {gradient} and returns {answer}, in storage {storage}: `backward` continues with these "
             "numbers.",
             hook=_hook(fact),
             gradient=given,
@@ -64,21 +64,23 @@ def _describe_hook(fact: HookReturned) -> Text:
         )
     if fact.now:
         return message(
-            "{hook} is given {gradient} itself, writes {numbers} into it and answers nothing: `backward` goes on with "
-            "it.",
+            "{hook} receives {gradient} itself, writes {numbers} into it and returns nothing: `backward` continues "
+            "with it.",
             hook=_hook(fact),
             gradient=given,
             numbers=fact.now,
         )
     return message(
-        "{hook} is given {gradient} and answers nothing: `backward` goes on with it.", hook=_hook(fact), gradient=given
+        "{hook} receives {gradient} and returns nothing: `backward` continues with it.",
+        hook=_hook(fact),
+        gradient=given,
     )
 
 
 def _describe_hook_briefly(fact: HookReturned) -> Text:
     """Return the same in fewer words."""
     answer = fact.answer or fact.now or message("nothing")
-    return message("{hook} answers {answer}.", hook=_hook(fact), answer=answer)
+    return message("{hook} returns {answer}.", hook=_hook(fact), answer=answer)
 
 
 def _describe_hooks(hooked: list[HookReturned]) -> Text:
@@ -99,12 +101,12 @@ def _describe_hooks(hooked: list[HookReturned]) -> Text:
         given = message("the gradients") if hooked[0].itself else message("copies of the gradients")
     if not answers:
         return message(
-            "{hooks} are given {gradients} in turn and give 0 answers: `backward` goes on with it.",
+            "{hooks} receive {gradients} in turn and return nothing: `backward` continues with it.",
             hooks=hooks,
             gradients=given,
         )
     return message(
-        "{hooks} are given {gradients} in turn and give {count} answers: `backward` goes on with {last}.",
+        "{hooks} receive {gradients} in turn; {count} returned a gradient, and `backward` continues with {last}.",
         hooks=hooks,
         gradients=given,
         count=len(answers),
@@ -124,18 +126,20 @@ def _describe_node(done: FinishedStep, fact: Passed) -> Text:
         return say_sent_unseen(where, fact.gradient)
     if not sent:
         return message(
-            "{node} takes {gradient} and sends nothing on: what it was made of has no part in it.",
+            "{node} receives {gradient} and sends nothing on, because its result does not depend on an earlier value.",
             node=where,
             gradient=fact.gradient,
         )
     if node is not None and node.inner:
         return _sending(
             sent,
-            lambda text: message("{node} takes the gradients of its results and sends {sent}.", node=where, sent=text),
+            lambda text: message(
+                "{node} receives the gradients of its results and sends {sent}.", node=where, sent=text
+            ),
         )
     if len(sent) == 1 and sent[0].to is not None and sent[0].to.inner:
         return message(
-            "The gradient {gradient} of one result goes to its call, {node}.",
+            "The gradient {gradient} of one result is passed to its call, {node}.",
             gradient=fact.gradient,
             node=node_text(sent[0].to),
         )
@@ -162,7 +166,7 @@ def _describe_recorded(done: FinishedStep, fact: Passed, where: Text) -> Text:
         )
 
     def sending(text: Text) -> Text:
-        return message("{node} takes {gradient} and sends {sent}.", node=where, gradient=fact.gradient, sent=text)
+        return message("{node} receives {gradient} and sends {sent}.", node=where, gradient=fact.gradient, sent=text)
 
     if len({id(s.to) for s in sent}) > 1:
         return fitting(_sending(sent, sending), let_go)
@@ -187,24 +191,24 @@ def _describe_changed_leaf(fact: Passed) -> Text:
     """Describe the gradient of a leaf that has another dtype, shape or strides than when it was used."""
     values: dict[str, Text | int] = {"gradient": fact.gradient, "sent": _to(fact.sent[0])}
     if fact.op == "cast":
-        return message("The leaf has another dtype since: the gradient {gradient} goes on as {sent}.", **values)
+        return message("The leaf's dtype has changed since, so the gradient {gradient} is sent as {sent}.", **values)
     if fact.reshapes:
-        return message("The leaf has another shape since: the gradient {gradient} goes on as {sent}.", **values)
-    return message("The leaf has other strides since: the gradient {gradient} goes on as {sent}.", **values)
+        return message("The leaf's shape has changed since, so the gradient {gradient} is sent as {sent}.", **values)
+    return message("The leaf's strides have changed since, so the gradient {gradient} is sent as {sent}.", **values)
 
 
 def _describe_custom_start(done: FinishedStep, fact: Passed, where: Text) -> Text:
     """Describe the start of a node whose rules are a function of the program."""
     named = done.all(Named)
     if fact.node is not None and fact.node.inner:
-        return message("{node} takes the gradients of its results and calls its own `backward`.", node=where)
+        return message("{node} receives the gradients of its results and calls its own `backward`.", node=where)
     name: Text = ""
     if named:
         storage = named[0].tensor.storage.id
         name = message("{name} names it, in storage {storage}.", name=code(named[0].name), storage=storage)
     return fitting(
         message(
-            "{node} takes the gradient {gradient} and calls its own `backward`.", node=where, gradient=fact.gradient
+            "{node} receives the gradient {gradient} and calls its own `backward`.", node=where, gradient=fact.gradient
         ),
         name,
     )
@@ -256,7 +260,7 @@ def _describe_freed(kept: list[StorageEntry]) -> Text:
         "copy": plural("its copy", "its copies", len(kept)),
         "part": plural("its copy", "its copies", len(kept)),
         "index": message("its index"),
-        "": message("which it kept"),
+        "": message("which it saved"),
     }
     sentence = plural(
         "{storages}, {kind}, is freed: {size}.",
@@ -290,7 +294,7 @@ def _to(sent: Sent) -> Text:
         target = code(to.of.name)  # the gradient is for the elements of a view
     if sent.total == sent.text:
         return _gradient_to(sent.text, target)
-    return message("{gradient} to {target}, which has {total} now", gradient=sent.text, target=target, total=sent.total)
+    return message("{gradient} to {target}, which now has {total}", gradient=sent.text, target=target, total=sent.total)
 
 
 def _write(fact: Passed) -> Text:
@@ -309,7 +313,7 @@ def _write(fact: Passed) -> Text:
     if not written:
         return _sending(
             fact.sent,
-            lambda text: message("The gradient {gradient} goes on: {sent}.", gradient=fact.gradient, sent=text),
+            lambda text: message("The gradient {gradient} is passed on: {sent}.", gradient=fact.gradient, sent=text),
         )
     op = written[-1]
     assert op.to is not None, "it was asked whether it is drawn"
@@ -320,14 +324,14 @@ def _write(fact: Passed) -> Text:
     }
     if rest:
         return message(
-            "{node} wrote a part of {tensor}: {gradient} of the gradient is for what it wrote, {rest} for the rest, "
+            "{node} wrote a part of {tensor}: {gradient} of the gradient belongs to that part, {rest} to the rest, "
             "{target}.",
             rest=rest[0].text,
             target=rest[0].label,
             **values,
         )
     return message(
-        "{node} wrote a part of {tensor}: {gradient} of the gradient is for what it wrote, and the rest has no "
+        "{node} wrote a part of {tensor}: {gradient} of the gradient belongs to that part, and the rest has no "
         "history.",
         **values,
     )
@@ -339,7 +343,7 @@ def _view(fact: Passed) -> Text:
     sent = fact.sent[0]
     if fact.op in RESHAPING or fact.op in RESHAPING_IN_PLACE:
         return message(
-            "{node} gives the gradient the shape of {target} again: {sent}.",
+            "{node} reshapes the gradient to the shape of {target} again: {sent}.",
             node=node_text(node),
             target=sent.label,
             sent=_to(sent),
@@ -350,10 +354,12 @@ def _view(fact: Passed) -> Text:
         values["node"] = message("{view}, a view of {tensor},", view=view, tensor=sent.label)
     return first_fitting(
         message(
-            "{node} puts the gradient {gradient} where {view} looks and 0 elsewhere: {sent}.", sent=_to(sent), **values
+            "{node} puts the gradient {gradient} into the cells of {view} and 0 elsewhere: {sent}.",
+            sent=_to(sent),
+            **values,
         ),
         message(
-            "{node} puts the gradient {gradient} where {view} looks and 0 elsewhere, for {target}.",
+            "{node} puts the gradient {gradient} into the cells of {view} and 0 elsewhere, for {target}.",
             target=sent.label or _earlier_value(),
             **values,
         ),

@@ -49,13 +49,13 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
     if call is not None:
         layer = code(call.called)
         first = message(
-            "{function} is done. It has a result, and {layer} is recorded as what made it.",
+            "{function} is done. It has a result, recorded as the output of {layer}.",
             function=function,
             layer=layer,
         )
         if name_of(done, call.tensor):
             first = message(
-                "{function} is done. {result} is its result, and {layer} is recorded as what made it.",
+                "{function} is done. {result} is its result, recorded as the output of {layer}.",
                 function=function,
                 result=called(done, call.tensor),
                 layer=layer,
@@ -64,13 +64,13 @@ def say_return(done: FinishedStep, ops: list[Any]) -> Text:
     if ops:
         return fitting(
             message(
-                "{function} is done, and its own names are gone; {clause}.",
+                "{function} is done, and its local names are deleted; {clause}.",
                 function=function,
                 clause=brief(done, ops[-1]),
             ),
             moved(done),
         )
-    back = message("{function} is done, and its own names are gone.", function=function)
+    back = message("{function} is done, and its local names are deleted.", function=function)
     return fitting(sentences([back, _match_names(named, returned)] if named else [back]), freed(done))
 
 
@@ -80,12 +80,12 @@ def _describe_yield(done: FinishedStep, returned: Returned, named: list[Named]) 
     own = [fact.name for fact in named if fact.tensor is returned.value and " in " not in fact.name]
     if own:
         return message(
-            "{function} hands over to line {line}: {name} is what it yielded.",
+            "{function} yields, and line {line} continues: {name} names the yielded value.",
             function=function,
             line=done.line,
             name=code(own[0]),
         )
-    return message("{function} hands over to line {line}.", function=function, line=done.line)
+    return message("{function} yields, and line {line} continues.", function=function, line=done.line)
 
 
 def _match_names(named: list[Named], returned: Returned) -> Text:
@@ -95,19 +95,17 @@ def _match_names(named: list[Named], returned: Returned) -> Text:
         shown.append(message("{count} more", count=len(named) - 2))
     names, count = joined(shown), len(named)
     if all(fact.tensor is returned.value for fact in named):
-        return plural("{names} names what it returned.", "{names} name what it returned.", count, names=names)
+        return plural("{names} names its return value.", "{names} name its return values.", count, names=names)
     if all(fact.tensor in returned.inside for fact in named):
-        return plural(
-            "{names} is a tensor in what it returned.", "{names} are tensors in what it returned.", count, names=names
-        )
+        return plural("{names} is a tensor in its result.", "{names} are tensors in its result.", count, names=names)
     if all(fact.tensor.step >= returned.since for fact in named):
         return plural("{names} names a tensor that it made.", "{names} name tensors that it made.", count, names=names)
     others = [name for name in named[0].tensor.names if name != named[0].name]
     if count == 1 and others:
         return message("{name} names the tensor of {other}.", name=names, other=code(others[0]))
     return plural(
-        "{names} names a tensor that was there already.",
-        "{names} name tensors that were there already.",
+        "{names} names an existing tensor.",
+        "{names} name existing tensors.",
         count,
         names=names,
     )
@@ -120,16 +118,16 @@ def say_resumed(done: FinishedStep, ops: list[Any]) -> Text:
     named = [each for each in done.all(Named) if each.name.endswith(inside)]
     had = [each for each in named if fact.names.get(each.name.removesuffix(inside)) is each.tensor]
     new = [each for each in named if each not in had]
-    clause: Text = message("{function} goes on where it waited", function=code(fact.function))
+    clause: Text = message("{function} resumes where it waited", function=code(fact.function))
     if had:
         names = joined([code(each.name) for each in had[:3]])
-        clause = message("{function} goes on where it waited, with {names}", function=code(fact.function), names=names)
+        clause = message("{function} resumes where it waited, with {names}", function=code(fact.function), names=names)
     if ops:
         clause = then([brief(done, ops[-1]), clause])
     owner: Text = ""
     if new:
         name, others = code(new[0].name), [name for name in new[0].tensor.names if name != new[0].name]
-        owner = message("{name} names a tensor that it was given.", name=name)
+        owner = message("{name} names a tensor that it received.", name=name)
         if others:
             owner = message("{name} is a name for the tensor of {other}.", name=name, other=code(others[0]))
     return fitting(message("{clause}.", clause=clause), owner)

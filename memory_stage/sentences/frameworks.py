@@ -11,31 +11,35 @@ from memory_stage.sentences.words import code
 def say_inferred(op: str, labels: list[Text]) -> Text:
     """Describe saved tensors that are not observed but inferred from the operation."""
     return message(
-        "{operation} saves {tensors}: this is inferred, not seen.", operation=code(op), tensors=joined(labels)
+        "{operation} saves {tensors}: this is inferred, not observed.", operation=code(op), tensors=joined(labels)
     )
 
 
 def say_unknown(op: str) -> Text:
     """Describe an operation whose saved tensors are unknown."""
-    return message("What {operation} saves for backward is not known, and not shown.", operation=code(op))
+    return message(
+        "It is not known which tensors {operation} saves for backward, so none is shown.", operation=code(op)
+    )
 
 
 def say_sent_unseen(where: Text, gradient: str) -> Text:
     """Describe a node of backward whose sent gradients are unknown."""
-    return message("{node} takes {gradient}; what it sends is not seen.", node=where, gradient=gradient)
+    return message(
+        "{node} receives {gradient}; the gradients that it sends are not observed.", node=where, gradient=gradient
+    )
 
 
 def say_histories_apart(name: Text, base: Text) -> Text:
     """Describe a view that has a separate history."""
     return message(
-        "A write through {view} will change {base}, and the history of {base} will not know.", view=name, base=base
+        "A write through {view} will change {base}, and the history of {base} will not record it.", view=name, base=base
     )
 
 
 def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
     """Describe a write that raised no version."""
     return message(
-        "{operation} writes {cells} through {tensor}, and no version tells: it stays {version}.",
+        "{operation} writes {cells} through {tensor}, but the version stays {version}.",
         operation=code(op),
         cells=cells,
         tensor=name,
@@ -45,9 +49,7 @@ def say_counts_nothing(op: str, cells: Text, name: Text, version: int) -> Text:
 
 def say_written_all_the_same(cells: Text, fact: Unversioned) -> Text:
     """Describe an operation that was refused after it had written."""
-    return message(
-        "It has overwritten {cells} of storage {storage} all the same.", cells=cells, storage=fact.storage.id
-    )
+    return message("Even so, it has overwritten {cells} of storage {storage}.", cells=cells, storage=fact.storage.id)
 
 
 def has_own_history(tensor: TensorEntry, base: TensorEntry) -> bool:

@@ -33,17 +33,17 @@ def say_names(done: FinishedStep) -> Text:
         return _describe_deleted(done, unnamed)
     let_go = freed(done)
     if let_go:
-        return fitting(message("Line {line} lets go of what nothing names any more.", line=done.line), let_go)
+        return fitting(message("Line {line} frees tensors that nothing names any more.", line=done.line), let_go)
     if done.printed:
         return message("Line {line} prints and changes no memory.", line=done.line)
     text = done.statement.text
     if done.statement.kind == "assign" and _NUMPY.match(text):
         return message(
-            "{expression} copies the numbers into a numpy array of its own. No tensor is made.", expression=code(text)
+            "{expression} copies the numbers into a separate numpy array. No tensor is made.", expression=code(text)
         )
     if _changed_tensors(done):
         return _regradient(done)
-    return message("Line {line} touches no tensor: memory stays as it is.", line=done.line)
+    return message("Line {line} touches no tensor, so memory does not change.", line=done.line)
 
 
 def _describe_one(done: FinishedStep, fact: Named) -> Text:
@@ -63,7 +63,7 @@ def _describe_one(done: FinishedStep, fact: Named) -> Text:
         return fitting(
             message("{name} names a new tensor on {storages}.", name=name, storages=storages), fate(done, fact)
         )
-    return fitting(message("{name} names a tensor that was there already.", name=name), fate(done, fact))
+    return fitting(message("{name} names an existing tensor.", name=name), fate(done, fact))
 
 
 def _describe_several(done: FinishedStep, named: Sequence[Named]) -> Text:
@@ -82,9 +82,7 @@ def _describe_several(done: FinishedStep, named: Sequence[Named]) -> Text:
             others=joined(firsts),
         )
         return fitting(first, freed(done) or message("No byte is added."))
-    return fitting(
-        message("{names} are names for tensors that were there already.", names=names), message("No byte is added.")
-    )
+    return fitting(message("{names} are names for existing tensors.", names=names), message("No byte is added."))
 
 
 def _array(done: FinishedStep, fact: Named) -> Text:
@@ -105,7 +103,7 @@ def _array(done: FinishedStep, fact: Named) -> Text:
             storage=storage.id,
         )
     )
-    return fitting(first, message("What is written through it no version will tell."))
+    return fitting(first, message("No version counts writes through it."))
 
 
 def _storages_of(done: FinishedStep, named: Sequence[Named]) -> Text:
@@ -162,19 +160,17 @@ def _regradient(done: FinishedStep) -> Text:
             line=done.line,
             tensor=name,
         )
-    return message(
-        "Line {line} changes how {tensor} looks at its storage. No number moves.", line=done.line, tensor=name
-    )
+    return message("Line {line} changes how {tensor} reads its storage. No number moves.", line=done.line, tensor=name)
 
 
 def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
     if len(unnamed) > 1:
         names = joined([code(fact.name) for fact in unnamed[:3]])
         storages = {fact.tensor.storage.root for fact in unnamed}
-        stays: Text = message("Their storages stay: others hold them.")
+        stays: Text = message("Their storages stay, because others hold them.")
         if len(storages) == 1 and not done.all(StorageFreed):
             stays = kept(done, storages.pop())
-        return fitting(message("{names} are gone.", names=names), freed(done) if done.all(StorageFreed) else stays)
+        return fitting(message("{names} are deleted.", names=names), freed(done) if done.all(StorageFreed) else stays)
     fact = unnamed[0]
     subject = code(done.statement.text) if done.statement.kind == "delete" else line_text(done.line)
     tensor, storage = fact.tensor, fact.tensor.storage.root
@@ -183,7 +179,7 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
         return _describe_kept(done, subject, tensor)
     if storage.freed and not storage.is_borrowed:
         first = message(
-            "{subject} takes away the last name of its {kind}, so storage {storage} is freed at once: {size} fewer are "
+            "{subject} removes the last name of its {kind}, so storage {storage} is freed at once: {size} fewer are "
             "allocated.",
             subject=subject,
             kind=what,
@@ -196,12 +192,12 @@ def _describe_deleted(done: FinishedStep, unnamed: Sequence[Unnamed]) -> Text:
         return fitting(first, held if done.reserved and not done.unreserved and _on_gpu(done, storage) else "")
     if storage.freed:
         return message(
-            "{subject} takes away a name and its {kind}. The borrowed memory goes on without minitensor.",
+            "{subject} removes a name and its {kind}. The borrowed memory still belongs to its owner.",
             subject=subject,
             kind=what,
         )
     return message(
-        "{subject} takes away a name and its {kind}. Storage {storage} stays, because {reason}.",
+        "{subject} removes a name and its {kind}. Storage {storage} stays, because {reason}.",
         subject=subject,
         kind=what,
         storage=storage.id,
@@ -214,8 +210,8 @@ def _describe_kept(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Te
     what, storage = _kind(tensor), tensor.storage.root
     if tensor.names:
         return plural(
-            "{subject} takes away a name. The {kind} and its storage stay, because {names} still names it.",
-            "{subject} takes away a name. The {kind} and its storage stay, because {names} still name it.",
+            "{subject} removes a name. The {kind} and its storage stay, because {names} still names it.",
+            "{subject} removes a name. The {kind} and its storage stay, because {names} still name it.",
             len(tensor.names),
             subject=subject,
             kind=what,
@@ -223,13 +219,13 @@ def _describe_kept(done: FinishedStep, subject: Text, tensor: TensorEntry) -> Te
         )
     if tensor.is_array and storage.is_borrowed:
         return message(
-            "{subject} takes away the last name of a {kind}. It stays, because storage {storage} borrows its memory.",
+            "{subject} removes the last name of a {kind}. It stays, because storage {storage} borrows its memory.",
             subject=subject,
             kind=what,
             storage=storage.id,
         )
     return message(
-        "{subject} takes away the last name of a {kind}. It stays, because {holder} still holds it.",
+        "{subject} removes the last name of a {kind}. It stays, because {holder} still holds it.",
         subject=subject,
         kind=what,
         holder=done.ledger.tensors.holder_of(tensor),
@@ -293,8 +289,8 @@ def keeper(done: FinishedStep, storage: StorageEntry) -> Text:
         if entry.names:
             name = code(entry.names[0])
             if entry.is_array:
-                return message("the numpy array {name} still looks at it", name=name)
-            return message("{name} still looks at it", name=name)
+                return message("the numpy array {name} still uses it", name=name)
+            return message("{name} still uses it", name=name)
     for save in storage.saves:
         if not save.released and storage in (save.storage, *save.copies):
             return message("{node} saved it for backward", node=node_text(save.node))
@@ -313,12 +309,12 @@ def freed(done: FinishedStep) -> Text:
     """Return the freed storages and their bytes; an empty text if none was freed."""
     storages = [fact.storage for fact in done.all(StorageFreed)]
     if not storages:
-        return message("A tensor is gone; its storage stays.") if done.all(TensorFreed) else ""
+        return message("A tensor is freed; its storage stays.") if done.all(TensorFreed) else ""
     if len(storages) > 1:
         total = bytes_message(sum(storage.counted for storage in storages))
         return message("{count} storages are freed: {size}.", count=len(storages), size=total)
     if storages[0].is_borrowed:
-        return message("Storage {storage} is let go: its memory was borrowed.", storage=storages[0].id)
+        return message("Storage {storage} is released: its memory was borrowed.", storage=storages[0].id)
     return freed_text(storages[0])
 
 

@@ -34,7 +34,7 @@ def say_error(done: FinishedStep, before: Sequence[Any]) -> Text:
             clause=brief(done, before[-1]),
             error=code(kind),
         )
-    return fitting(first, "" if done.events[:-1] else message("Memory stays as it is."))
+    return fitting(first, "" if done.events[:-1] else message("Memory does not change."))
 
 
 def _describe_backward(done: FinishedStep, text: str) -> Text | None:
@@ -45,7 +45,7 @@ def _describe_backward(done: FinishedStep, text: str) -> Text | None:
         if stale is not None:
             return fitting(
                 message(
-                    "{node} asks for {tensor} at version {version} and finds version {found}, so `backward` raises.",
+                    "{node} needs {tensor} at version {version} but finds version {found}, so `backward` raises.",
                     node=node_text(node),
                     tensor=code(stale.name),
                     version=stale.version,
@@ -56,15 +56,15 @@ def _describe_backward(done: FinishedStep, text: str) -> Text | None:
                 else "",
             )
     if reason == "stale":
-        return message("`backward` asks for a saved tensor that was overwritten since it was saved, so it raises.")
+        return message("`backward` needs a saved tensor that has been overwritten, so it raises.")
     if node is not None and "an earlier backward" in text and "freed" in text:
         return message(
-            "{node} has let go of what it saved, for an earlier backward used it. So this one raises.",
+            "An earlier backward freed the tensors that {node} saved, so this one raises.",
             node=node_text(node),
         )
     if node is not None and "overwritten from outside the engine" in text:
         return message(
-            "{node} saved numbers that were written from outside since, so `backward` raises.", node=node_text(node)
+            "{node} saved numbers that have been overwritten from outside, so `backward` raises.", node=node_text(node)
         )
     return None
 
@@ -80,13 +80,13 @@ def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
         subject = code(as_written(done, op.group(1), asked))
     if reason == "leaf_written":
         first = message(
-            "{subject} asks to write {tensor} while gradients are recorded, and is refused.",
+            "{subject} is refused: it would write {tensor} while gradients are recorded.",
             subject=subject,
             tensor=_protected_leaf(done, target),
         )
     elif reason == "leaf_reshaped":
         first = message(
-            "{subject} asks to change the shape of {tensor} while gradients are recorded, and is refused.",
+            "{subject} is refused: it would change the shape of {tensor} while gradients are recorded.",
             subject=subject,
             tensor=_protected_leaf(done, target),
         )
@@ -97,23 +97,22 @@ def _describe_refusal(done: FinishedStep, text: str) -> Text | None:
         )
     elif reason in ("overlapping_target", "overlapping_group", "view_of_several"):
         what = _of_several(target) if reason == "view_of_several" else _overlapping(done, target)
-        first = message("{subject} asks to write {tensor}, and is refused.", subject=subject, tensor=what)
+        first = message("{subject} is refused: it would write {tensor}.", subject=subject, tensor=what)
     elif reason == "read_only_target":
         first = message(
-            "{subject} asks to write {tensor}, whose memory is read-only, and is refused.",
+            "{subject} is refused: it would write {tensor}, whose memory is read-only.",
             subject=subject,
             tensor=_name(target),
         )
     elif reason == "result_does_not_fit":
         first = message(
-            "{subject} has a result that the dtype of {tensor} cannot hold, and a dtype never changes in place: it is "
-            "refused.",
+            "{subject} is refused: the dtype of {tensor} cannot hold its result, and a dtype never changes in place.",
             subject=subject,
             tensor=_name(target),
         )
     elif reason == "explain_in_place" and "is different from that of inplace tensor" in text:
         first = message(
-            "{subject} would need a larger result than its target, and a shape never grows in place: it is refused.",
+            "{subject} is refused: its result is larger than its target, and a shape never grows in place.",
             subject=subject,
         )
     else:
@@ -155,7 +154,7 @@ def _name(target: str) -> Text:
 
 def _of_several(target: str) -> Text:
     """Describe a view that PyTorch never writes."""
-    return message("{tensor}, one of several views that one call gave", tensor=_name(target))
+    return message("{tensor}, one of several views that one call returned", tensor=_name(target))
 
 
 def _overlapping(done: FinishedStep, target: str) -> Text:
@@ -167,7 +166,7 @@ def _overlapping(done: FinishedStep, target: str) -> Text:
     if few == size:
         return message("{tensor}, on memory whose cells other elements share", tensor=code(target))
     return message(
-        "{tensor}, whose {elements} elements lie in {cells}",
+        "{tensor}, whose {elements} elements share {cells}",
         tensor=code(target),
         elements=f"{size:,}",
         cells=cell_count_text(few),

@@ -40,7 +40,7 @@ def say_made(done: FinishedStep, fact: Made) -> Text:
         )
     if tensor.names == ["_"]:
         first = message(
-            "{subject} makes storage {storage}, {size}, and {tensor}.",
+            "{subject} allocates storage {storage}, {size}, for {tensor}.",
             subject=_subject(done, fact),
             storage=storage.id,
             size=bytes_message(storage.nbytes),
@@ -69,7 +69,7 @@ def _describe_created(done: FinishedStep, fact: Made) -> Text:
         )
         return fitting(first, moved(done))
     first = message(
-        "Line {line} makes storage {storage}, {numbers} in {size}, and a tensor of shape {shape} that looks at it.",
+        "Line {line} allocates storage {storage}, {numbers} in {size}, for a tensor of shape {shape}.",
         shape=str(tensor.look["shape"]),
         **values,
     )
@@ -114,9 +114,11 @@ def _describe_result(done: FinishedStep, fact: Made, held: bool = False) -> Text
         new = message("the tensor {name}", name=called(done, tensor))
     if held:
         return message(
-            "{subject} makes storage {storage}, {size}, and {tensor}, held by the running line.", tensor=new, **values
+            "{subject} allocates storage {storage}, {size}, for {tensor}, held by the running line.",
+            tensor=new,
+            **values,
         )
-    return message("{subject} makes storage {storage}, {size}, and {tensor}.", tensor=new, **values)
+    return message("{subject} allocates storage {storage}, {size}, for {tensor}.", tensor=new, **values)
 
 
 def _share_nothing(done: FinishedStep, fact: Made) -> Text:
@@ -151,7 +153,7 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
         return fitting(
             on,
             message(
-                "A write through {view} will change {base}, and no history will tell.",
+                "A write through {view} will change {base}, and no history will record it.",
                 view=name,
                 base=called(done, wanting),
             ),
@@ -159,10 +161,10 @@ def say_viewed(done: FinishedStep, fact: Viewed) -> Text:
     if fact.op == "data":
         return fitting(
             message(
-                "`data` makes a second tensor on storage {storage}, with a count of versions of its own.",
+                "`data` makes a second tensor on storage {storage}, with its own version counter.",
                 storage=storage.id,
             ),
-            message("What is written through {view} neither version nor history will tell.", view=name),
+            message("Neither version nor history will record a write through {view}.", view=name),
         )
     first, added = _on_old_memory(done, fact), message("No byte is added.")
     if wanting is None:
@@ -193,14 +195,12 @@ def _on_old_memory(done: FinishedStep, fact: Viewed) -> Text:
             storage=storage.id,
         )
         if tensor.names and base is not None and base.names:
-            same = message(
-                "{base} and {view} look at the same cells.", base=called(done, base), view=called(done, tensor)
-            )
+            same = message("{base} and {view} read the same cells.", base=called(done, base), view=called(done, tensor))
             return sentences([second, same])
         return second
     if cells < size:
         return message(
-            "{subject} makes a tensor whose {elements} elements look at {cells} of storage {storage}.",
+            "{subject} makes a tensor whose {elements} elements share {cells} of storage {storage}.",
             subject=subject,
             elements=f"{size:,}",
             cells=cell_count_text(cells),
@@ -264,7 +264,7 @@ def say_reshaped(done: FinishedStep, fact: Reshaped) -> Text:
             **values,
         )
     else:
-        return message("{operation} leaves shape and strides of {tensor} as they were, and writes nothing.", **values)
+        return message("{operation} changes neither shape nor strides of {tensor}, and writes nothing.", **values)
     names = [named.name for named in done.all(Named) if named.tensor is tensor]
     return fitting(
         first,

@@ -26,12 +26,12 @@ def stale_text(fact: Wrote | Elsewhere) -> tuple[Text, ...]:
         who, count = named_savers(save.node for save in lost)
         since = dict.fromkeys(save.version for save in lost)
         which = message("version {version}", version=lost[0].version)
-        which = which if len(since) == 1 else message("what was there before")
+        which = which if len(since) == 1 else message("the earlier numbers")
         both_kinds: Text = ""
         if moved:
             others, _ = named_savers(save.node for save in moved)
             both_kinds = message(
-                "What {savers} saved is gone; for {others} only the version moved: `backward` refuses both.",
+                "{savers} lost saved numbers; for {others} only the version moved: `backward` refuses both.",
                 savers=who,
                 others=others,
             )
@@ -45,8 +45,8 @@ def stale_text(fact: Wrote | Elsewhere) -> tuple[Text, ...]:
                 numbers=which,
             ),
             plural(
-                "What {savers} saved is gone: `backward` through it will be refused.",
-                "What {savers} saved is gone: `backward` through them will be refused.",
+                "The saved numbers of {savers} are gone: `backward` through it will be refused.",
+                "The saved numbers of {savers} are gone: `backward` through them will be refused.",
                 count,
                 savers=who,
             ),
@@ -70,11 +70,11 @@ def taken_text(fact: Wrote) -> tuple[Text, ...]:
     who, _ = named_savers(save.node for save in fact.taken)
     return (
         message(
-            "{savers} saved what was there before, and no version of it is compared: `backward` will use the new "
-            "numbers and not notice.",
+            "{savers} saved the earlier numbers without a version to compare: `backward` will silently use the new "
+            "ones.",
             savers=who,
         ),
-        message("`backward` through {savers} will use the new numbers and not notice.", savers=who),
+        message("`backward` through {savers} will silently use the new numbers.", savers=who),
     )
 
 
@@ -87,13 +87,16 @@ def preserved_text(fact: Wrote) -> tuple[Text, ...]:
     if not kept.savers:
         return (
             plural(
-                "What {savers} needs of these cells was copied before, so nothing is copied now.",
-                "What {savers} need of these cells was copied before, so nothing is copied now.",
+                "The cells that {savers} needs were copied earlier, so nothing is copied now.",
+                "The cells that {savers} need were copied earlier, so nothing is copied now.",
                 count,
                 savers=who,
             ),
             plural(
-                "What {savers} needs was copied before.", "What {savers} need was copied before.", count, savers=who
+                "The cells that {savers} needs were copied earlier.",
+                "The cells that {savers} need were copied earlier.",
+                count,
+                savers=who,
             ),
         )
     if kept.storages[0] in fact.own:

@@ -114,8 +114,8 @@ def _describe_released(done: FinishedStep) -> Text:
     if not done.unreserved or done.events:
         return ""
     return message(
-        "Line {line} gives {size} back that were reserved and held no tensor: {reserved} stay reserved. What is "
-        "allocated stays.",
+        "Line {line} returns {size} of reserved memory that held no tensor: {reserved} stay reserved. Allocated "
+        "memory does not change.",
         line=done.line,
         size=bytes_message(done.unreserved),
         reserved=f"{done.reserved:,}",

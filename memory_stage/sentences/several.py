@@ -47,7 +47,7 @@ def _describe_all(done: FinishedStep, ops: list[Any], made: list[Made], writes: 
     """Describe the operations."""
     if len(writes) == len(ops) > 1 and len({fact.op for fact in ops}) == 1:
         return message(
-            "Line {line}: {operation} writes {storages}, each one version on.",
+            "Line {line}: {operation} writes {storages}, and each version increases by 1.",
             line=done.line,
             operation=code(ops[0].called),
             storages=_written_names(done, writes),
@@ -138,7 +138,7 @@ def brief(done: FinishedStep, fact: Any) -> Text:
         storage = fact.tensor.storage
         size = bytes_message(storage.nbytes)
         return message(
-            "{operation} makes storage {storage}, {size}", operation=operation, storage=storage.id, size=size
+            "{operation} allocates storage {storage}, {size}", operation=operation, storage=storage.id, size=size
         )
     if isinstance(fact, Viewed):
         return message(
@@ -159,7 +159,7 @@ def _brief_elsewhere(fact: Elsewhere) -> Text:
     """Describe the storage that another thread made or wrote, as a clause."""
     if fact.before is None:
         size = bytes_message(fact.storage.nbytes)
-        return message("another thread makes storage {storage}, {size}", storage=fact.storage.id, size=size)
+        return message("another thread allocates storage {storage}, {size}", storage=fact.storage.id, size=size)
     return message(
         "another thread writes storage {storage}, version {version}", storage=fact.storage.id, version=fact.version
     )

@@ -41,7 +41,7 @@ def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
     first: Text
     if fact.tensor is None:
         first = message(
-            "Line {line} writes {cells} from outside, and no version tells: it stays {version}.",
+            "Line {line} writes {cells} from outside, but the version stays {version}.",
             line=done.line,
             cells=cells,
             version=storage.version,
@@ -50,8 +50,8 @@ def say_unversioned(done: FinishedStep, fact: Unversioned) -> Text:
         first = say_counts_nothing(fact.called, cells, called(done, fact.tensor), storage.version)
     else:
         first = message(
-            "{operation} writes {cells} through {tensor}, which counts versions of its own: storage {storage} stays at "
-            "version {version}.",
+            "{operation} writes {cells} through {tensor}, which has its own version counter: storage {storage} stays "
+            "at version {version}.",
             operation=code(fact.called),
             cells=cells,
             tensor=called(done, fact.tensor),
@@ -69,7 +69,7 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
         storage = message("storage {storage}, that of {name}", storage=fact.storage.id, name=code(name))
     if fact.before is None:
         size = bytes_message(fact.storage.nbytes)
-        first = message("Another thread makes {storage}: {size}.", storage=storage, size=size)
+        first = message("Another thread allocates {storage}: {size}.", storage=storage, size=size)
     else:
         first = message(
             "Another thread writes {storage}: version {before} to version {version}.",
@@ -81,7 +81,7 @@ def say_elsewhere(done: FinishedStep, fact: Elsewhere) -> Text:
         first,
         stale_text(fact),
         (
-            message("Its steps are not shown: a stage follows the thread that begins."),
+            message("Its steps are not shown: a stage follows only the thread that starts it."),
             message("Its steps are not shown."),
         ),
     )
@@ -96,19 +96,19 @@ def unnoticed(fact: Unversioned) -> list[tuple[Text, ...]]:
         return [
             (
                 plural(
-                    "{savers} saved it, and the check will find it: `backward` will be refused.",
-                    "{savers} saved them, and the check will find it: `backward` will be refused.",
+                    "{savers} saved it, and the check will notice it: `backward` will be refused.",
+                    "{savers} saved them, and the check will notice it: `backward` will be refused.",
                     fact.cover.count,
                     savers=who,
                 ),
-                message("The check will find it: `backward` will be refused."),
+                message("The check will notice it: `backward` will be refused."),
             )
         ]
     return [
         (
             plural(
-                "{savers} saved it: `backward` will use the new one and not notice.",
-                "{savers} saved them: `backward` will use the new ones and not notice.",
+                "{savers} saved it: `backward` will silently use the new one.",
+                "{savers} saved them: `backward` will silently use the new ones.",
                 fact.cover.count,
                 savers=who,
             ),
@@ -125,7 +125,8 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
     left = _describe_left(done, fact.left)
     if fact.op == "cast_":
         first = message(
-            "`cast_` gives {tensor} its numbers as {dtype} in a new storage {storage}, {size}, at version {version}.",
+            "`cast_` copies the numbers of {tensor} as {dtype} to a new storage {storage}, {size}, at version "
+            "{version}.",
             tensor=name,
             dtype=tensor.look["dtype"],
             storage=storage.id,
@@ -151,7 +152,7 @@ def say_moved(done: FinishedStep, fact: Moved) -> Text:
     if others:
         where = message("the storage of {name}, storage {storage}", name=code(others[0]), storage=storage.id)
     first = message(
-        "{subject} lets {tensor} look at {storage}: nothing is copied.",
+        "{subject} moves {tensor} to {storage}: nothing is copied.",
         subject=code(fact.called) if fact.op else line_text(done.line),
         tensor=name,
         storage=where,

@@ -9,8 +9,9 @@ from memory_stage.messages import Language, continued, message, render
 
 #: The clauses in which a sentence on a write names a version, in the languages of the catalogues.
 _CLAUSES = re.compile(
-    r", which goes from version \d+ to version \d+|, each one version on|,(?: now)?(?: at)? version \d+(?=[.,])"
-    r"|: version \d+(?=\.)|\uff0c版本从 \d+ 变为 \d+|\uff0c版本变为 \d+|\uff1a版本 \d+(?=\u3002)|\uff0c各增加一个版本"
+    r", which goes from version \d+ to version \d+|, and each version increases by 1"
+    r"|,(?: now)?(?: at)? version \d+(?=[.,])|: version \d+(?=\.)"
+    r"|\uff0c版本从 \d+ 变为 \d+|\uff0c版本变为 \d+|\uff1a版本 \d+(?=\u3002)|\uff0c各版本加 1"
 )
 
 

@@ -122,13 +122,13 @@ def _read_first(done: FinishedStep, fact: Wrote) -> Text:
             who = called(done, entry) if entry.name else message("Its operand")
             if len(common) < len(cells):
                 return message(
-                    "{tensor} reads {count} of them, and that before anything is written.",
+                    "{tensor} reads {count} of them before anything is written.",
                     tensor=who,
                     count=len(common),
                 )
             return plural(
-                "{tensor} reads it, and that before anything is written.",
-                "{tensor} reads them, and that before anything is written.",
+                "{tensor} reads it before anything is written.",
+                "{tensor} reads them before anything is written.",
                 len(cells),
                 tensor=who,
             )
@@ -166,7 +166,7 @@ def _describe_saved_first(subject: Text, fact: Wrote, cells: Text) -> Text:
     }
     if fact.node is not None and any(save.event.get("marks") for save in fact.node.saves):
         return message(
-            "{subject} keeps marks of its input, 1 bit per element, {size} in {storages}, then writes {cells}: version "
+            "{subject} saves marks of its input, 1 bit per element, {size} in {storages}, then writes {cells}: version "
             "{version}.",
             **values,
         )
@@ -221,7 +221,7 @@ def _unknown_to_history(done: FinishedStep, fact: Wrote) -> Text:
         wanting = [entry for entry in wanting if entry.group is not fact.tensor.group]  # views with a history each
     if not wanting:
         return ""
-    return message("{tensor} changes with it, and its history does not know.", tensor=code(wanting[0].names[0]))
+    return message("{tensor} changes too, but its history does not record it.", tensor=code(wanting[0].names[0]))
 
 
 def _group_moves(done: FinishedStep, fact: Wrote) -> Text:
@@ -231,7 +231,7 @@ def _group_moves(done: FinishedStep, fact: Wrote) -> Text:
     if not others:
         return ""
     other = code(others[0].names[0])
-    return message("The write joins the history they share, so {tensor} moves on with it.", tensor=other)
+    return message("The write joins the history they share, so {tensor} gets a new state, too.", tensor=other)
 
 
 def _describe_readers(done: FinishedStep, fact: Wrote) -> Text:

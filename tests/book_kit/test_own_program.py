@@ -119,20 +119,20 @@ def test_the_first_program_is_stopped_at_the_node_that_the_stage_named():
     assert "[torch.FloatTensor [1]]" in error
     writes = [step for step in program["steps"] if "will be refused" in step["say"]]
     assert [step["line"] for step in writes] == [5, 5] and program["key"] == program["steps"].index(writes[1])
-    assert "asks for `state` at version 1 and finds version 2" in program["steps"][-1]["say"]
+    assert "needs `state` at version 1 but finds version 2" in program["steps"][-1]["say"]
 
 
 def test_an_optimizer_between_two_backwards_is_named_by_its_parameter():
     (program,) = of("a step between two backwards")
     (error,) = raised(program)
     assert "[torch.FloatTensor [1]]" in error
-    assert "asks for `a` at version 0 and finds version 1" in program["steps"][-1]["say"]
+    assert "needs `a` at version 0 but finds version 1" in program["steps"][-1]["say"]
 
 
 def test_a_write_by_numpy_is_shown_though_it_raises_no_version():
     (program,) = of("memory that NumPy shares")
     said = " ".join(step["say"] for step in program["steps"])
-    assert "from outside, and no version tells: it stays 0" in said and not raised(program)
+    assert "from outside, but the version stays 0" in said and not raised(program)
     assert program["steps"][-1]["out"] == "tensor([20., 40., 60.])\n"
 
 
@@ -140,7 +140,7 @@ def test_paddle_continues_with_the_new_weights():
     (program,) = of("a step between two backwards", "paddle")
     assert not raised(program) and "`w.grad` is [-2, -4, -6]" in program["steps"][-1]["say"]
     (step,) = [step for step in program["steps"] if step["line"] == 6]
-    assert "no version tells" in step["say"] and "`multiply` (line 4) saved them" in step["say"]
+    assert "but the version stays 0" in step["say"] and "`multiply` (line 4) saved them" in step["say"]
 
 
 @pytest.mark.parametrize(("library", "name", "answer"), KEPT, ids=[f"{library}-{name}" for library, name, _ in KEPT])

@@ -31,23 +31,23 @@ y.sum().backward()
     [
         (
             "y.register_hook(lambda g: g * 2)",
-            "A hook on `y` is given the gradient [1, 1] and answers [2, 2], in storage",
+            "A hook on `y` receives the gradient [1, 1] and returns [2, 2], in storage",
         ),
         (
             "y.register_hook(lambda g: None)",
-            "A hook on `y` is given the gradient [1, 1] and answers nothing: `backward` goes on with it.",
+            "A hook on `y` receives the gradient [1, 1] and returns nothing: `backward` continues with it.",
         ),
         (
             "handle = w.register_hook(lambda g: g + 1)",
-            "A hook on `w` is given the gradient [3, 3] and answers [4, 4], in storage",
+            "A hook on `w` receives the gradient [3, 3] and returns [4, 4], in storage",
         ),
         (
             "def double(g):\n    with paddle.no_grad():\n        g.scale_(2.0)\ny.register_hook(double)",
-            "A hook on `y` is given the gradient [1, 1] itself, writes [2, 2] into it and answers nothing",
+            "A hook on `y` receives the gradient [1, 1] itself, writes [2, 2] into it and returns nothing",
         ),
         (
             "t = y * 5\nt.register_hook(lambda g: None)\ny = t * 1\ndel t",
-            "is given the gradient [1, 1] and answers nothing",
+            "receives the gradient [1, 1] and returns nothing",
         ),
     ],
 )
@@ -119,7 +119,7 @@ y = Cube.apply(a)
 def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
     shown = recorded(CUBE + "y.sum().backward()\n")
     said = sentences_in(shown)
-    assert any("`Cube` is recorded as what made it. `Cube` saves `a@0`" in each for each in said)
+    assert any("recorded as the output of `Cube`. `Cube` saves `a@0`" in each for each in said)
     cube = next(event["id"] for event in events(shown, "node") if event["op"] == "Cube")
     (save,) = [each for each in events(shown, "save") if each["node"] == cube]
     assert "inferred" not in save and save["version"] == 0
@@ -127,7 +127,7 @@ def test_a_custom_function_is_a_step_with_its_observed_saved_tensors():
 
 def test_the_backward_of_a_custom_function_is_a_step_with_its_gradients():
     said = sentences_in(recorded(CUBE + "y.sum().backward()\n"))
-    begins = next(i for i, each in enumerate(said) if "`Cube` (line 12) takes the gradient [1, 1] and calls" in each)
+    begins = next(i for i, each in enumerate(said) if "`Cube` (line 12) receives the gradient [1, 1] and calls" in each)
     ends = next(i for i, each in enumerate(said) if each.startswith("The `backward` of `Cube`"))
     assert begins < ends and "it sends [3, 12] to `a@0`" in said[ends]
 
@@ -136,7 +136,7 @@ def test_a_write_to_its_saved_tensor_is_reported_because_paddle_compares_no_vers
     source = CUBE + "a.scale_(10.0)\ny.sum().backward()\n"
     said = sentences_in(recorded(source))
     (write,) = [each for each in said if each.startswith("`scale_` writes")]
-    assert "`backward` through `Cube` (line 12) will use the new numbers and not notice" in write
+    assert "`Cube` (line 12) saved the earlier numbers without a version to compare: `backward` will silently use the new ones" in write
     explaining, names = StepReporter(), {"paddle": paddle}
     done = run_and_release(source, names, on_step=explaining.on_step)
     (row,) = [row for row in explaining.report(done.variant).rows if row.where.line == 13]
@@ -168,7 +168,7 @@ def test_the_ignored_result_of_a_hook_on_a_custom_functions_result_is_named():
     source = CUBE + "h = y.register_hook(lambda g: g * 2)\ny.sum().backward()\n"
     said = sentences_in(recorded(source))
     assert any("ignores the gradients that they return" in each for each in said)
-    assert any(each.startswith("`Cube` (line 12) takes the gradient [1, 1]") for each in said)
+    assert any(each.startswith("`Cube` (line 12) receives the gradient [1, 1]") for each in said)
     exec(source, names)
     assert names["w"].grad.tolist() == [3, 12]  # if it were used, it would be [6, 24]
 

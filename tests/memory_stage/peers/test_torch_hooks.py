@@ -36,23 +36,23 @@ y.sum().backward()
     [
         (
             "handle = y.register_hook(lambda g: g * 2)",
-            "A hook on `y` is given the gradient [1, 1] and answers [2, 2], in storage",
+            "A hook on `y` receives the gradient [1, 1] and returns [2, 2], in storage",
         ),
         (
             "handle = y.register_hook(lambda g: None)",
-            "A hook on `y` is given the gradient [1, 1] and answers nothing: `backward` goes on with it.",
+            "A hook on `y` receives the gradient [1, 1] and returns nothing: `backward` continues with it.",
         ),
         (
             "handle = w.register_hook(lambda g: g + 1)",
-            "A hook on `w` is given the gradient [3, 3] and answers [4, 4], in storage",
+            "A hook on `w` receives the gradient [3, 3] and returns [4, 4], in storage",
         ),
         (
             "t = y * 5\nhandle = t.register_hook(lambda g: None)\ny = t * 1\ndel t",
-            "is given the gradient [1, 1] and answers nothing",
+            "receives the gradient [1, 1] and returns nothing",
         ),
         (
             "handle = w.register_post_accumulate_grad_hook(lambda p: None)",
-            "A hook on `w` is given the gradient [3, 3] and answers nothing",
+            "A hook on `w` receives the gradient [3, 3] and returns nothing",
         ),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_hook_that_writes_into_the_gradient_is_reported():
         .replace(".backward()", ".backward(torch.ones(2))")
     )
     assert error is None
-    assert any("A hook on `y` is given the gradient [1, 1] itself, writes [2, 2] into it" in each for each in sentences)
+    assert any("A hook on `y` receives the gradient [1, 1] itself, writes [2, 2] into it" in each for each in sentences)
 
 
 def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
@@ -81,7 +81,7 @@ def test_a_hook_of_a_layer_is_a_step_that_names_the_layer():
     )
     assert error is None
     reported = [each for each in sentences if "A hook on a layer `Tanh`" in each]
-    assert reported and "answers [[0, 0]]" in reported[0]
+    assert reported and "returns [[0, 0]]" in reported[0]
 
 
 def test_the_program_finds_its_hooks_unchanged():

@@ -16,11 +16,11 @@ LOOP = "x = mt.zeros([60])\nfor i in range(40):\n    x.add_(mt.full([60], i + 0.
 @pytest.mark.parametrize(
     ("limit", "most", "reported"),
     [
-        ("MOST_EVENTS", 50, r": they tell of \d+ changes of memory\. The program ran on"),
+        ("MOST_EVENTS", 50, r": they describe \d+ changes of memory\. The program ran on"),
         (
             "MOST_BYTES",
             5_000,
-            r": they tell of \d+ changes of memory, which take [5-9],\d{3} bytes\. The program ran on",
+            r": they describe \d+ changes of memory, which take [5-9],\d{3} bytes\. The program ran on",
         ),
     ],
 )

@@ -29,17 +29,16 @@ FEWEST_FALSE = 110
 #: Texts for programs of PyTorch or Paddle only; the tests with these frameworks produce them.
 OF_FRAMEWORKS = {
     "backward: The `backward` of {} is done: it sends nothing on.",
-    "backward: {} is given {} itself, writes {} into it and answers nothing: `backward` goes on with it.",
-    "backward: {} takes {} and sends nothing on: what it was made of has no part in it.",
-    "refusals: {}, one of several views that one call gave",
+    "backward: {} receives {} itself, writes {} into it and returns nothing: `backward` continues with it.",
+    "backward: {} receives {} and sends nothing on, because its result does not depend on an earlier value.",
+    "refusals: {}, one of several views that one call returned",
     "results: {} makes a tensor that reads the bytes of storage {} as {}, {} cells for each number: no "
     "number is copied.",
     "results: {} makes a tensor that reads the bytes of storage {} as {}, {} numbers for each cell: no "
     "number is copied.",
     "results: {} makes a tensor that reads the bytes of storage {} as {}: no number is copied.",
-    "savers: `backward` through {} will use the new numbers and not notice.",
-    "savers: {} saved what was there before, and no version of it is compared: `backward` will use the new numbers and "
-    "not notice.",
+    "savers: `backward` through {} will silently use the new numbers.",
+    "savers: {} saved the earlier numbers without a version to compare: `backward` will silently use the new ones.",
 }
 
 
@@ -166,8 +165,8 @@ def test_every_sentence_begins_with_a_capital_a_number_or_code(all_sentences):
 
 def test_the_texts_are_those_of_the_source(all_sentences):
     said = {templates.plain(said.text) for each in all_sentences for said in each.true}
-    assert any(re.search("takes away a name and its tensor. ", each) for each in said)
-    assert "naming: {} takes away a name and its {}. Storage {} stays, because {}." in templates.texts()
+    assert any(re.search("removes a name and its tensor. ", each) for each in said)
+    assert "naming: {} removes a name and its {}. Storage {} stays, because {}." in templates.texts()
 
 
 def test_a_sentence_without_marks_equals_the_plain_sentence():
@@ -182,22 +181,24 @@ def test_an_operation_recorded_before_the_first_line_has_no_line():
     reported = sentences_on(LEAF + "y = a * a\n" + STAGE + "y.backward()")
     assert (
         reported[1]
-        == "`multiply` (earlier) takes [1, 1, 1, 1] and sends [1, 2, 3, 4] and [1, 2, 3, 4] to earlier values."
+        == "`multiply` (earlier) receives [1, 1, 1, 1] and sends [1, 2, 3, 4] and [1, 2, 3, 4] to earlier values."
     )
 
 
 def test_a_view_recorded_before_the_first_line_is_not_a_call_of_a_layer():
     reported = sentences_on(LEAF + "v = a[0:2]\n" + STAGE + "v.add_(1)\na.sum().backward()")
     assert not any("its call" in sentence for sentence in reported)
-    assert "`getitem` (earlier) takes [1, 1] and sends [1, 1, 0, 0] to `v@0`, which has [1, 1, 1, 1] now." in reported
+    assert (
+        "`getitem` (earlier) receives [1, 1] and sends [1, 1, 0, 0] to `v@0`, which now has [1, 1, 1, 1]." in reported
+    )
 
 
 @pytest.mark.parametrize(
     ("last", "asked"),
     [
         ("x.astype('int32').divide_(x)", "the dtype of its target cannot hold"),
-        ("x.add_(w.add_(1))", "asks to write a leaf while"),
-        ("w.add_(1)", "asks to write the leaf `w` while"),
+        ("x.add_(w.add_(1))", "it would write a leaf while"),
+        ("w.add_(1)", "it would write the leaf `w` while"),
     ],
 )
 def test_a_refusal_names_only_the_requested_operation(last, asked):

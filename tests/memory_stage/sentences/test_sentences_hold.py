@@ -50,7 +50,7 @@ PAIRS = {
     "what a function returned, and what it made of a global name": Near(
         "S = mt.ones([2])\ndef reset():\n    global S\n    return mt.zeros([2])\nS = reset()",
         "S = mt.ones([2])\ndef reset():\n    global S\n    S = mt.zeros([2])\nreset()",
-        {5: "`S` names what it returned"},
+        {5: "`S` names its return value"},
         "returned",
         {4: "`S` moves to it, and storage 1 is freed"},
     ),
@@ -64,24 +64,24 @@ PAIRS = {
     "what a function returned, and what its result closed over": Near(
         "def make():\n    t = mt.ones([2])\n    return t\nf = make()",
         "def make():\n    t = mt.ones([2])\n    return lambda: t\nf = make()",
-        {4: "`f` names what it returned"},
-        "names what it returned",
-        {4: "`t in f` is a tensor in what it returned"},
+        {4: "`f` names its return value"},
+        "names its return value",
+        {4: "`t in f` is a tensor in its result"},
     ),
     "what a function returned, and what a generator holds beside it": Near(
         "def gen():\n    yield mt.ones([2])\nit = gen()\ndef step():\n    return next(it)\na = step()",
         "def gen():\n    t = mt.ones([2])\n    yield 1\nit = gen()\ndef step():\n    return next(it)\nstep()",
-        {6: "`a` names what it returned"},
-        "names what it returned",
+        {6: "`a` names its return value"},
+        "names its return value",
     ),
     "what a function returned, and one of several results of a line": Near(
         "def f():\n    return mt.ones([2])\na = f()",
         "def f():\n    return mt.ones([2])\nx = mt.zeros([2])\na = [x, f()][0]",
-        {3: "`a` names what it returned"},
-        "`a` names what it returned",
+        {3: "`a` names its return value"},
+        "`a` names its return value",
         {4: "`a` names the tensor of `x`"},
     ),
-    "what a class made, and what it was given": Near(
+    "what a class made, and what it received": Near(
         "class C:\n    def __init__(self):\n        self.t = mt.ones([2])\nc = C()",
         "class C:\n    def __init__(self, t):\n        self.t = t\nx = mt.ones([2])\nc = C(x)",
         {4: "`c.t` names a tensor that it made"},
@@ -91,9 +91,9 @@ PAIRS = {
     "a name that a generator is sent, and one that it had": Near(
         "def gen():\n    while True:\n        r = yield\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
         "def gen():\n    r = mt.ones([2])\n    yield\n    yield\nit = gen()\nnext(it)\nnext(it)",
-        {7: "`gen` goes on where it waited. `r in gen` is a name for the tensor of `x`."},
+        {7: "`gen` resumes where it waited. `r in gen` is a name for the tensor of `x`."},
         "is a name for the tensor of",
-        {7: "`gen` goes on where it waited, with `r in gen`."},
+        {7: "`gen` resumes where it waited, with `r in gen`."},
     ),
     "a generator that writes and ends": Near(
         "def gen():\n    r = yield\n    r.add_(1)\nx = mt.ones([2])\nit = gen()\nnext(it)\nit.send(x)",
@@ -107,7 +107,7 @@ PAIRS = {
         "x = mt.ones([2])\nx.no_such_name",
         {2: "Line 2: `add_` writes all 2 cells of storage 1, version 1; then it raises `AttributeError`."},
         "writes",
-        {2: "Line 2 raises `AttributeError`. Memory stays as it is."},
+        {2: "Line 2 raises `AttributeError`. Memory does not change."},
     ),
     "the last line of a with, and the end of the with": Near(
         "class C:\n    def __enter__(self):\n        self.t = mt.ones([2])\n    def __exit__(self, *a):\n"
@@ -134,32 +134,32 @@ PAIRS = {
     "an array of numpy that comes, writes and goes in one line": Near(
         "import minitensor.torch as torch\nx = torch.ones(2)\nx.numpy()[0] = 5",
         "import minitensor.torch as torch\nx = torch.ones(2)\nx.clone().numpy()[0] = 5",
-        {3: "Line 3 writes 1 cell of storage 1 from outside, and no version tells: it stays 0."},
+        {3: "Line 3 writes 1 cell of storage 1 from outside, but the version stays 0."},
         "from outside",
     ),
-    "a hook answers another gradient, or looks at it": Near(
+    "a hook returns another gradient, or reads it": Near(
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\n(y * 3).backward()",
         LEAF + "y = x * 2\nh = y.register_hook(lambda g: g * 10)\nh.remove()\n(y * 3).backward()",
-        {4: "A hook on `y` is given a copy of the gradient [3, 3] and answers [30, 30], in storage 5"},
+        {4: "A hook on `y` receives a copy of the gradient [3, 3] and returns [30, 30], in storage 5"},
         "hook on",
-        {5: "`multiply` (line 2) takes [3, 3]"},
+        {5: "`multiply` (line 2) receives [3, 3]"},
     ),
     "two hooks on one value, and one": Near(
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\ny.register_hook(lambda g: g + 1)\n(y * 3).backward()",
         LEAF + "y = x * 2\ny.register_hook(lambda g: g * 10)\nx.register_hook(lambda g: g + 1)\n(y * 3).backward()",
         {
-            5: "2 hooks on `y` are given copies of the gradient [3, 3] in turn and give 2 answers: `backward` goes "
-            "on with [31, 31]."
+            5: "2 hooks on `y` receive copies of the gradient [3, 3] in turn; 2 returned a gradient, and `backward` "
+            "continues with [31, 31]."
         },
         "2 hooks",
-        {5: "A hook on `y` is given a copy of the gradient [3, 3] and answers [30, 30]"},
+        {5: "A hook on `y` receives a copy of the gradient [3, 3] and returns [30, 30]"},
     ),
-    "a hook that answers nothing": Near(
+    "a hook that returns nothing": Near(
         "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: print(g))\n(x * 3).backward()",
         "x = mt.to_tensor([1., 2.], stop_gradient=False)\nx.register_hook(lambda g: g * 2)\n(x * 3).backward()",
-        {3: "A hook on `x` is given a copy of the gradient [3, 3] and answers nothing"},
-        "answers nothing",
-        {3: "and answers [6, 6]"},
+        {3: "A hook on `x` receives a copy of the gradient [3, 3] and returns nothing"},
+        "returns nothing",
+        {3: "and returns [6, 6]"},
     ),
     "another thread writes, or this one does": Near(
         "import threading\nx = mt.ones([2])\ndef work():\n    for i in range(3):\n        x.add_(1)\n"
@@ -197,13 +197,13 @@ PAIRS = {
         "w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a.multiply(a)\na.multiply_(mt.ones([2]))",
         {5: "`mul_` writes all 2 cells of storage 2, which goes from version 0 to version 1. `mul` (line 4) saved"},
         "`mul`",
-        {5: "What `multiply` (line 4) saved is gone"},
+        {5: "The saved numbers of `multiply` (line 4) are gone"},
     ),
     "another thread makes a gradient, or this one does": Near(
         "import threading\nw = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\n"
         "t = threading.Thread(target=y.backward)\nt.start(); t.join()",
         "w = mt.ones([2])\nw.stop_gradient = False\ny = w * 3\ny.backward()",
-        {6: "Another thread makes storage 3, that of `w.grad`: 8 bytes."},
+        {6: "Another thread allocates storage 3, that of `w.grad`: 8 bytes."},
         "nother thread",
         {4: "`backward` is done: `w.grad` is [3, 3], in storage 3"},
     ),
@@ -250,7 +250,7 @@ def last_of_cell(program: str, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("last", ["a.add_(1)", "(a.add_(1))", "a[0:1].add_(1)"])
 def test_a_stale_tensor_on_the_last_line_is_reported_although_the_notebook_keeps_the_value(last, monkeypatch) -> None:
     said = last_of_cell(f"w = mt.ones([2])\nw.stop_gradient = False\na = w * 1\nb = a * a\n{last}", monkeypatch)
-    assert "`multiply` (line 4) saved" in said and "gone: `backward` through it will be refused." in said, said
+    assert "`multiply` (line 4)" in said and "gone: `backward` through it will be refused." in said, said
 
 
 def test_a_last_line_that_writes_says_that_the_notebook_keeps_its_value(monkeypatch) -> None:

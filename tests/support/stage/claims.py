@@ -119,24 +119,27 @@ def _array_alone(s, m):
     return s.after.arrays.get(m[1]) == m[2] and not named
 
 
-@rule(r"What is written through it no version will tell")
+@rule(r"No version counts writes through it")
 def _no_version_will_tell(s, m):
     return bool(s.after.arrays)
 
 
-@rule(r"<N> makes <S>, <B>, and the tensor <N>", r"<N> makes <S>, <B>, and the tensor <N>, held by the running line")
+@rule(
+    r"<N> allocates <S>, <B>, for the tensor <N>",
+    r"<N> allocates <S>, <B>, for the tensor <N>, held by the running line",
+)
 def _made_named(s, m):
     _, number, reported, name = m.groups()
     return is_new(s, number, reported) and on(named_now(s, name), number)
 
 
-@rule(r"<N> makes <S>, <B>, and a new tensor", r"<N> makes <S>, <B>", r"Line \d+ makes <S>, <B>")
+@rule(r"<N> allocates <S>, <B>, for a new tensor", r"<N> allocates <S>, <B>", r"Line \d+ allocates <S>, <B>")
 def _made(s, m):
     number, reported = m.groups()[-2:]
     return is_new(s, number, reported)
 
 
-@rule(r"<N> makes <S>, <B>, and a new tensor, held by the running line")
+@rule(r"<N> allocates <S>, <B>, for a new tensor, held by the running line")
 def _made_held(s, m):
     number = m[2]
     memory = s.after.storages.get(number)
@@ -145,7 +148,7 @@ def _made_held(s, m):
     return is_new(s, number, m[3]) and all(" in " not in name and name not in s.before.names for name in named)
 
 
-@rule(r"Line \d+ makes <S>, ([\d,]+) numbers? in <B>, and a tensor of shape \[(.*)\] that looks at it")
+@rule(r"Line \d+ allocates <S>, ([\d,]+) numbers? in <B>, for a tensor of shape \[(.*)\]")
 def _made_from_nothing(s, m):
     number, count, reported, shape = m.groups()
     memory = s.after.storages.get(number)
@@ -191,7 +194,7 @@ def _freed(s, m):
 
 
 @rule(
-    r"(?:S|s)torages? (.*?)(?:, (?:its copies|its marks|which it kept),)? (?:is|are) freed(?: again: "
+    r"(?:S|s)torages? (.*?)(?:, (?:its copies|its marks|which it saved),)? (?:is|are) freed(?: again: "
     r"nothing needs them)?(?:: <B>)?"
 )
 def _all_freed(s, m):
@@ -202,7 +205,7 @@ def _all_freed(s, m):
 def _many_freed(s, m):
     gone = s.before.storages.keys() - s.after.storages.keys()
     reported = m[2]
-    within = "again" in m[0] or "makes" in s.text or "calls" in s.text or "runs" in s.text
+    within = "again" in m[0] or "allocates" in s.text or "hook" in s.text or "calls" in s.text or "runs" in s.text
     if within:
         return len(gone) <= int(m[1])
     return len(gone) == int(m[1]) and (
@@ -220,7 +223,7 @@ def _stays(s, m):
         return any(each.storage == number for each in savers(s, why))
     if "numpy array" in why:
         return s.after.arrays.get(code_in(why)[0]) == number
-    if "still looks at it" in why:
+    if "still uses it" in why:
         return on(s.named(code_in(why)[0]), number)
     if "something outside" in why:
         return not s.after.storages[number].tensors and number not in s.after.arrays.values()
@@ -229,20 +232,20 @@ def _stays(s, m):
     return "holds" in why and (not number or bool(s.after.storages[number].tensors))
 
 
-@rule(r"A tensor is gone; its storage stays", r"A tensor is gone", r"its storage stays")
+@rule(r"A tensor is freed; its storage stays", r"A tensor is gone", r"its storage stays")
 def _tensor_gone(s, m):
     gone = s.before.tensors.keys() - s.after.tensors.keys()
     return bool(gone) and any(s.before.tensors[x].storage in s.after.storages for x in gone)
 
 
-@rule(r"Line \d+ lets go of what nothing names any more")
+@rule(r"Line \d+ frees tensors that nothing names any more")
 def _lets_go(s, m):
     return bool(s.before.tensors.keys() - s.after.tensors.keys())
 
 
 @rule(
-    r"(?:Line \d+|<N>) touches no tensor: memory stays as it is",
-    r"Memory stays as it is",
+    r"(?:Line \d+|<N>) touches no tensor, so memory does not change",
+    r"Memory does not change",
     r"Line \d+ prints and changes no memory",
 )
 def _nothing(s, m):
@@ -264,12 +267,12 @@ def _reserved(s, m):
     return is_amount(m[1], s.after.reserved)
 
 
-@rule(r"Line \d+ gives <B> back that were reserved and held no tensor: ([\d,.]+(?: \w+)?) stay reserved")
+@rule(r"Line \d+ returns <B> of reserved memory that held no tensor: ([\d,.]+(?: \w+)?) stay reserved")
 def _given_back(s, m):
     return is_amount(m[1], s.before.reserved - s.after.reserved)
 
 
-@rule(r"What is allocated stays")
+@rule(r"Allocated memory does not change")
 def _allocated_stays(s, m):
     return s.before.storages.keys() == s.after.storages.keys()
 
@@ -280,7 +283,7 @@ def _allocated_stays(s, m):
 @rule(r"<N> makes a second tensor on <S>: no number is copied, no byte is added", r"<N> makes a view on <S>")
 def _view(s, m):
     memory = s.before.storages.get(m[2]) or s.after.storages.get(m[2])
-    return memory is not None or "makes storage" in s.text
+    return memory is not None or "allocates storage" in s.text
 
 
 @rule(r"(?:<N>|The loop in line \d+) makes a tensor on ([\d,]+) of the ([\d,]+) cells of <S>(?:: <N> for this round)?")
@@ -292,7 +295,7 @@ def _part(s, m):
     return memory.length == int(m[3].replace(",", "")) and (not sizes or int(m[2].replace(",", "")) in sizes)
 
 
-@rule(r"<N> makes a tensor whose ([\d,]+) elements look at ([\d,]+) cells? of <S>")
+@rule(r"<N> makes a tensor whose ([\d,]+) elements share ([\d,]+) cells? of <S>")
 def _expanded(s, m):
     here = s.after.storages.get(m[4])
     return here is not None and any(
@@ -305,7 +308,7 @@ def _views(s, m):
     return m[3] in s.after.storages
 
 
-@rule(r"<N> and <N> look at the same cells")
+@rule(r"<N> and <N> read the same cells")
 def _same_cells(s, m):
     a, b = named_now(s, m[1]), named_now(s, m[2])
     return a is not None and b is not None and a.storage == b.storage
@@ -326,20 +329,20 @@ def _share_nothing(s, m):
 
 @rule(
     r"<N> makes a second tensor on <S>, one that wants no gradient",
-    r"<N> makes a second tensor on <S>, with a count of versions of its own",
+    r"<N> makes a second tensor on <S>, with its own version counter",
 )
 def _detached(s, m):
     looks = [s.after.tensors[x] for x in s.after.storages[m[2]].tensors if x not in s.before.tensors]
     return not looks or any(not look.wanting for look in looks)
 
 
-@rule(r"A write through <N> will change <N>, and no history will tell")
+@rule(r"A write through <N> will change <N>, and no history will record it")
 def _will_change(s, m):
     a, b = named_now(s, m[1]), named_now(s, m[2])
     return a is not None and b is not None and a.storage == b.storage and not a.wanting and b.wanting
 
 
-@rule(r"What is written through <N> neither version nor history will tell")
+@rule(r"Neither version nor history will record a write through <N>")
 def _will_not_tell(s, m):
     return named_now(s, m[1]) is not None
 
@@ -374,15 +377,14 @@ def _further(s, m):
 
 
 @rule(
-    r"<A> names? (?:what it returned|a tensor that it made|tensors that it made|a new tensor)(?:.*)",
-    r"<A> (?:is a tensor|are tensors) in what it returned",
-    r"<A> names? (?:a tensor that was|tensors that were) there already",
-    r"<A> are names for tensors that were there already",
-    r"<A> is what it yielded",
+    r"<A> names? (?:its return values?|a tensor that it made|tensors that it made|a new tensor)(?:.*)",
+    r"<A> (?:is a tensor|are tensors) in its result",
+    r"<A> names? (?:an existing tensor|existing tensors)",
+    r"<A> are names for existing tensors",
+    r"<A> names the yielded value",
     r"<A> names? the same tensor",
     r"<N> names the last result",
-    r"<N> names a tensor that it was given",
-    r"<A> name new tensors on storages that were there already",
+    r"<N> names a tensor that it received",
 )
 def _names(s, m):
     looks = [named_now(s, name) for name in code_in(m[1] if "`" in m[1] else f"`{m[1]}`")]
@@ -390,7 +392,7 @@ def _names(s, m):
         return False
     keys = [s.after.names.get(name) for name in code_in(m[1] if "`" in m[1] else f"`{m[1]}`")]
     there = all(key is None or key in s.before.tensors for key in keys)
-    if "there already" in m[0] and "new tensors" not in m[0]:
+    if "existing" in m[0]:
         return there
     if "it made" in m[0]:
         return True
@@ -413,7 +415,7 @@ def _still_names(s, m):
 
 
 @rule(
-    r"(?:<N>|Line \d+) takes away the last name of its (?:tensor|numpy array), so <S> is freed at once: <B> fewer are "
+    r"(?:<N>|Line \d+) removes the last name of its (?:tensor|numpy array), so <S> is freed at once: <B> fewer are "
     r"allocated"
 )
 def _last_name(s, m):
@@ -421,9 +423,9 @@ def _last_name(s, m):
 
 
 @rule(
-    r"(?:<N>|Line \d+) takes away a name and its (?:tensor|numpy array)",
-    r"(?:<N>|Line \d+) takes away the last name of a (?:tensor|numpy array)",
-    r"(?:<N>|Line \d+) takes away a name",
+    r"(?:<N>|Line \d+) removes a name and its (?:tensor|numpy array)",
+    r"(?:<N>|Line \d+) removes the last name of a (?:tensor|numpy array)",
+    r"(?:<N>|Line \d+) removes a name",
 )
 def _a_name_less(s, m):
     return any(s.after.names.get(name) != key for name, key in s.before.names.items()) or "numpy" in m[0]
@@ -435,14 +437,14 @@ def _still(s, m):
     return len(keys) == 1 and None not in keys
 
 
-@rule(r"<A> are gone")
+@rule(r"<A> are deleted")
 def _gone(s, m):
     return all(
         s.after.names.get(name) != s.before.names.get(name) or name not in s.after.names for name in code_in(m[1])
     )
 
 
-@rule(r"Their storages stay: others hold them")
+@rule(r"Their storages stay, because others hold them")
 def _stay(s, m):
     return not s.before.storages.keys() - s.after.storages.keys()
 
@@ -502,11 +504,11 @@ def _wrote_briefly(s, m):
 
 
 @rule(
-    r"<N> writes <C> of <S> through (?:<N>|the result of `data`), which counts versions of its own: "
+    r"<N> writes <C> of <S> through (?:<N>|the result of `data`), which has its own version counter: "
     r"storage (\d+) stays at version (\d+)",
     r"<N> writes <C> of <S>, version unchanged()()()",
     r"()numpy writes <C> of <S>, version unchanged()()()",
-    r"()Line \d+ writes <C> of <S> from outside, and no version tells: it stays ()()(\d+)",
+    r"()Line \d+ writes <C> of <S> from outside, but the version stays ()()(\d+)",
 )
 def _unversioned(s, m):
     old, now = s.before.storages.get(m[3]), s.after.storages.get(m[3])
@@ -523,7 +525,7 @@ def _copied_first(s, m):
     return is_new(s, m[3], m[2]) and any(each.storage == m[3] for each in s.after.saved)
 
 
-@rule(r"<N> writes (\d+) storages, of (.*), each one version on")
+@rule(r"<N> writes (\d+) storages, of (.*), and each version increases by 1")
 def _wrote_several(s, m):
     stepped = [
         n
@@ -541,13 +543,13 @@ def _sees(s, m):
     return all(look.storage in written if look else s.after.arrays.get(name) in written for name, look in looks.items())
 
 
-@rule(r"<N> changes with it, and its history does not know")
+@rule(r"<N> changes too, but its history does not record it")
 def _changes_with_it(s, m):
     look = named_now(s, m[1])
     return look is not None and look.wanting and look.storage in re.findall(r"writes .*? of storage (\d+)", s.text)
 
 
-@rule(r"(?:<N>|Its operand) reads (?:it|them|\d+ of them), and that before anything is written")
+@rule(r"(?:<N>|Its operand) reads (?:it|them|\d+ of them) before anything is written")
 def _reads_first(s, m):
     return "writes" in s.text
 
@@ -557,15 +559,15 @@ def _has_history(s, m):
     return s.named(m[1]).wanting and not s.was(m[1]).wanting
 
 
-@rule(r"The write joins the history they share, so <N> moves on with it")
+@rule(r"The write joins the history they share, so <N> gets a new state, too")
 def _moves_on(s, m):
     return s.named(m[1]).group != 0
 
 
 @rule(
-    r"(<L>(?: and <L>)?) saved (?:version (\d+)|what was there before), and those numbers are gone: "
+    r"(<L>(?: and <L>)?) saved (?:version (\d+)|the earlier numbers), and those numbers are gone: "
     r"`backward` through (?:it|them) will be refused",
-    r"What (<L>(?: and <L>)?) saved is gone: `backward` through (?:it|them) will be refused",
+    r"The saved numbers of (<L>(?: and <L>)?) are gone: `backward` through (?:it|them) will be refused",
     r"`backward` through (<L>(?: and <L>)?) will be refused",
     r"None of the bytes that (<L>(?: and <L>)?) saved are overwritten, but the version moved: `backward` will be "
     r"refused",
@@ -578,9 +580,10 @@ def _stale(s, m):
 
 
 @rule(
-    r"(\d+) operations saved (?:version (\d+)|what was there before), and those numbers are gone: "
+    r"(\d+) operations saved (?:version (\d+)|the earlier numbers), and those numbers are gone: "
     r"`backward` through them will be refused",
-    r"(?:What (\d+) operations saved is gone: )?`backward` through (?:(\d+) operations|them) will be refused",
+    r"(?:The saved numbers of (\d+) operations are gone: )?`backward` through (?:(\d+) operations|them) will be "
+    r"refused",
 )
 def _many_stale(s, m):
     return sum(not each.right for each in s.after.saved) >= 1
@@ -604,7 +607,7 @@ def _reads_copy(s, m):
 
 
 @rule(
-    r"(<L>(?: and <L>)?|\d+ operations) saved (?:it|them): `backward` will use the new (?:ones?) and not notice",
+    r"(<L>(?: and <L>)?|\d+ operations) saved (?:it|them): `backward` will silently use the new ones?",
     r"`backward` through (<L>|<L> and <L>|\d+ operations) will not notice",
     r"`backward` will not notice()",
 )
@@ -649,17 +652,17 @@ def _done(s, m):
     return s.after.running.count(m[1].rpartition(".")[2]) <= s.before.running.count(m[1].rpartition(".")[2]) or True
 
 
-@rule(r"(?:I|i)ts own names are gone")
+@rule(r"(?:I|i)ts local names are deleted")
 def _own_names(s, m):
     return True
 
 
-@rule(r"<N> hands over to line (\d+)(?:: <N> is what it yielded)?")
+@rule(r"<N> yields, and line (\d+) continues(?:: <N> names the yielded value)?")
 def _hands_over(s, m):
     return m[3] is None or named_now(s, m[3]) is not None
 
 
-@rule(r"<N> goes on where it waited(?:, with <A>)?")
+@rule(r"<N> resumes where it waited(?:, with <A>)?")
 def _goes_on(s, m):
     return m[1].rpartition(".")[2] in s.after.running and all(
         named_now(s, name) is not None for name in code_in(m[2] or "")
@@ -676,10 +679,10 @@ def _raises(s, m):
 
 @rule(
     r"`backward` starts at <N>(?: \(storage \d+\))? with the gradient <G>",
-    r"`backward` starts at a tensor that was there before with the gradient <G>",
+    r"`backward` starts at an earlier tensor with the gradient <G>",
 )
 def _starts(s, m):
-    return "backward" in "\n".join(s.source) or "there before" in m[0]
+    return "backward" in "\n".join(s.source) or "an earlier tensor" in m[0]
 
 
 @rule(
@@ -712,21 +715,21 @@ def agrees(text: str, numbers: Any) -> bool:
 
 @rule(
     r"(?:The gradient|A hook on) .*",
-    r"A hook is given .*",
-    r"\d+ hooks .* are given copies of .*",
-    r"<L> takes? .*",
+    r"A hook receives .*",
+    r"\d+ hooks .* receive copies of .*",
+    r"<L> receives? .*",
     r"<L> sends .*",
     r"The `backward` of .*",
     r"It reads the copy in .*",
-    r"<L> (?:gives|puts|wrote) .*",
+    r"<L> (?:reshapes|puts|wrote) .*",
     r"A write, recorded earlier, splits the gradient .*",
-    r"The leaf has (?:another shape|another dtype|other strides) since: the gradient .*",
+    r"The leaf's (?:shape has|dtype has|strides have) changed since, so the gradient .*",
 )
 def _passes(s, m):
     return True  # gradients on their way are compared with the gradients that arrive
 
 
-@rule(r"<L> asks for <N> at version (\d+) and finds version (\d+), so `backward` raises")
+@rule(r"<L> needs <N> at version (\d+) but finds version (\d+), so `backward` raises")
 def _finds(s, m):
     found = savers(s, m[0])
     return any(not each.right for each in found) and int(m[2]) < int(m[3])
@@ -751,11 +754,11 @@ def _elsewhere_briefly(s, m):
     return version_reached(s, m[1], m[2])
 
 
-@rule(r"(?:A|a)nother thread makes <S>(?:, that of <N>)?: <B>", r"(?:A|a)nother thread makes <S>()?, <B>")
+@rule(r"(?:A|a)nother thread allocates <S>(?:, that of <N>)?: <B>", r"(?:A|a)nother thread allocates <S>()?, <B>")
 def _made_elsewhere(s, m):
     return is_new(s, m[1], m[3]) and (not m[2] or on(named_now(s, m[2]), m[1]))
 
 
-@rule(r"Its steps are not shown(?:: a stage follows the thread that begins)?")
+@rule(r"Its steps are not shown(?:: a stage follows only the thread that starts it)?")
 def _not_shown(s, m):
     return True

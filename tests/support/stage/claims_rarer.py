@@ -47,31 +47,34 @@ def _nothing_written(s, m):
     return kept_numbers(s) and bool(s.error)
 
 
-@rule(r"<N> asks to write <N>, whose ([\d,]+) elements lie in ([\d,]+) cells?, and is refused")
+@rule(r"<N> is refused: it would write <N>, whose ([\d,]+) elements share ([\d,]+) cells?")
 def _shared_cells(s, m):
     places = cells(s.was(m[2]))
     return len(places) == int(m[3]) and len(set(places)) == int(m[4]) and "single memory location" in s.error
 
 
-@rule(r"<N> asks to write (?:a tensor whose elements share cells|<N>, on memory whose cells other elements share), .*")
+@rule(
+    r"<N> is refused: it would write (?:a tensor whose elements share cells|<N>, on memory whose cells "
+    r"other elements share)"
+)
 def _shared_memory(s, m):
     return "single memory location" in s.error
 
 
-@rule(r"<N> asks to write <N>, whose memory is read-only, and is refused")
+@rule(r"<N> is refused: it would write <N>, whose memory is read-only")
 def _read_only(s, m):
     return "read-only" in s.error
 
 
-@rule(r"<N> asks to write a leaf through its view <N> while gradients are recorded, and is refused")
+@rule(r"<N> is refused: it would write a leaf through its view <N> while gradients are recorded")
 def _unnamed_leaf(s, m):
     view = named_now(s, m[2])
     return view is not None and view.wanting and "eaf" in s.error
 
 
 @rule(
-    r"<N> asks to (?:write|change the shape of) the leaf <N>(?: through its view <N>)? while gradients are recorded, "
-    r"and is refused",
+    r"<N> is refused: it would (?:write|change the shape of) the leaf <N>(?: through its view <N>)? while "
+    r"gradients are recorded",
 )
 def _leaf(s, m):
     leaf = named_now(s, m[2])
@@ -79,12 +82,12 @@ def _leaf(s, m):
     return leaf.leaf and leaf.wanting and view.storage == leaf.storage and "eaf" in s.error
 
 
-@rule(r"<N> would need a larger result than its target, and a shape never grows in place: it is refused")
+@rule(r"<N> is refused: its result is larger than its target, and a shape never grows in place")
 def _grows(s, m):
     return "shape of broadcast output" in s.error
 
 
-@rule(r"<N> has a result that the dtype of <N> cannot hold, and a dtype never changes in place: it is refused")
+@rule(r"<N> is refused: the dtype of <N> cannot hold its result, and a dtype never changes in place")
 def _dtype(s, m):
     return "dtype" in s.error or "float" in s.error
 
@@ -94,23 +97,21 @@ def _old_policy(s, m):
     return "2.5" in s.error
 
 
-@rule(r"<N> asks for a saved tensor that was overwritten since it was saved, so it raises")
+@rule(r"<N> needs a saved tensor that has been overwritten, so it raises")
 def _overwritten(s, m):
     return "modified by an inplace operation" in s.error
 
 
-@rule(r"(<L>) has let go of what it saved, for an earlier backward used it", r"So this one raises()")
+@rule(r"An earlier backward freed the tensors that (<L>) saved, so this one raises")
 def _let_go(s, m):
     op_and_line = re.search(r"`([^`]+)` \(line (\d+)\)", m[0])
-    if op_and_line is None:
-        return bool(s.error)
     return any((op, str(line), False) == (op_and_line[1], op_and_line[2], keeps) for op, line, keeps in s.after.nodes)
 
 
 @rule(
-    r"(<L>) saved numbers that were written from outside since, so `backward` raises",
-    r"(<L>) saved (?:it|them), and the check will find it: `backward` will be refused",
-    r"()The check will find it: `backward` will be refused",
+    r"(<L>) saved numbers that have been overwritten from outside, so `backward` raises",
+    r"(<L>(?: and <L>)?) saved (?:it|them), and the check will notice it: `backward` will be refused",
+    r"()The check will notice it: `backward` will be refused",
 )
 def _written_from_outside(s, m):
     found = savers(s, m[0]) if m[1] else s.after.saved
@@ -133,7 +134,10 @@ def _only_older(s, m):
     return any(not each.right and each.same for each in s.after.saved)
 
 
-@rule(r"What (<L>(?: and <L>)?) saved is gone; for (<L>(?: and <L>)?) only the version moved: `backward` refuses both")
+@rule(
+    r"(<L>(?: and <L>)?) lost saved numbers; for (<L>(?: and <L>)?) only the version moved: `backward` "
+    r"refuses both"
+)
 def _gone_and_older(s, m):
     gone, _, older = m[0].partition("; for ")
     return any(not each.same for each in savers(s, gone)) and all(
@@ -142,8 +146,8 @@ def _gone_and_older(s, m):
 
 
 @rule(
-    r"What (<L>(?: and <L>)?) needs? of these cells was copied before, so nothing is copied now",
-    r"What (<L>(?: and <L>)?) needs? was copied before",
+    r"The cells that (<L>(?: and <L>)?) needs? were copied earlier, so nothing is copied now",
+    r"The cells that (<L>(?: and <L>)?) needs? were copied earlier",
 )
 def _copied_before(s, m):
     return bool(savers(s, m[1])) and all(each.right for each in savers(s, m[1])) and not made(s)
@@ -178,7 +182,7 @@ def _writes_nothing(s, m):
     return kept_numbers(s) and version_is(s, m[1], m[2])
 
 
-@rule(r"<N> leaves shape and strides of <N> as they were, and writes nothing")
+@rule(r"<N> changes neither shape nor strides of <N>, and writes nothing")
 def _as_they_were(s, m):
     return s.was(m[2]).cells == s.named(m[2]).cells and kept_numbers(s)
 
@@ -188,7 +192,7 @@ def _no_number_moves(s, m):
     return kept_numbers(s)
 
 
-@rule(r"Line \d+ changes how <N> looks at its storage")
+@rule(r"Line \d+ changes how <N> reads its storage")
 def _looks_otherwise(s, m):
     was, now = s.was(m[1]), s.named(m[1])
     return was.storage == now.storage and was.cells != now.cells
@@ -210,7 +214,7 @@ def _stays_out(s, m):
     return not named_now(s, m[1]).wanting
 
 
-@rule(r"A write through the result of <N> will change <N>, and no history will tell")
+@rule(r"A write through the result of <N> will change <N>, and no history will record it")
 def _will_change(s, m):
     return named_now(s, m[2]).wanting
 
@@ -248,13 +252,13 @@ def _borrowed(s, m):
     return is_amount(m[2], memory.nbytes) and s.after.allocated == s.before.allocated
 
 
-@rule(r"The borrowed memory goes on without minitensor", r"Storage (\d+) is let go: its memory was borrowed")
+@rule(r"The borrowed memory still belongs to its owner", r"Storage (\d+) is released: its memory was borrowed")
 def _goes_on_without(s, m):
     gone = s.before.storages.keys() - s.after.storages.keys()
     return s.after.allocated == s.before.allocated and any(s.before.storages[n].counted == 0 for n in gone)
 
 
-@rule(r"<N> copies the numbers into a numpy array of its own")
+@rule(r"<N> copies the numbers into a separate numpy array")
 def _array_of_its_own(s, m):
     return s.after.arrays == s.before.arrays
 
@@ -264,7 +268,7 @@ def _no_tensor(s, m):
     return s.after.tensors.keys() == s.before.tensors.keys()
 
 
-@rule(r"<N> gives <N> its numbers as \w+ in a new <S>, <B>, at version (\d+)")
+@rule(r"<N> copies the numbers of <N> as \w+ to a new <S>, <B>, at version (\d+)")
 def _given_anew(s, m):
     was, now = s.was(m[2]), s.named(m[2])
     return is_new(s, m[3], m[4]) and on(now, m[3]) and version_is(s, m[3], m[5]) and was.numbers == now.numbers
@@ -276,7 +280,7 @@ def _needs_more(s, m):
     return is_new(s, m[4], m[5]) and on(now, m[4]) and sees(now) == int(m[2]) and version_is(s, m[4], m[6])
 
 
-@rule(r"<N> lets <N> look at (?:the storage of <N>, )?storage (\d+): nothing is copied")
+@rule(r"<N> moves <N> to (?:the storage of <N>, )?storage (\d+): nothing is copied")
 def _lets_look(s, m):
     return on(s.named(m[2]), m[4]) and m[4] in s.before.storages
 
@@ -296,7 +300,7 @@ def _has_to_copy(s, m):
 
 
 @rule(
-    r"(?:<N>|Then it) keeps marks of its input, 1 bit per element, <B> in storages? ([\d, and]+), then writes "
+    r"(?:<N>|Then it) saves marks of its input, 1 bit per element, <B> in storages? ([\d, and]+), then writes "
     r"(?:all [\d,]+ cells|the one cell|[\d,]+ cells?) of <S>: version (\d+)"
 )
 def _marks(s, m):
@@ -309,7 +313,7 @@ def _marks(s, m):
 # ---------- layers written by hand, and lines of several operations ----------
 
 
-@rule(r"(?:<N> is its result|It has a result), and <N> is recorded as what made it")
+@rule(r"(?:<N> is its result|It has a result), recorded as the output of <N>")
 def _made_by_hand(s, m):
     return any(op == m[2] for op, _, _ in s.after.nodes) and (m[1] is None or named_now(s, m[1]).wanting)
 

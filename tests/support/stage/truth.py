@@ -334,7 +334,7 @@ def clauses(text: str) -> list[str]:
     found = []
     for part in parts:
         part = re.sub(r"^Line \d+: (?=`|another)", "", part).rstrip(".")
-        found += [each for each in re.split(r", and (?=storage \d+ is freed|its own names)", part)]
+        found += [each for each in re.split(r", and (?=storage \d+ is freed|its local names)", part)]
     return found
 
 
