@@ -96,7 +96,9 @@ def test_the_step_of_an_optimizer_increments_no_version():
 def test_an_operation_on_a_leaf_is_refused_after_writing():
     shown = recorded("x = paddle.to_tensor([1., 2.], stop_gradient=False)\nx.scale_(2.)")
     steps = shown.data["variants"][0]["steps"]
-    assert steps[-1]["say"].endswith("while gradients are recorded. Even so, it has overwritten all 2 cells of storage 1.")
+    assert steps[-1]["say"].endswith(
+        "while gradients are recorded. Even so, it has overwritten all 2 cells of storage 1."
+    )
     assert isinstance(shown.error, ValueError)
 
 

@@ -142,7 +142,9 @@ def test_a_fused_step_increments_no_version_and_is_found_by_comparison():
     assert error is None
     unversioned = [event for event in events(variant, "write", 5) if event.get("unversioned")]
     assert unversioned
-    assert any("`mul` (line 3) saved them: `backward` will silently use the new ones." in said for said in sentences(variant))
+    assert any(
+        "`mul` (line 3) saved them: `backward` will silently use the new ones." in said for said in sentences(variant)
+    )
 
 
 def test_batch_norm_writes_its_averages_without_a_version():
