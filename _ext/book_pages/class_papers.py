@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bs4 import Tag
 
 import memory_stage
+import minitensor.torch
 from memory_stage.web import picture
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def draw_program(lines: list[str]) -> str:
     """Return the picture after the last line of a program; empty if there is no line, or no V8 is installed."""
     if not lines or not picture.available():
         return ""
-    drawing = picture.svg(memory_stage.record("\n".join(lines), depth="tensors").data, width=WIDTH)
+    recorded = memory_stage.record("\n".join(lines), {"torch": minitensor.torch}, depth="tensors")
+    drawing = picture.svg(recorded.data, width=WIDTH)
     program = "; ".join(lines)
     return f"<figure>{drawing}<figcaption><code>{escape(program)}</code></figcaption></figure>"
 

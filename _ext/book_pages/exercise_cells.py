@@ -15,7 +15,7 @@ import subprocess
 import symtable
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -68,9 +68,24 @@ def exercises(cells: Sequence[str]) -> list[Exercise]:
         if _calls(tree, "check"):
             solution = next((later for later in trees[number:] if _calls(later, "require")), ast.Module([], []))
             wanted = [*statements, *map(CellStatement, solution.body)]
-            found.append(Exercise(cell, "\n".join(map(ast.unparse, _needed(wanted, earlier)))))
+            found.append(Exercise(cell, "\n".join(map(ast.unparse, _needed(wanted, earlier).values()))))
         earlier += statements
     return found
+
+
+def needed_before(cells: Sequence[str], number: int, settings: Set[str] = frozenset()) -> str:
+    """Return the statements of earlier cells that a cell needs, in order.
+
+    Args:
+        cells: the code cells of a page.
+        number: of the cell, counted from 0.
+        settings: names of functions that change how later cells run; their calls are needed, too.
+    """
+    earlier = [CellStatement(node) for cell in cells[:number] for node in _parsed(cell).body]
+    calls = {at for at, each in enumerate(earlier) if _called(each.node) in settings}
+    wanted = [*map(CellStatement, _parsed(cells[number]).body), *(earlier[at] for at in calls)]
+    needed = _needed(wanted, earlier) | {at: earlier[at].node for at in calls}
+    return "\n".join(ast.unparse(needed[at]) for at in sorted(needed))
 
 
 def lacking(asked: Sequence[Exercise], wheel: Path) -> list[str]:
@@ -152,8 +167,10 @@ class CellStatement:
         return ast.ImportFrom(self.node.module, kept, self.node.level)
 
 
-def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> list[ast.stmt]:
-    """Return the earlier statements that bind the names that the wanted ones use, and those that these need, in order.
+def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> dict[int, ast.stmt]:
+    """Return the earlier statements that bind the names that the wanted ones use, and those that these need.
+
+    The keys are their places among the earlier statements, in order.
 
     A statement uses the bindings before it. The body of a function uses the bindings at the time the exercise runs.
     """
@@ -172,7 +189,7 @@ def _needed(wanted: list[CellStatement], earlier: list[CellStatement]) -> list[a
             made.setdefault(number, set()).add(name)
             if name in statement.replaces:
                 break
-    return [earlier[number].only(made[number]) for number in sorted(made)]
+    return {number: earlier[number].only(made[number]) for number in sorted(made)}
 
 
 def _parsed(cell: str) -> ast.Module:
@@ -188,6 +205,14 @@ def _calls(tree: ast.Module, name: str) -> bool:
         case [ast.Expr(ast.Call(ast.Name(called)))]:
             return called == name
     return False
+
+
+def _called(statement: ast.stmt) -> str | None:
+    """Return the last name of the function that a statement calls, if it is a call and nothing else."""
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(attr=name))) | ast.Expr(ast.Call(ast.Name(name))):
+            return name
+    return None
 
 
 def _waits(table: symtable.SymbolTable) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from importlib.metadata import distribution
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ from sphinx.errors import ExtensionError
 
 from memory_stage.web.embed import prose
 
-from . import class_papers
+from . import class_papers, class_vocabulary
 from .assets import BUNDLES
 
 PLAN = "book/class.json"
 FOLDER = "slides"  # in the built book
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "LICENSE")
 TEMPLATES = Path(__file__).parent / "theme" / "teaching"
+DECKS = {"": ("Paddle", "index.html"), "torch-": ("PyTorch", "torch.html")}  # by the prefix of their papers
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,31 @@ class BuiltPage:
 
     def exercise(self, title: str) -> Tag:
         """Return the text and the unfinished code of the exercise with these words in its bold title."""
+        text, code = self._exercise(title)
+        return BeautifulSoup(f"<div>{text}{code}</div>", "html.parser").div
+
+    def _exercise(self, title: str) -> tuple[Tag, Tag]:
         pieces = {bold.get_text(): bold.find_parent("p") for bold in self.body.select("p > strong:first-child")}
         text = self._one("exercise", title, pieces, lambda text: title in text)
         code = text.find_next("div", class_="highlight")
         if code is None:
             raise ExtensionError(f"{PLAN}: {self.name} has no code after the exercise {title!r}.")
-        return BeautifulSoup(f"<div>{text}{code}</div>", "html.parser").div
+        return text, code
+
+    def told(self, title: str) -> list[Tag]:
+        """Return the paragraphs after the stage with this title, up to the last one that names a step of it."""
+        marks = [mark for mark in self.body.select(".step-mark") if mark.get("data-stage") == title]
+        if not marks:
+            return []
+        last = marks[-1].find_parent("p")
+        earlier = takewhile(lambda each: each.name in ("p", "noscript"), last.find_previous_siblings(True))
+        return [*reversed([each for each in earlier if each.name == "p"]), last]
+
+    def help(self, title: str) -> tuple[Tag, Tag]:
+        """Return the hint of an exercise, and the code of its solution."""
+        _, code = self._exercise(title)
+        hint = code.find_next("details", class_="sd-dropdown").select_one(".sd-summary-content")
+        return hint, code.find_next("details", class_="hide").find("div", class_="highlight")
 
     def to_remember(self) -> Tag:
         """Return the list under "What to remember"."""
@@ -119,9 +140,20 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
         shutil.copyfile(source, folder / f"reveal{Path(name).suffix or '.LICENSE'}")
     for source in (TEMPLATES / "deck.css", BUNDLES / "deck.js"):
         shutil.copyfile(source, folder / source.name)
-    _write(folder / "index.html", "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book)))
     _write(folder / "questions.html", "questions.html", questions=_sheet(book, ""), answers=_sheet(book, "answers"))
-    _write(folder / "notes.html", "notes.html", notes="\n".join(_notes(plan, book)))
+    about = "One page of A4 for each chapter, to print."
+    _write(folder / "handouts.html", "paper.html", title="Hand-outs", about=about, content=class_papers.hand_outs(book))
+    _write_deck(folder, "", plan, book)
+    _write_deck(folder, "torch-", *class_vocabulary.in_other_names(plan, book, Path(app.srcdir)))
+
+
+def _write_deck(folder: Path, prefix: str, plan: dict[str, Any], book: dict[str, BuiltPage]) -> None:
+    """Write the slides of a class, and the papers that belong to them: notes, sheet and key."""
+    names, index = DECKS[prefix]
+    others = [f"<a href='{file}'>{name}</a>" for name, file in DECKS.values() if name != names]
+    opening = f"The programs have the names of {names}. The same class with those of {' or '.join(others)}."
+    _write(folder / index, "deck.html", title=plan["title"], slides="\n".join(_slides(plan, book, opening)))
+    _write(folder / f"{prefix}notes.html", "notes.html", notes="\n".join(_notes(plan, book)))
     papers = {
         "sheet": (
             "The questions of the class",
@@ -129,10 +161,15 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
             class_papers.sheet(plan, book),
         ),
         "key": ("The key", "The letters of the sheet, and the mistake in each option.", class_papers.key(plan, book)),
-        "handouts": ("Hand-outs", "One page of A4 for each chapter, to print.", class_papers.hand_outs(book)),
     }
     for name, (title, about, content) in papers.items():
-        _write(folder / f"{name}.html", "paper.html", title=title, about=about, content=content)
+        _write(folder / f"{prefix}{name}.html", "paper.html", title=title, about=about, content=content)
+
+
+def kind_and_words(piece: dict[str, Any]) -> tuple[str, str]:
+    """Return the kind of a piece of the plan, such as "stage", and the words that find it on its page."""
+    kind, words = next(iter(piece.items()))
+    return kind, words
 
 
 def _aim(part: dict[str, Any]) -> str:
@@ -140,49 +177,84 @@ def _aim(part: dict[str, Any]) -> str:
     return escape(part["aim"][0].lower() + part["aim"][1:])
 
 
-def _slides(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
-    yield _slide(f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p>", kind="opening")
+def _slides(plan: dict[str, Any], book: dict[str, BuiltPage], opening: str) -> Iterator[str]:
+    shown = f"<h1>{escape(plan['title'])}</h1><p>{escape(plan['about'])}</p><p class='from'>{opening}</p>"
+    yield _slide(shown, kind="opening")
     for number, part in enumerate(plan["parts"], 1):
         page = book[part["page"]]
         yield _slide(
             f"<p class='count'>{number} of {len(plan['parts'])}, {part['minutes']} minutes</p>"
-            f"<h2>{escape(part['title'])}</h2><p>{_aim(part)}</p>"
+            f"<h2>{escape(part['title'])}</h2><p>Afterwards you can {_aim(part)}</p>"
             f"<p class='from'><a href='../{page.name}.html'>Chapter {escape(page.title)}</a></p>",
             kind="part",
         )
         for piece in part["show"]:
-            ((kind, words),) = piece.items()
+            kind, words = kind_and_words(piece)
             drawn = class_papers.draw_program(plan.get("pictures", {}).get(words, []))
             yield _slide(_own_links(getattr(page, kind)(words), page) + drawn, kind=kind)
-    for name in plan["remember"]:
+    for name in plan["remember"]["pages"]:
         page = book[name]
         yield _slide(f"<h2>What to remember</h2>{_own_links(page.to_remember(), page)}", kind="remember")
 
 
 def _notes(plan: dict[str, Any], book: dict[str, BuiltPage]) -> Iterator[str]:
-    """Return the notes for the speaker: minutes, questions with their answers and mistakes, stages and exercises."""
-    begin = 0
+    """Return the notes for the speaker: for each slide its minutes, the words to say, and what the class does."""
+    slides, minute = count(2), 0
+
+    def headed(kind: str, minutes: float, content: str, quiet: float = 0) -> str:
+        nonlocal minute
+        heading = f"Slide {next(slides)}, minutes {minute} to {minute + minutes}: {kind}"
+        minute += minutes
+        return f"<section data-minutes='{minutes}' data-quiet='{quiet}'>\n<h3>{heading}</h3>\n{content}\n</section>"
+
     for part in plan["parts"]:
         page = book[part["page"]]
-        minutes = f"Minutes {begin} to {begin + part['minutes']}"
-        begin += part["minutes"]
-        yield f"<h2>{minutes}: {escape(part['title'])}</h2>\n<p>Afterwards students can: {_aim(part)}</p>"
-        for piece in part["show"]:
-            ((kind, words),) = piece.items()
-            if kind == "question":
-                question = page.question(words)
-                yield f"<h3>Vote</h3>\n{_asked(question)}\n{_answer(question)}"
-            else:
-                asked = json.loads(page.stage(words).script.string).get("ask") if kind == "stage" else None
-                then = f"<br>Before you step, ask: {prose(asked)}" if asked else ""
-                yield f"<p><strong>{kind.capitalize()}:</strong> {escape(words)}{then}</p>"
+        shown = [(kind_and_words(piece), piece["minutes"]) for piece in part["show"]]
+        yield (
+            f"<h2>Minutes {minute} to {minute + part['minutes']}: {escape(part['title'])}</h2>\n"
+            f"<p>Afterwards students can {_aim(part)}</p>"
+        )
+        yield headed("say", part["minutes"] - sum(minutes for _, minutes in shown), f"<p>{escape(part['say'])}</p>")
+        for (kind, words), minutes in shown:
+            quiet = plan["quiet"][kind]
+            yield headed(kind, minutes, _own_links(_note(page, kind, words, quiet), page), quiet)
+    last, quiet = plan["remember"], plan["quiet"]["remember"]
+    yield f"<h2>Minutes {minute} to {minute + last['minutes']}: What to remember</h2>"
+    done = _do(f"The last {len(last['pages'])} slides. They read, mark and talk for {_minutes(quiet)}.")
+    yield headed("say", last["minutes"], f"<p>{escape(last['say'])}</p>\n{done}", quiet)
+
+
+def _note(page: BuiltPage, kind: str, words: str, quiet: float) -> str:
+    """Return the note on a question, a stage or an exercise."""
+    if kind == "question":
+        question = page.question(words)
+        vote = f"They vote, compare with a neighbour, and vote again: {_minutes(quiet)}. Then open <em>Answer</em>."
+        return f"{_asked(question)}\n{_do(vote)}\n{_answer(question)}"
+    if kind == "exercise":
+        hint, solution = page.help(words)
+        done = _do(f"They work in pairs for {_minutes(quiet)}. Half-way, give the hint:")
+        return f"{page.exercise(words)}\n{done}\n{hint}\n{_do('At the end, show a solution:')}\n{solution}"
+    trace = json.loads(page.stage(words).script.string)
+    programs = ", ".join(f"<code>{escape(each['label'])}</code>" for each in trace["variants"] if each["label"])
+    choose = f" Choose its programs one after the other: {programs}." if programs else ""
+    ask = f"<p>{prose(trace['ask'])}</p>\n" if trace["ask"] else ""
+    pause = _do(f"The stage <em>{escape(words)}</em>. Let them guess for {_minutes(quiet)}, then step it.{choose}")
+    return ask + pause + "\n" + "\n".join(re.sub(r":</p>$", ".</p>", str(each)) for each in page.told(words))
+
+
+def _do(text: str) -> str:
+    return f"<p class='do'>{text}</p>"
+
+
+def _minutes(number: float) -> str:
+    return {0.5: "half a minute", 1: "one minute"}.get(number, f"{number} minutes")
 
 
 def _slide(content: str, kind: str) -> str:
     return f'<section class="{kind}">\n{content}\n</section>'
 
 
-def _own_links(piece: Tag, page: BuiltPage) -> str:
+def _own_links(piece: Tag | str, page: BuiltPage) -> str:
     """Return the HTML of a piece, with its links changed so that they work from the slides."""
     folder = "../" + page.name.rpartition("/")[0]
     return re.sub(r'(<a [^>]*href=")(?!https?:)([^"#]*)', rf"\g<1>{folder}/\g<2>", str(piece))

@@ -11,17 +11,16 @@ from types import SimpleNamespace
 import pytest
 from bs4 import BeautifulSoup
 
-from _ext.book_pages.teaching import PLAN, BuiltPage, write_class
+from _ext.book_pages.class_vocabulary import VOCABULARY
+from _ext.book_pages.teaching import PLAN, BuiltPage, kind_and_words, write_class
 from tests.support.chapters.chapter import Chapter, in_order, pages
 from tests.support.waiting import box_of, soon
 from tools import pack
 from tools.build import ROOT
 
 CLASS = json.loads((ROOT / PLAN).read_text(encoding="utf-8"))
-SHOWN = [
-    (part["page"], kind, words) for part in CLASS["parts"] for piece in part["show"] for kind, words in piece.items()
-]
-SLIDES = 1 + len(CLASS["parts"]) + len(SHOWN) + len(CLASS["remember"])
+SHOWN = [(part["page"], *kind_and_words(piece)) for part in CLASS["parts"] for piece in part["show"]]
+SLIDES = 1 + len(CLASS["parts"]) + len(SHOWN) + len(CLASS["remember"]["pages"])
 LINE = "stage => stage.shadowRoot.querySelector('.code .now').dataset.line"
 SHOWS = (
     "() => [...document.querySelectorAll('.slides > section')].findIndex(slide => slide.classList.contains('present'))"
@@ -35,8 +34,12 @@ MEASURED = """() => {
     return [slide.scrollHeight - slide.clientHeight, slide.scrollWidth - slide.clientWidth, Math.min(...sizes)];
 }"""
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-DECKS = ["index"]
-PAPERS = [f"slides/{name}" for name in ("index", "questions", "notes", "sheet", "key", "handouts")]
+DECKS = ["index", "torch"]
+NOTES = ["notes", "torch-notes"]
+PAPERS = [
+    f"slides/{name}" for name in (*DECKS, *NOTES, "questions", "sheet", "key", "torch-sheet", "torch-key", "handouts")
+]
+WORDS_A_MINUTE = 150  # of a calm speaker
 SMALLEST = 18  # pixels of code on a wall of 1280 by 720
 
 
@@ -58,13 +61,77 @@ def turn_to(seen, number):
 
 
 def test_the_class_takes_ninety_minutes():
-    assert sum(part["minutes"] for part in CLASS["parts"]) == 90
+    assert sum(part["minutes"] for part in CLASS["parts"]) + CLASS["remember"]["minutes"] == 90
 
 
-def test_each_part_of_the_class_is_a_slide_of_its_kind(book):
-    kinds = [section["class"] for section in read(book / "slides/index.html").select(".slides > section")]
-    expected = Counter({"opening": 1, "part": len(CLASS["parts"]), "remember": len(CLASS["remember"])})
+def test_the_page_and_the_notes_name_the_same_minutes(book):
+    rows = read(book / "chapters/teaching.html").select_one("#a-class-of-90-minutes table").select("tbody tr")
+    on_the_page = [[cell.get_text() for cell in row.select("td")[:2]] for row in rows]
+    for name in NOTES:
+        headings = [heading.get_text() for heading in read(book / f"slides/{name}.html").select("h2")]
+        assert headings == [f"Minutes {minutes}: {title}" for minutes, title in on_the_page]
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_the_notes_give_each_slide_its_minutes_which_its_words_fit(book, name):
+    notes, minute, late = read(book / f"slides/{name}.html"), 0, []
+    slides = [None, *notes.select("section")]  # the first slide is shown before the class begins
+    for number, section in enumerate(slides[1:], 2):
+        heading, minutes = section.h3.get_text(), int(section["data-minutes"])
+        assert heading.startswith(f"Slide {number}, minutes {minute} to {minute + minutes}: ")
+        minute += minutes
+        for silent in section.select("h3, .do, pre, .mt-lines"):
+            silent.decompose()
+        spoken = len(re.findall(r"[\w']+", section.get_text())) / WORDS_A_MINUTE
+        if spoken + float(section["data-quiet"]) > minutes:
+            late.append(f"{heading}: {spoken:.1f} minutes of words")
+    assert not late, "\n".join(late)
+    assert minute == 90
+    assert len(slides) == SLIDES - len(CLASS["remember"]["pages"]) + 1
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_the_notes_on_a_stage_have_the_text_of_its_chapter(book, name):
+    told = [s for s in read(book / f"slides/{name}.html").select("section") if s.h3.get_text().endswith(": stage")]
+    assert len(told) == sum(kind == "stage" for _, kind, _ in SHOWN)
+    assert all(len(section.select(".step-mark")) >= 2 for section in told)
+
+
+@pytest.mark.parametrize("deck", DECKS)
+def test_each_part_of_the_class_is_a_slide_of_its_kind(book, deck):
+    kinds = [section["class"] for section in read(book / f"slides/{deck}.html").select(".slides > section")]
+    expected = Counter({"opening": 1, "part": len(CLASS["parts"]), "remember": len(CLASS["remember"]["pages"])})
     assert Counter(kind for [kind] in kinds) == expected + Counter(kind for _, kind, _ in SHOWN)
+
+
+def test_each_question_of_the_class_is_next_to_the_stage_that_proves_it(book):
+    for deck in DECKS:
+        sections = read(book / f"slides/{deck}.html").select(".slides > section")
+        titles = [json.loads(s.script.string)["title"] if "stage" in s["class"] else None for s in sections]
+        for number, section in enumerate(sections):
+            if proof := section.select_one(".mt-proof"):
+                assert titles[number + 1] == proof["data-stage"]
+
+
+def test_the_programs_of_the_second_deck_have_the_names_of_pytorch_only(book):
+    pairs = json.loads((ROOT / VOCABULARY).read_text(encoding="utf-8"))["replace"]
+    deck = read(book / "slides/torch.html")
+    recorded = [json.loads(stage.script.string) for stage in deck.select("memory-stage")]
+    programs = ["\n".join(each["code"]) for trace in recorded for each in trace["variants"]]
+    programs += [code.get_text() for code in deck.select("code, pre")]
+    assert sum("torch." in program for program in programs) > 20
+    for old, _ in pairs:
+        assert not [program for program in programs if old in program]
+    assert not [program for program in programs if re.search(r"\bmt\.", program)]
+
+
+def test_the_verdicts_of_the_second_deck_agree_with_the_recorded_numbers(book):
+    page = BuiltPage("slides/torch", f"<article>{read(book / 'slides/torch.html').main}</article>")
+    trace = json.loads(page.stage("Four ways to add one").script.string)
+    for variant in trace["variants"]:
+        writes = [event for event in variant["steps"][-1]["events"] if event["do"] == "write"]
+        changes = any(event["storage"] == "1" for event in writes)  # the storage of `x`
+        assert variant["verdict"] == ("x changes" if changes else "x keeps its numbers"), variant["label"]
 
 
 def test_the_error_for_a_missing_part_lists_the_parts_of_the_page(book):

@@ -7,7 +7,7 @@ import pytest
 from _ext.book_pages.teaching import BuiltPage, _notes
 from book_kit import predict
 
-DATA = '{"title": "A view", "ask": "Who reads `x`?"}'
+DATA = '{"title": "A view", "ask": "Who reads `x`?", "variants": [{"label": ""}]}'
 STAGE = f'<memory-stage loading="lazy"><script type="application/json">{DATA}</script></memory-stage>'
 TEXT = "<p><strong>1. Windows.</strong> Return all windows.</p>"
 CODE = '<div class="highlight"><pre>def windows(x, k): ...</pre></div>'
@@ -33,13 +33,36 @@ def test_an_exercise_without_code_is_an_error():
         page(TEXT).exercise("Windows")
 
 
+def test_the_text_told_with_a_stage_ends_with_the_last_step_that_it_names():
+    mark = '<span class="step-mark" data-stage="A view">line 1</span>'
+    text = f"<p>One.</p><noscript></noscript><p>{mark} Two.</p><p>Three.</p>"
+    told = page("<p>Zero.</p>", f"<div>{STAGE}</div>", text).told("A view")
+    assert [each.get_text() for each in told] == ["One.", "line 1 Two."]
+    assert page(STAGE, text).told("A copy") == []
+
+
+def test_the_help_for_an_exercise_is_its_hint_and_its_solution():
+    hint = '<details class="sd-dropdown"><div class="sd-summary-content">Count.</div></details>'
+    solution = '<details class="hide"><div class="highlight"><pre>return 1</pre></div></details>'
+    found = page(TEXT, CODE, hint, solution).help("Windows")
+    assert [each.get_text() for each in found] == ["Count.", "return 1"]
+
+
 def test_the_notes_give_the_minutes_of_each_part_and_the_mistake_in_each_wrong_answer():
     asked = predict("What is it?", {"a view": "It copies nothing.", "a copy": "You counted twice."}, "a view")
     pages = {"a": page(asked._repr_mimebundle_()["text/html"], STAGE)}
-    show = [{"question": "What is it?"}, {"stage": "A view"}]
-    part = {"page": "a", "title": "Views", "aim": "Find views.", "show": show}
-    notes = "\n".join(_notes({"parts": [{**part, "minutes": 12}, {**part, "minutes": 15, "show": []}]}, pages))
-    assert "Before you step, ask: Who reads <code>x</code>?" in notes
-    assert "Minutes 0 to 12" in notes and "Minutes 12 to 27" in notes
+    show = [{"question": "What is it?", "minutes": 4}, {"stage": "A view", "minutes": 6}]
+    part = {"page": "a", "title": "Views", "aim": "Find views.", "say": "Look & see."}
+    plan = {
+        "parts": [{**part, "minutes": 12, "show": show}, {**part, "minutes": 15, "show": []}],
+        "quiet": {"question": 2, "stage": 0.5, "remember": 1},
+        "remember": {"minutes": 3, "pages": ["a"], "say": "Read."},
+    }
+    notes = "\n".join(_notes(plan, pages))
+    assert "<p>Who reads <code>x</code>?</p>" in notes
+    assert "Minutes 0 to 12" in notes and "Minutes 12 to 27" in notes and "Minutes 27 to 30" in notes
+    assert "Slide 2, minutes 0 to 2: say</h3>\n<p>Look &amp; see.</p>" in notes
+    assert "Slide 3, minutes 2 to 6: question" in notes and "vote again: 2 minutes" in notes
+    assert "Slide 4, minutes 6 to 12: stage" in notes and "guess for half a minute" in notes
+    assert "Slide 5, minutes 12 to 27: say" in notes
     assert "<strong>a view</strong>" in notes and "You counted twice." in notes
-    assert "<strong>Stage:</strong> A view" in notes

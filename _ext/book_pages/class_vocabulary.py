@@ -1,0 +1,225 @@
+"""Make the class again with another library's names: the same cells of the chapters, run in another vocabulary.
+
+`book/class_torch.json` has pairs of texts. They are replaced in the cells of the chapters that make the questions and
+stages of the class, and a separate process runs the changed cells with `minitensor.torch`. So every answer is computed
+again, and every stage is recorded again; a question whose answer is none of its options stops the build. The pairs are
+also replaced in the text and code of the pages that the slides quote. A text that is found nowhere is an error.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jupytext
+from bs4 import BeautifulSoup
+from sphinx.errors import ExtensionError
+
+from .exercise_cells import needed_before
+
+if TYPE_CHECKING:
+    from .teaching import BuiltPage
+
+VOCABULARY = "book/class_torch.json"
+SETTINGS = frozenset({"set_device", "set_depth", "empty_cache"})  # functions that change how later cells run or look
+START = """
+%load_ext book_kit
+import minitensor as mt
+import minitensor.torch as torch
+from book_kit import stage
+"""
+RESET = "mt.set_device('cpu')\nstage.set_depth(None)\n"
+# It runs cells in one shell, and prints the HTML that each displays.
+RUN = """
+import json, sys
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+shell, shown = InteractiveShell.instance(), []
+shell.run_line_magic("colors", "nocolor")
+for source in json.load(sys.stdin):
+    with capture_output() as captured:
+        done = shell.run_cell(source)
+    if not done.success:
+        sys.exit(source + "\\n" + captured.stdout)
+    bundles = [each.data for each in captured.outputs]
+    bundles += [] if done.result is None else [shell.display_formatter.format(done.result)[0]]
+    shown.append("".join(each.get("text/html", "") for each in bundles))
+print(json.dumps(shown))
+"""
+STAGE_TITLE = re.compile(r'^%%stage .*--title "([^"]+)"')
+
+
+@dataclass
+class Wording:
+    """Texts and their replacements: those of one page, and then those of all pages."""
+
+    own: list[list[str]]
+    general: list[list[str]]
+    found: set[str] = field(default_factory=set)  # the texts that were replaced somewhere
+
+    def apply(self, text: str) -> str:
+        """Return the text with all replacements, in their order."""
+        for old, new in (*self.own, *self.general):
+            if old in text:
+                self.found.add(old)
+                text = text.replace(old, new)
+        return text
+
+
+def in_other_names(
+    plan: dict[str, Any], book: dict[str, BuiltPage], root: Path
+) -> tuple[dict[str, Any], dict[str, BuiltPage]]:
+    """Return the plan of a class, and its pages, with PyTorch's names.
+
+    Args:
+        plan: the class, as `book/class.json` has it.
+        book: the built pages.
+        root: the folder of the book's sources.
+
+    Raises:
+        ExtensionError: if a pair is found nowhere, if no cell makes a question or stage of the plan, or if a changed
+            cell fails.
+    """
+    vocabulary = json.loads((root / VOCABULARY).read_text(encoding="utf-8"))
+    wordings = {name: Wording(vocabulary["pages"].get(name, []), vocabulary["replace"]) for name in _shown(plan)}
+    changed = {
+        name: [_with_names(source) for source in _sources(pieces, root, name)] for name, pieces in _shown(plan).items()
+    }
+    changed = {name: list(map(wordings[name].apply, sources)) for name, sources in changed.items()}
+    ran = iter(_run([source for sources in changed.values() for source in sources], root))
+    pages = {}
+    for name, sources in changed.items():
+        made = [next(ran) for _ in sources]
+        pages[name] = _page(book[name], "".join(made), wordings[name])
+    parts = [_with_words(part, wordings[part["page"]]) for part in plan["parts"]]
+    everywhere = Wording([], vocabulary["replace"])
+    pictures = {title: list(map(everywhere.apply, lines)) for title, lines in plan.get("pictures", {}).items()}
+    found = everywhere.found.union(*(each.found for each in wordings.values()))
+    pairs = [*vocabulary["replace"], *(pair for own in vocabulary["pages"].values() for pair in own)]
+    if unused := [old for old, _ in pairs if old not in found]:
+        raise ExtensionError(f"{VOCABULARY}: these texts are found nowhere: {unused}")
+    return {**plan, "parts": parts, "pictures": pictures}, pages
+
+
+def _with_words(part: Any, wording: Wording) -> Any:
+    """Return a part of the plan with all its texts changed."""
+    match part:
+        case str():
+            return wording.apply(part)
+        case list():
+            return [_with_words(each, wording) for each in part]
+        case dict():
+            return {key: _with_words(each, wording) for key, each in part.items()}
+    return part
+
+
+def _shown(plan: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
+    """Return the pieces that a class shows of each page, in their order; none of a page that is only to remember."""
+    shown: dict[str, list[dict[str, str]]] = {}
+    for part in plan["parts"]:
+        shown.setdefault(part["page"], []).extend(part["show"])
+    return shown | {name: [] for name in plan["remember"]["pages"] if name not in shown}
+
+
+def _sources(pieces: list[dict[str, str]], root: Path, name: str) -> Iterator[str]:
+    """Yield the cells that make these questions and stages, each after the statements that it needs."""
+    cells = [
+        each.source for each in jupytext.read(root / f"{name}.md", fmt="md:myst").cells if each.cell_type == "code"
+    ]
+    for piece in pieces:
+        kind, words = next(iter(piece.items()))
+        if kind != "exercise":
+            number = _cell_of(cells, kind, words, name)
+            yield RESET + needed_before(cells, number, SETTINGS)
+            yield cells[number]
+
+
+def _run(sources: list[str], root: Path) -> list[str]:
+    """Run cells one after the other in a separate process, in the folder of the chapters, and return their HTML."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=json.dumps([START, *sources]),
+        cwd=root / "chapters",
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode:
+        raise ExtensionError(f"{VOCABULARY}: a cell with other names fails.\n{ran.stdout}\n{ran.stderr}")
+    shown: list[str] = json.loads(ran.stdout.splitlines()[-1])
+    return shown[1:]
+
+
+def _cell_of(cells: list[str], kind: str, words: str, name: str) -> int:
+    """Return the number of the only cell that asks a question with these words, or makes a stage with this title."""
+    if kind == "question":
+        found = [number for number, cell in enumerate(cells) if words in _asked(cell)]
+    else:
+        found = [number for number, cell in enumerate(cells) if words in _titles(cell)]
+    if len(found) != 1:
+        raise ExtensionError(f"{name}: {len(found) or 'no'} cells make the {kind} {words!r}, not one")
+    return found[0]
+
+
+def _asked(cell: str) -> str:
+    """Return the question of a cell, as a page shows it; empty if it asks none."""
+    for call in _calls(cell):
+        match call:
+            case ast.Call(func=ast.Name("predict"), args=[ast.Constant(str(question)), *_]):
+                return " ".join(question.replace("`", "").split())
+    return ""
+
+
+def _titles(cell: str) -> set[str]:
+    """Return the titles of the stages that a cell makes."""
+    if magic := STAGE_TITLE.match(cell):
+        return {magic.group(1)}
+    titles = (keyword.value for call in _calls(cell) for keyword in call.keywords if keyword.arg == "title")
+    return {title.value for title in titles if isinstance(title, ast.Constant)}
+
+
+def _calls(cell: str) -> list[ast.Call]:
+    return [node for node in ast.walk(_tree(cell)) if isinstance(node, ast.Call)]
+
+
+def _tree(cell: str) -> ast.Module:
+    """Return a cell without IPython's commands; nothing is left of a cell magic."""
+    if cell.startswith("%%"):
+        return ast.Module([], [])
+    return ast.parse("\n".join("" if line.startswith("%") else line for line in cell.splitlines()))
+
+
+def _with_names(cell: str) -> str:
+    """Return a cell whose stages know the library's names, with each text in one piece, as the pairs expect it."""
+    if cell.startswith("%%"):
+        return cell
+    tree = _tree(cell)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("stage"), attr="compare" | "record")):
+                names = ast.Dict([ast.Constant("torch")], [ast.Name("torch")])
+                kept = [keyword for keyword in node.keywords if keyword.arg != "namespace"]
+                node.keywords = [*kept, ast.keyword("namespace", names)]
+    return ast.unparse(tree)
+
+
+def _page(page: BuiltPage, made: str, wording: Wording) -> BuiltPage:
+    """Return a page with replaced texts, and with the questions and stages in the HTML that was made."""
+    body = BeautifulSoup(str(page.body), "html.parser")
+    for old in body.select("predict-first, memory-stage, memory-figure, noscript, svg"):
+        old.decompose()
+    for code in body.select(":not(pre) > code"):
+        code.string, code.attrs = code.get_text(), {}  # in one piece, as the pairs expect it
+    changed = BeautifulSoup(wording.apply(str(body)), "html.parser")
+    assert changed.article is not None, page.name
+    changed.article.extend(BeautifulSoup(made, "html.parser").select("predict-first, memory-stage"))
+    return type(page)(page.name, str(changed))
