@@ -10,10 +10,12 @@ import re
 
 import pytest
 
+from _ext.book_pages.teaching import kind_and_words
 from tests.support.chapters.chapter import ROOT, Chapter
 
+KINDS = {"question", "stage", "exercise"}
 PARTS = json.loads((ROOT / "book" / "class.json").read_text(encoding="utf-8"))["parts"]
-SHOWN = [(part["page"].split("/")[-1], *shown) for part in PARTS for each in part["show"] for shown in each.items()]
+SHOWN = [(part["page"].split("/")[-1], *kind_and_words(piece)) for part in PARTS for piece in part["show"]]
 
 
 def words(text: str) -> str:
@@ -25,3 +27,10 @@ def words(text: str) -> str:
 @pytest.mark.parametrize("page, kind, name", SHOWN)
 def test_a_chapter_contains_the_parts_that_the_class_shows(page, kind, name):
     assert words(name) in words(Chapter.read(page).text), f"{page} has no {kind} {name!r}"
+
+
+def test_each_piece_of_the_class_has_minutes_that_its_part_contains():
+    for part in PARTS:
+        assert all(set(piece) == {kind_and_words(piece)[0], "minutes"} for piece in part["show"])
+        assert {kind_and_words(piece)[0] for piece in part["show"]} <= KINDS
+        assert 1 <= part["minutes"] - sum(piece["minutes"] for piece in part["show"]) <= 2  # to say what comes

@@ -11,7 +11,8 @@ import pytest
 
 from _ext.book_pages.teaching import BuiltPage
 from book_kit import predict
-from tools.class_notebooks import CHAPTERS, read_sheet
+from tests.support.question_formats import moodle_faults, qti_faults
+from tools.class_notebooks import CHAPTERS, read_sheet, read_sheets
 from tools.question_bank import PACKAGE, QTI, read_exercises, read_predictions, write_bank
 
 ASKED = predict(
@@ -19,9 +20,6 @@ ASKED = predict(
     {"`True`": "`y = x` makes a name.", "`False`": "That would need a <copy>.", "an error": "Nothing raises."},
     "True",
 )
-NAMES = re.compile(r"[A-Za-z_][\w.-]*")
-# The children of an item of QTI 2.1, in the order that its schema requires.
-ORDER = ["responseDeclaration", "outcomeDeclaration", "itemBody", "responseProcessing", "modalFeedback"]
 
 
 def page(*predictions):
@@ -101,23 +99,68 @@ def test_the_manifest_lists_every_item_of_the_package(items):
         assert items[each.get("href")].get("identifier") == each.get("identifier")
 
 
-def test_items_have_the_order_and_the_identifiers_of_qti(items):
-    for name, item in items.items():
-        if name == "imsmanifest.xml":
-            continue
-        assert item.tag == f"{{{QTI}}}assessmentItem"
-        assert {"identifier", "title", "adaptive", "timeDependent"} == set(item.keys())
-        children = [child.tag.removeprefix(f"{{{QTI}}}") for child in item]
-        assert children == sorted(children, key=ORDER.index)
-        declared = {each.get("identifier") for each in item if each.tag.endswith("Declaration")}
-        used = {
-            each.get("identifier")
-            for kind in ("variable", "correct", "setOutcomeValue")
-            for each in item.iter(f"{{{QTI}}}{kind}")
-        }
-        responses = {each.get("responseIdentifier") for each in item.iter()} - {None}
-        assert used | responses <= declared
-        assert all(NAMES.fullmatch(each.get("identifier")) for each in item.iter() if each.get("identifier"))
+def test_every_file_of_the_package_keeps_the_rules_of_qti(items):
+    for name, content in items.items():
+        faults = list(qti_faults(content, PACKAGE if name == "imsmanifest.xml" else QTI))
+        assert not faults, (name, faults)
+
+
+@pytest.mark.parametrize(
+    "old, new, fault",
+    [
+        ("<value>option0<", "<value>option9<", r"the correct response \['option9'\] is no choice"),
+        (' title="', ' name="', "assessmentItem has no title"),
+        ('adaptive="false"', 'adaptive="no"', "adaptive='no'"),
+        ('maxChoices="1"', 'maxChoices="one"', "maxChoices='one'"),
+        ("simpleChoice", "simpleOption", "simpleOption is no element"),
+        ('identifier="option1"', 'identifier="option0"', "two choices have one identifier"),
+        ('outcomeIdentifier="FEEDBACK"', 'outcomeIdentifier="GRADE"', "feedback asks for the outcome GRADE"),
+        ('<baseValue baseType="float"', '<baseValue baseType="integer"', "a rule sets SCORE to .* integer"),
+        ('<variable identifier="RESPONSE"', '<variable identifier="ANSWER"', "a rule reads ANSWER"),
+        ("<itemBody>", "<itemBody>text", "itemBody has text"),
+        ("<itemBody>", "<responseProcessing/><itemBody>", "assessmentItem has the children"),
+    ],
+)
+def test_a_broken_item_is_noticed(items, old, new, fault):
+    text = ET.tostring(items[f"items/q{ASKED.name}.xml"], encoding="unicode").replace("ns0:", "").replace(":ns0", "")
+    assert old in text
+    broken = ET.fromstring(text.replace(old, new))
+    assert re.search(fault, "\n".join(qti_faults(broken, QTI)))
+
+
+def test_moodle_would_read_every_question(bank):
+    assert list(moodle_faults(ET.parse(bank / "moodle.xml").getroot())) == []
+
+
+@pytest.mark.parametrize(
+    "old, new, fault",
+    [
+        ('fraction="100"', 'fraction="50"', "the fractions of the answers"),
+        ('type="essay"', 'type="code"', "is no question"),
+        ('format="html"', 'format="text"', "has the format 'text'"),
+        ("&lt;/p&gt;", "", "the HTML of"),
+        ("<single>true", "<single>yes", "single is 'yes'"),
+        ("$course$/top", "top", "a category is"),
+        ("<penalty>0.", "<penalty>3.", "penalty is"),
+        ("<idnumber>e03-2", "<idnumber>e03-1", "the id of a question"),
+        ("<responseformat>monospaced", "<responseformat>code", "responseformat is 'code'"),
+        ("<answernumbering>abc", "<answernumbering>a)", "answernumbering is"),
+    ],
+)
+def test_a_question_that_moodle_would_refuse_is_noticed(bank, old, new, fault):
+    text = (bank / "moodle.xml").read_text(encoding="utf-8")
+    assert old in text
+    assert re.search(fault, "\n".join(moodle_faults(ET.fromstring(text.replace(old, new)))))
+
+
+def test_all_exercises_of_the_book_keep_the_rules_of_both_formats(tmp_path):
+    write_bank(tmp_path, read_exercises(read_sheets()))
+    assert list(moodle_faults(ET.parse(tmp_path / "moodle.xml").getroot())) == []
+    with zipfile.ZipFile(tmp_path / "qti.zip") as package:
+        names = [name for name in package.namelist() if name.startswith("items/")]
+        assert len(names) > 20
+        faults = {name: list(qti_faults(ET.fromstring(package.read(name)), QTI)) for name in names}
+    assert not {name: found for name, found in faults.items() if found}
 
 
 def test_each_choice_of_qti_has_its_feedback_and_one_is_correct(items):
