@@ -27,7 +27,8 @@ from memory_stage.explanation.whole_run.rank import with_rank
 from memory_stage.recorder.key_step import step_of_line
 from memory_stage.recorder.record import LIMIT, RecordedRun
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
-from memory_stage.recorder.window import IterationWindow, LineWindow, RecordingWindow, StatementWindow, head_of_loop
+from memory_stage.recorder.window import RecordingWindow
+from memory_stage.recorder.window_options import parsed_number, parsed_steps, window_of
 
 #: Steps of ``--steps FROM:TO``. One statement may have several, such as those of a backward pass.
 MOST_OF_WINDOW = 3_000
@@ -59,11 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options().parse_args(given)
     try:
         program, source = read_script(options.program)
-        window = _window(options, source, str(program))
+        part = options.steps if isinstance(options.steps, tuple) else None
+        window = window_of(part, options.line, options.iteration, options.end_after_steps, source, str(program))
     except (ScriptError, ValueError) as error:
         return _say(str(error), REFUSED)
     output = with_rank(Path(options.output or f"{program.stem}.stage.html"))
-    limit = MOST_OF_WINDOW if isinstance(options.steps, tuple) else options.steps
+    limit = options.steps if part is None else MOST_OF_WINDOW
     listener = Listener() if options.explain and has_minitensor() else None
     reporter = StepReporter() if options.explain else None
     with as_main(program, [options.program, *options.arguments]) as names:
@@ -95,48 +97,13 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--title", help="names the stage; by default the name of the program's file")
     parser.add_argument("--explain", action="store_true", help="print what each in-place operation did, and what to do")
     parser.add_argument("--policy", choices=list(POLICIES), help="the in-place policy to run the program under")
-    parser.add_argument("--steps", metavar="N|FROM:TO", type=_steps, default=LIMIT, help=_STEPS)
-    parser.add_argument("--line", metavar="N", type=_number, help=_LINE)
-    parser.add_argument("--iteration", metavar="N", type=_number, help=_ITERATION)
+    parser.add_argument("--steps", metavar="N|FROM:TO", type=parsed_steps, default=LIMIT, help=_STEPS)
+    parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)
+    parser.add_argument("--iteration", metavar="N", type=parsed_number, help=_ITERATION)
     parser.add_argument("--end-after-steps", action="store_true", help="end the program after the step TO of --steps")
     parser.add_argument("program", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="those of the program")
     return parser
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
-    return int(text)
-
-
-def _steps(text: str) -> int | tuple[int, int]:
-    """Parse a number of steps, or the first and the last of a part of the run."""
-    first, is_part, last = text.partition(":")
-    if not is_part:
-        return _number(text)
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise argparse.ArgumentTypeError(f"FROM:TO, two whole numbers from 1 in rising order, not {text!r}")
-    return int(first), int(last)
-
-
-def _window(options: argparse.Namespace, source: str, program: str) -> RecordingWindow | None:
-    """Return the part of the run to record; None to record from the first statement on.
-
-    Raises:
-        ValueError: if the options contradict each other, or the line is in no loop.
-    """
-    if isinstance(options.steps, tuple):
-        if options.iteration is not None:
-            raise ValueError("--iteration and --steps FROM:TO both choose a part of the run; leave one out")
-        first, last = options.steps
-        return StatementWindow(first, last, options.end_after_steps)
-    if options.end_after_steps:
-        raise ValueError("--end-after-steps needs --steps FROM:TO")
-    if options.iteration is not None:
-        head = None if options.line is None else head_of_loop(source, options.line)
-        return IterationWindow(options.iteration, head, program)
-    return None if options.line is None else LineWindow(options.line, program)
 
 
 def _say(text: str, status: int) -> int:

@@ -17,6 +17,7 @@ from memory_stage.explanation.whole_run.explanation import Explanation, watching
 from memory_stage.explanation.whole_run.one_screen import count_of, heading
 from memory_stage.explanation.whole_run.rank import rank_words, with_rank
 from memory_stage.recorder.script import REFUSED, ScriptError, as_main, exit_status, read_script
+from memory_stage.recorder.window_options import parsed_number, parsed_part, window_of
 
 #: Exit status of a program that ran to its end with wrong gradients.
 SILENTLY_WRONG = 3
@@ -31,6 +32,9 @@ _STAGE = """\
 also draw the memory of the steps around the first fault, as an HTML file. For that the program runs a second time, up
 to these steps, with its output hidden: do not use it for a program that must not run twice
 """
+_STEPS = "let --stage draw statements FROM to TO of the run, counted as they run, whether or not there is a fault"
+_LINE = "let --stage draw the run from the first time that this line runs; with --steps, open the stage there"
+_ITERATION = "let --stage draw this iteration of the innermost loop around --line, counted from 1 over the whole run"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -48,10 +52,14 @@ def main(arguments: Sequence[str]) -> int:
             "--stage runs the program a second time, which a process of several cannot do alone. Run all of them with "
             "`memory_stage --steps FROM:TO`, as in `torchrun ... -m memory_stage --steps 5000:5040 program.py`"
         )
+    chosen = _chosen_part(options)
+    if chosen and not options.stage:
+        return _refuse("--steps, --line and --iteration choose what --stage FILE draws; add --stage FILE")
     try:
         program, source = read_script(options.program)
+        window_of(options.steps, options.line, options.iteration, False, source, str(program))
         explanation = watching()
-    except ScriptError as error:
+    except (ScriptError, ValueError) as error:
         return _refuse(str(error))
     except ImportError as error:
         return _refuse(str(error))
@@ -78,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         _write(explanation, with_rank(Path(options.json)))
     if window is not None:
-        sys.stderr.write(f"{window.draw(options.stage, [options.program, *options.arguments])}\n")
+        sys.stderr.write(f"{window.draw(options.stage, [options.program, *options.arguments], chosen)}\n")
     return SILENTLY_WRONG if status == 0 and explanation.is_silently_wrong else status
 
 
@@ -88,9 +96,19 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--eager", action="store_true", help="run and watch uncompiled what torch.compile compiles")
     parser.add_argument("--json", metavar="FILE", help="also write the faults as JSON, for tools")
     parser.add_argument("--stage", metavar="FILE", help=_STAGE)
+    parser.add_argument("--steps", metavar="FROM:TO", type=parsed_part, help=_STEPS)
+    parser.add_argument("--line", metavar="N", type=parsed_number, help=_LINE)
+    parser.add_argument("--iteration", metavar="N", type=parsed_number, help=_ITERATION)
     parser.add_argument("program", help="a file of Python")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     return parser
+
+
+def _chosen_part(options: argparse.Namespace) -> list[str]:
+    """Return the options that choose the part of the run to draw, for the second run; [] for the steps of the fault."""
+    steps = [] if options.steps is None else ["--steps", "{}:{}".format(*options.steps), "--end-after-steps"]
+    line = [] if options.line is None else ["--line", str(options.line)]
+    return steps + line + ([] if options.iteration is None else ["--iteration", str(options.iteration)])
 
 
 def _of_program(traceback: TracebackType | None) -> TracebackType | None:

@@ -36,23 +36,29 @@ class WindowOfFault:
         if self._found is None:
             self._found = fault, self._run.count
 
-    def draw(self, output: str, command: Sequence[str]) -> str:
+    def draw(self, output: str, command: Sequence[str], chosen: Sequence[str] = ()) -> str:
         """Run the program again, up to the end of the window, and write its stage.
 
         Args:
             output: the file to write.
             command: the program and its arguments.
+            chosen: options that choose another part of the run than the steps around the fault.
 
         Returns:
             A sentence about the result.
         """
-        if self._found is None:
+        if self._found is None and not chosen:
             return "No fault was found, so no stage was drawn."
-        fault, count = self._found
-        first, last = self._run.window(fault.first_node, count)
-        options = ["--steps", f"{first}:{last}", "--line", str(culprit(fault).number), "--end-after-steps"]
+        options, part = list(chosen), "the chosen part"
+        if self._found is not None:
+            fault, count = self._found
+            options += ["--title", fault.verdict]
+            if not chosen:
+                first, last = self._run.window(fault.first_node, count)
+                part = f"statements {first:,} to {last:,}"
+                options += ["--steps", f"{first}:{last}", "--line", str(culprit(fault).number), "--end-after-steps"]
         done = subprocess.run(
-            [sys.executable, "-m", "memory_stage", *options, "--title", fault.verdict, "--output", output, *command],
+            [sys.executable, "-m", "memory_stage", *options, "--output", output, *command],
             cwd=self._folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -62,7 +68,7 @@ class WindowOfFault:
         said = done.stderr.strip().splitlines()
         if not said or not said[-1].startswith(f"{output}: "):
             return f"The second run wrote no stage. Its last message: {said[-1] if said else '(none)'}"
-        return f"{said[-1]}, of statements {first:,} to {last:,} of a second run."
+        return f"{said[-1]}, of {part} of a second run."
 
 
 def culprit(fault: Fault) -> ProgramLine:

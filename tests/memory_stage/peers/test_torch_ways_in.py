@@ -335,6 +335,42 @@ def test_the_stage_shows_the_steps_around_a_late_fault(tmp_path, write, status, 
     assert len(variant["steps"]) < 100
 
 
+@pytest.mark.parametrize(
+    ("chosen", "iteration"),
+    [
+        (("--line", "20", "--steps", "300:315"), None),
+        (("--line", "27", "--iteration", "40"), 40),
+    ],
+)
+def test_the_stage_shows_the_part_of_the_run_that_is_asked_for(tmp_path, chosen, iteration):
+    (tmp_path / "program.py").write_text(LATE.format("h.mul_(2)").replace("600", "60").replace("1000", "100"))
+    done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", *chosen, "program.py")
+    said = done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1 and said.endswith("of the chosen part of a second run."), done.stderr
+    page = (tmp_path / "why.html").read_text()
+    (found,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    (variant,) = json.loads(found)["variants"]
+    turns = {step["passes"][0][1] for step in variant["steps"] if step.get("passes")}
+    assert 0 < len(variant["steps"]) < 80 and 61 not in turns
+    assert iteration is None or turns == {iteration}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--line", "3"), "add --stage FILE"),
+        (("--stage", "why.html", "--line", "2", "--iteration", "3"), "line 2 is in no loop"),
+        (("--stage", "why.html", "--steps", "1:5", "--iteration", "3"), "leave one out"),
+        (("--stage", "why.html", "--steps", "5"), "two whole numbers from 1 in rising order"),
+    ],
+)
+def test_a_part_of_the_run_that_cannot_be_drawn_is_refused_before_the_program_runs(tmp_path, options, message):
+    (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(1))\n")
+    done = command(tmp_path, "-m", "memory_stage", "explain", *options, "program.py")
+    assert done.returncode == 2 and message in done.stderr and done.stdout == ""
+    assert not (tmp_path / "why.html").exists()
+
+
 def test_no_second_run_follows_a_run_without_a_fault_and_none_a_run_of_several_processes(tmp_path):
     (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(1).add_(1))\n")
     done = command(tmp_path, "-m", "memory_stage", "explain", "--stage", "why.html", "program.py")

@@ -1,0 +1,67 @@
+"""Options of a command for the part of a run to record: ``--steps FROM:TO``, ``--line N`` and ``--iteration N``."""
+
+from __future__ import annotations
+
+import argparse
+
+from memory_stage.recorder.window import IterationWindow, LineWindow, RecordingWindow, StatementWindow, head_of_loop
+
+
+def parsed_number(text: str) -> int:
+    """Return a whole number from 1.
+
+    Raises:
+        argparse.ArgumentTypeError: if the text is something else.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1, not {text!r}")
+    return int(text)
+
+
+def parsed_part(text: str) -> tuple[int, int]:
+    """Return the numbers of the first and the last statement of a part ``FROM:TO`` of a run.
+
+    Raises:
+        argparse.ArgumentTypeError: if the text is something else.
+    """
+    first, _, last = text.partition(":")
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise argparse.ArgumentTypeError(f"FROM:TO, two whole numbers from 1 in rising order, not {text!r}")
+    return int(first), int(last)
+
+
+def parsed_steps(text: str) -> int | tuple[int, int]:
+    """Return a number of steps, or the first and the last statement of a part of the run.
+
+    Raises:
+        argparse.ArgumentTypeError: if the text is something else.
+    """
+    return parsed_part(text) if ":" in text else parsed_number(text)
+
+
+def window_of(
+    part: tuple[int, int] | None, line: int | None, iteration: int | None, is_alone: bool, source: str, program: str
+) -> RecordingWindow | None:
+    """Return the part of a run that options choose; None to record from the first statement on.
+
+    Args:
+        part: the numbers of the first and the last statement, or None.
+        line: a line to begin at, or whose loop has the iteration; or None.
+        iteration: the number of an iteration, or None.
+        is_alone: True to end the program after the last statement of ``part``.
+        source: the program.
+        program: its file.
+
+    Raises:
+        ValueError: if the options contradict each other, or the line is in no loop.
+    """
+    if part is not None:
+        if iteration is not None:
+            raise ValueError("--iteration and --steps FROM:TO both choose a part of the run; leave one out")
+        return StatementWindow(*part, is_alone)
+    if is_alone:
+        raise ValueError("--end-after-steps needs --steps FROM:TO")
+    if iteration is not None:
+        head = None if line is None else head_of_loop(source, line)
+        return IterationWindow(iteration, head, program)
+    return None if line is None else LineWindow(line, program)
