@@ -5,8 +5,14 @@ declare module '*.css' {
   export default text;
 }
 
-/** The translations of the stage's texts, if the page has loaded them: language -> English text -> translation. */
-declare var memoryStageWords: Record<string, Record<string, string>> | undefined;
+/** The texts of the stage in a language: English text -> translation, and the function that removes superfluous spaces. */
+interface Translation {
+  texts: Record<string, string>;
+  spaced: (text: string) => string;
+}
+
+/** The translations by language, if the page has loaded them. */
+declare var memoryStageWords: Record<string, Translation> | undefined;
 
 declare module '*/editor.js' {
   export { makeEditor } from '*/book/live/editor.js';

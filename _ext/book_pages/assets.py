@@ -36,8 +36,8 @@ MARKS = {
     'class="mt-note mt-report': ("explain.css",),
 }
 
-# Text of a page whose stage is in another language than English, and the script of its texts, which comes before the
-# stage's.
+# Text of a page whose stage or figure is in another language than English, and the script of their texts, which comes
+# before their own scripts.
 OTHER_LANGUAGE = '"language":"'
 WORDS = "words.js"
 
@@ -77,7 +77,8 @@ def choose_page_assets(
     if context["is_appendix"]:
         app.add_js_file("tables.js", loading_method="defer")
     body = context.get("body", "")
-    if "<memory-stage" in body and (context["tag"] != "en" or OTHER_LANGUAGE in body):
+    has_drawings = "<memory-stage" in body or "<memory-figure" in body
+    if has_drawings and (context["tag"] != "en" or OTHER_LANGUAGE in body):
         app.add_js_file(WORDS, loading_method="defer")
     for name in (name for mark, names in MARKS.items() if mark in body for name in names):
         if name.endswith(".js"):

@@ -17,14 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.figures.memory_events import described, events_of, name_of, titled
+from memory_stage.figures.memory_events import described, events_of, in_parentheses, name_of, titled
+from memory_stage.messages import Text, listed, message, said
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 from minitensor.engine.device.allocator import CachingAllocator, SegmentView
 from minitensor.engine.device.memory_log import MemoryEvent
 from minitensor.engine.device.places import current
 
-TITLE = "The allocator's segments and blocks"
+TITLE = message("The allocator's segments and blocks")
 MOST_EVENTS = 1_500
 
 
@@ -75,7 +76,7 @@ def show(
     chosen = range(len(events))[-1 if opens is None else opens - (opens > 0)]
     data = {
         "schema": "allocator/1",
-        "title": titled(title or TITLE, events),
+        "title": titled(title or said(TITLE), events),
         "ask": ask,
         "profile": allocator.profile.name if allocator is not None else None,
         "capacity": allocator.capacity if allocator is not None else None,
@@ -126,11 +127,11 @@ class _Memory:
     def copy_segments(self, views: Iterable[SegmentView], makers: Mapping[int, MemoryEvent]) -> None:
         """Copy an allocator's segments after the last event; ``makers`` names its blocks, by address."""
         for view in views:
-            segment = self._add(view.address, view.size, f"{view.pool} pool" if self.small_up_to else "")
+            segment = self._add(view.address, view.size, _pool(view.pool) if self.small_up_to else "")
             for block in view.blocks:
                 if block.in_use:
                     maker = makers.get(block.address)
-                    name = name_of(maker) if maker is not None else "(unnamed)"
+                    name = name_of(maker) if maker is not None else in_parentheses("")
                     segment.blocks[block.address] = (block.size, block.requested, name)
 
     def undo(self, event: MemoryEvent) -> None:
@@ -155,7 +156,7 @@ class _Memory:
             return {**said, "asked": event.requested}
         if event.kind == "segment_alloc":
             small = following is not None and following.kind == "alloc" and following.size <= self.small_up_to
-            pool = f"{'small' if small else 'large'} pool" if self.small_up_to else ""
+            pool = _pool("small" if small else "large") if self.small_up_to else ""
             return {**said, "segment": self._add(event.address, event.size, pool).number, "pool": pool}
         if event.kind == "segment_free":
             if event.address not in self.segments:
@@ -207,11 +208,21 @@ class _Memory:
         rows = []
         for segment in self.segments.values():
             used = sum(size for size, _, _ in segment.blocks.values())
-            held = ", ".join(name for _, (_, _, name) in sorted(segment.blocks.items())[:8]) or "–"
-            more = f" and {len(segment.blocks) - 8} more" if len(segment.blocks) > 8 else ""
+            names = [name for _, (_, _, name) in sorted(segment.blocks.items())]
+            held: Text = listed(names[:8]) if names else "–"
+            if len(names) > 8:
+                held = message("{names} and {count} more", names=held, count=len(names) - 8)
             free = bytes_shown(segment.size - used)
-            rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, held + more))
-        return FigureTable(f"Segments after event {events}", ("segment", "bytes", "in use", "free", "held by"), rows)
+            rows.append((str(segment.number), bytes_shown(segment.size), bytes_shown(used), free, said(held)))
+        free_space = said(message("free {size}", size="")).strip()  # "free" alone is a verdict of the stage
+        head: tuple[Text, ...] = (
+            message("segment"),
+            message("bytes"),
+            message("in use"),
+            free_space,
+            message("held by"),
+        )
+        return FigureTable(said(message("Segments after event {event}", event=events)), tuple(map(said, head)), rows)
 
     def _add(self, address: int, size: int, pool: str) -> _MappedSegment:
         self.count += 1
@@ -233,6 +244,10 @@ class _Memory:
 
     def _of(self, event: MemoryEvent) -> _MappedSegment:
         return self.segments[self._address_of(event)]
+
+
+def _pool(name: str) -> str:
+    return said(message("small pool") if name == "small" else message("large pool"))
 
 
 def _do_not_fit(event: MemoryEvent) -> ValueError:

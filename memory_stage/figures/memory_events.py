@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_stage.sentences.words import code
+from memory_stage.messages import Text, message, said
+from memory_stage.sentences.words import code, line_text
 from memory_stage.trace.amounts import bytes_shown
 from minitensor.engine.device.memory_log import MemoryEvent
 
@@ -49,7 +50,13 @@ def events_of(source: Any, device: str | None = None) -> list[MemoryEvent]:
 
 def name_of(event: MemoryEvent) -> str:
     """Return the tensor's name or, in parentheses, the category or the operation of the event."""
-    return event.name or f"({event.category or event.op or 'unnamed'})"
+    return event.name or in_parentheses(event.category or event.op)
+
+
+def in_parentheses(kind: str) -> str:
+    """Return the category or the operation of a block without a name."""
+    kind = kind or said(message("unnamed"))
+    return f"({kind})"
 
 
 @dataclass
@@ -120,7 +127,8 @@ def described(events: list[MemoryEvent], names: dict[str, int], start: tuple[int
 def titled(title: str, events: Iterable[MemoryEvent]) -> str:
     """Return the title of a figure, with a note if the bytes are those of a simulated GPU."""
     is_simulated = any(event.device.endswith(":sim") for event in events)
-    return f"{title} (simulated GPU)" if is_simulated and "simulated" not in title else title
+    is_said = "simulated" in title or said(message("simulated")) in title
+    return said(message("{title} (simulated GPU)", title=title)) if is_simulated and not is_said else title
 
 
 def _blocks_before(events: list[MemoryEvent], number_of: Callable[[str], int]) -> list[dict[str, Any]]:
@@ -158,29 +166,66 @@ def sentence(event: MemoryEvent, allocated: int, reserved: int, maker: str = "",
     Args:
         maker: the operation that made the freed block.
     """
+    return said(_sentence(event, bytes_shown(allocated), bytes_shown(reserved), maker, most_so_far))
+
+
+def _sentence(event: MemoryEvent, allocated: str, reserved: str, maker: str, most_so_far: bool) -> Text:
     size = bytes_shown(event.size)
-    who = f"{code(event.op)}{f' (line {event.line})' if event.line else ''}" if event.op else ""
-    where = who or (f"Line {event.line}" if event.line else "The program")
+    where = _caller(event)
     name = code(event.name) if event.name else ""
     if event.kind == "alloc":
-        rounded = f" ({event.requested:,} asked for)" if event.requested != event.size else ""
-        most = ", the most so far" if most_so_far else ""
-        whom = f" for {name}" if name else ""
-        return f"{where} takes {size}{rounded}{whom}: {bytes_shown(allocated)} are allocated{most}."
+        taken: Text = size
+        if event.requested != event.size:
+            taken = message("{size} ({asked} asked for)", size=size, asked=f"{event.requested:,}")
+        now = message("{size} are allocated", size=allocated)
+        if most_so_far:
+            now = message("{size} are allocated, the most so far", size=allocated)
+        if name:
+            return message("{caller} takes {size} for {name}: {now}.", caller=where, size=taken, name=name, now=now)
+        return message("{caller} takes {size}: {now}.", caller=where, size=taken, now=now)
     if event.kind == "free":
-        what = name or (f"What {code(maker)} made" if maker else "A block without a name")
-        by = f" at line {event.line}" if event.line else ""
-        return f"{what} is freed{by}: {size} fewer, {bytes_shown(allocated)} are allocated."
-    if event.kind == "segment_alloc":
-        return f"The allocator reserves a segment of {size} on the device: {bytes_shown(reserved)} are reserved."
-    if event.kind == "segment_free":
-        return f"The allocator gives a segment of {size} back to the device: {bytes_shown(reserved)} stay reserved."
-    if event.kind == "oom":
-        whom = f" for {name}" if name else ""
-        asked = bytes_shown(event.requested)
-        return (
-            f"{where} asks for {asked}{whom}: out of memory. A segment of {size} would be needed, and the device has "
-            f"{bytes_shown(event.device_free)} left."
+        block = name or (
+            message("What {operation} made", operation=code(maker)) if maker else message("A block without a name")
         )
-    whom = f" of {name}" if name else ""
-    return f"{where} writes {size}{whom} in place: no byte is taken, {bytes_shown(allocated)} stay allocated."
+        values: dict[str, Text | int] = {"block": block, "size": size, "total": allocated, "line": event.line or 0}
+        if event.line:
+            return message("{block} is freed at line {line}: {size} fewer, {total} are allocated.", **values)
+        return message("{block} is freed: {size} fewer, {total} are allocated.", **values)
+    if event.kind == "segment_alloc":
+        return message(
+            "The allocator reserves a segment of {size} on the device: {total} are reserved.", size=size, total=reserved
+        )
+    if event.kind == "segment_free":
+        return message(
+            "The allocator gives a segment of {size} back to the device: {total} stay reserved.",
+            size=size,
+            total=reserved,
+        )
+    if event.kind == "oom":
+        asked: Text = bytes_shown(event.requested)
+        if name:
+            asked = message("{size} for {name}", size=asked, name=name)
+        return message(
+            "{caller} asks for {asked}: out of memory. A segment of {size} would be needed, and the device has {left} "
+            "left.",
+            caller=where,
+            asked=asked,
+            size=size,
+            left=bytes_shown(event.device_free),
+        )
+    written: Text = message("{size} of {name}", size=size, name=name) if name else size
+    return message(
+        "{caller} writes {written} in place: no byte is taken, {total} stay allocated.",
+        caller=where,
+        written=written,
+        total=allocated,
+    )
+
+
+def _caller(event: MemoryEvent) -> Text:
+    """Return the operation of an event with its line, as the subject of a sentence."""
+    if event.op and event.line:
+        return message("{operation} (line {line})", operation=code(event.op), line=event.line)
+    if event.op:
+        return code(event.op)
+    return line_text(event.line) if event.line else message("The program")

@@ -16,8 +16,9 @@ import sys
 import weakref
 from typing import Any, NamedTuple
 
+from memory_stage.messages import Text, message, said
 from memory_stage.trace.amounts import bytes_shown
-from memory_stage.web.element import Figure, FigureTable
+from memory_stage.web.element import Figure, FigureTable, in_language
 from minitensor.device import cpu
 from minitensor.engine.device.places import current, device_named
 from minitensor.engine.device.simulated import SimulatedGpu
@@ -70,7 +71,8 @@ class Meter:
         self._before = read(device)
         self._shell: Any = None
         self._widget: Any = None
-        self.data = self._describe(self._before, f"{_where(self._before)} holds {bytes_shown(self._before.allocated)}.")
+        holds = message("{place} holds {size}.", place=_where(self._before), size=bytes_shown(self._before.allocated))
+        self.data = self._describe(self._before, said(holds))
 
     # ---------- following the notebook's cells ----------
 
@@ -105,17 +107,24 @@ class Meter:
         self._before = now
         self._cells.append({"label": label, "change": change, "allocated": now.allocated, "reserved": now.reserved})
         del self._cells[:-MOST_CELLS]
-        what = f"Cell {label}" if label.startswith("[") else f"“{label}”"
-        did = f"{what} {_describe_change(change, reserved)}"
-        self.data = self._describe(now, f"{did}: {_where(now)} holds {bytes_shown(now.allocated)}{_in_all(now)}.")
+        cell = message("Cell {label}", label=label) if label.startswith("[") else message("“{label}”", label=label)
+        happened = message(
+            "{change}: {place} holds {amounts}.",
+            change=_describe_change(cell, change, reserved),
+            place=_where(now),
+            amounts=_in_all(now),
+        )
+        self.data = self._describe(now, said(happened))
         if self._widget is not None:
             self._widget.data = self.data
 
     def _describe(self, now: Reading, say: str) -> dict[str, Any]:
-        simulated = ", simulated" if now.simulated else ""
-        return {
+        title = message("Memory of {device}", device=now.device)
+        if now.simulated:
+            title = message("Memory of {device}, simulated", device=now.device)
+        described = {
             "schema": "meter/1",
-            "title": f"Memory of {now.device}{simulated}",
+            "title": said(title),
             "ask": None,
             "device": now.device,
             "capacity": now.capacity,
@@ -123,16 +132,18 @@ class Meter:
             "cells": list(self._cells),
             "say": say,
         }
+        return in_language(described)
 
     # ---------- shown ----------
 
     def figure(self) -> Figure:
         """Return the current reading as a figure that is not updated."""
         now = self.data["now"]
-        rows = [(name, bytes_shown(now[name])) for name in ("allocated", "reserved", "peak")]
+        counters = {"allocated": message("allocated"), "reserved": message("reserved"), "peak": message("peak")}
+        rows = [(said(name), bytes_shown(now[key])) for key, name in counters.items()]
         if self.data["capacity"]:
-            rows.append(("capacity", bytes_shown(self.data["capacity"])))
-        tables = [FigureTable(self.data["title"], ("counter", "bytes"), rows)]
+            rows.append((said(message("capacity")), bytes_shown(self.data["capacity"])))
+        tables = [FigureTable(self.data["title"], (said(message("counter")), said(message("bytes"))), rows)]
         if self._cells:
             cells = [
                 (
@@ -143,7 +154,8 @@ class Meter:
                 )
                 for cell in reversed(self._cells)
             ]
-            tables.append(FigureTable("The last cells", ("cell", "change", "allocated", "reserved"), cells))
+            head = (message("cell"), message("change"), message("allocated"), message("reserved"))
+            tables.append(FigureTable(said(message("The last cells")), tuple(map(said, head)), cells))
         return Figure(self.data, self.data["say"], tables)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -158,27 +170,39 @@ class Meter:
         return self._widget._repr_mimebundle_(include=include, exclude=exclude)
 
 
-def _describe_change(change: int, reserved: int) -> str:
+def _describe_change(cell: Text, change: int, reserved: int) -> Text:
     """Describe how many more or fewer bytes tensors use, and how many the allocator has reserved."""
+    size = bytes_shown(abs(change))
     if change:
-        phrase = f"{'takes' if change > 0 else 'frees'} {bytes_shown(abs(change))}"
+        way = message("{cell} takes {size}", cell=cell, size=size)
+        if change < 0:
+            way = message("{cell} frees {size}", cell=cell, size=size)
+    elif reserved:
+        way = message("{cell} leaves what is allocated as it is", cell=cell)
     else:
-        phrase = "leaves what is allocated as it is" if reserved else "leaves the bytes as they are"
+        way = message("{cell} leaves the bytes as they are", cell=cell)
     if not reserved:
-        return phrase
-    way = "takes {} from the device" if reserved > 0 else "gives {} back to the device"
-    return f"{phrase}, and the allocator {way.format(bytes_shown(abs(reserved)))}"
+        return way
+    segments = bytes_shown(abs(reserved))
+    if reserved > 0:
+        return message("{change}, and the allocator takes {size} from the device", change=way, size=segments)
+    return message("{change}, and the allocator gives {size} back to the device", change=way, size=segments)
 
 
-def _where(now: Reading) -> str:
-    return f"{now.device}, a simulated GPU," if now.simulated else now.device
+def _where(now: Reading) -> Text:
+    return message("{device}, a simulated GPU,", device=now.device) if now.simulated else now.device
 
 
-def _in_all(now: Reading) -> str:
-    parts = [f"{bytes_shown(now.reserved)} are reserved"] if now.reserved != now.allocated else []
-    if now.capacity:
-        parts.append(f"{bytes_shown(now.capacity - now.reserved)} are left")
-    return f", {' and '.join(parts)}" if parts else ""
+def _in_all(now: Reading) -> Text:
+    """Return the bytes in use, and those that are reserved and left, if they are known and differ."""
+    amounts = {"size": bytes_shown(now.allocated), "reserved": bytes_shown(now.reserved)}
+    has_more_reserved = now.reserved != now.allocated
+    if not now.capacity:
+        return message("{size}, {reserved} are reserved", **amounts) if has_more_reserved else amounts["size"]
+    amounts["left"] = bytes_shown(now.capacity - now.reserved)
+    if has_more_reserved:
+        return message("{size}, {reserved} are reserved and {left} are left", **amounts)
+    return message("{size}, {left} are left", **amounts)
 
 
 def _signed_text(change: int) -> str:

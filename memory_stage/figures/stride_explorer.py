@@ -13,26 +13,29 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from memory_stage.messages import listed, message, plural, said, sentences
 from memory_stage.trace.cells import text_of
-from memory_stage.web.element import Figure, FigureTable
+from memory_stage.web.element import Figure, FigureTable, filled, templates
 from minitensor.engine.device.arrays import host_array
 
-TITLE = "From an index to a cell"
+TITLE = message("From an index to a cell")
 MOST_CELLS = 36
 MOST_ELEMENTS = 64
 
 # The figure's texts, for the page's script and for Python; {key} is replaced by a value.
 WORDS = {
-    "element": "Element {index} is cell {cell}, at byte {byte}: {sum} = {cell}.",
-    "moving": "One step further",
-    "step": "along dimension {dimension} skips {count}",
-    "shared": "{count} elements read this cell: a write through this view would be refused.",
-    "ranks": "shape {shape} and strides {strides} must have the same length",
-    "rank": "the explorer draws at most 4 dimensions",
-    "many": "the explorer draws 1 to {most} elements, and shape {shape} has another number of them",
-    "outside": "shape {shape}, strides {strides} and offset {offset} would read cell {cell}, but the storage has "
-    "{count} cells, 0 to {last}",
-    "numbers": "{field}: whole numbers, such as 3, 4, are needed, not {text}",
+    "element": message("Element {index} is cell {cell}, at byte {byte}: {sum} = {cell}."),
+    "moving": message("One step further {steps}."),
+    "step": message("along dimension {dimension} skips {count}"),
+    "shared": message("{count} elements read this cell: a write through this view would be refused."),
+    "ranks": message("shape {shape} and strides {strides} must have the same length"),
+    "rank": message("the explorer draws at most 4 dimensions"),
+    "many": message("the explorer draws 1 to {most} elements, and shape {shape} has another number of them"),
+    "outside": message(
+        "shape {shape}, strides {strides} and offset {offset} would read cell {cell}, but the storage has {count} "
+        "cells, 0 to {last}"
+    ),
+    "numbers": message("{field}: whole numbers, such as 3, 4, are needed, not {text}"),
 }
 
 
@@ -58,7 +61,7 @@ def show(
             is no element at ``index``.
     """
     storage = tensor._storage
-    chosen = dict(views) if views else {"the tensor": tensor}
+    chosen = dict(views) if views else {said(message("the tensor")): tensor}
     cells = host_array(storage.buffer).reshape(-1, order="A")
     if not 1 <= cells.size <= MOST_CELLS:
         raise ValueError(f"the stride explorer draws a storage of 1 to {MOST_CELLS} elements, not of {cells.size:,}")
@@ -76,7 +79,7 @@ def show(
         raise ValueError(f"{label!r} of shape {first.shape} has no element of index {opens}")
     data = {
         "schema": "strides/1",
-        "title": title or TITLE,
+        "title": title or said(TITLE),
         "ask": ask,
         "itemsize": tensor.element_size(),
         "cells": [text_of(number) for number in cells.tolist()],
@@ -85,7 +88,7 @@ def show(
             for label, view in chosen.items()
         ],
         "opens": opens,
-        "words": WORDS,
+        "words": templates(WORDS),
     }
     return Figure(data, sentence=_sentence(data), tables=[_views_table(data), _elements_table(data)])
 
@@ -102,32 +105,40 @@ def _indexes(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
 def _sentence(data: Mapping[str, Any]) -> str:
     """Return the first sentence of the figure, from the texts that the page's script uses, too."""
     view, index = data["views"][0], data["opens"]
-    words = data["words"]
     cell = cell_of(view, index)
     terms = [str(view["offset"]), *(f"{i} × {stride}" for i, stride in zip(index, view["strides"], strict=True))]
-    said = words["element"].format(
-        index=index, cell=cell, byte=cell * data["itemsize"], sum=" + ".join(terms), value=data["cells"][cell]
-    )
+    element = filled(WORDS["element"], index=str(index), cell=cell, byte=cell * data["itemsize"], sum=" + ".join(terms))
     sharers = sum(cell_of(view, each) == cell for each in _indexes(view["shape"]))
     if sharers > 1:
-        return f"{said} {words['shared'].format(count=sharers)}"
+        return said(sentences([element, filled(WORDS["shared"], count=sharers)]))
     steps = [
-        words["step"].format(dimension=d, count=f"{stride} cell{'' if abs(stride) == 1 else 's'}")
-        for d, stride in enumerate(view["strides"])
+        filled(
+            WORDS["step"],
+            dimension=dimension,
+            count=plural("{count} cell", "{count} cells", abs(stride), count=stride),
+        )
+        for dimension, stride in enumerate(view["strides"])
     ]
-    return f"{said} {words['moving']} {', '.join(steps)}." if steps else said
+    return said(sentences([element, filled(WORDS["moving"], steps=listed(steps))]) if steps else element)
 
 
 def _views_table(data: Mapping[str, Any]) -> FigureTable:
     rows = [(view["label"], str(view["shape"]), str(view["strides"]), str(view["offset"])) for view in data["views"]]
-    return FigureTable("Views of one storage", ("view", "shape", "strides", "offset"), rows)
+    head = (message("view"), message("shape"), message("strides"), message("offset"))
+    return FigureTable(said(message("Views of one storage")), tuple(map(said, head)), rows)
 
 
 def _elements_table(data: Mapping[str, Any]) -> FigureTable:
     view = data["views"][0]
-    caption = f"Every element of shape {view['shape']}, strides {view['strides']}, offset {view['offset']}"
+    caption = message(
+        "Every element of shape {shape}, strides {strides}, offset {offset}",
+        shape=str(view["shape"]),
+        strides=str(view["strides"]),
+        offset=view["offset"],
+    )
+    head = (message("index"), message("cell"), message("byte"), message("number"))
     rows = []
     for index in _indexes(view["shape"]):
         cell = cell_of(view, index)
         rows.append((str(list(index)), str(cell), str(cell * data["itemsize"]), data["cells"][cell]))
-    return FigureTable(caption, ("index", "cell", "byte", "number"), rows)
+    return FigureTable(said(caption), tuple(map(said, head)), rows)

@@ -18,10 +18,11 @@ from itertools import accumulate, groupby
 from typing import Any
 
 from memory_stage.figures.memory_events import EventRun, described, events_of, titled
+from memory_stage.messages import message, said
 from memory_stage.trace.amounts import bytes_shown
 from memory_stage.web.element import Figure, FigureTable
 
-TITLE = "Bytes over events"
+TITLE = message("Bytes over events")
 MOST_EVENTS = 1_000  # of one run, drawn one by one; of a longer run the events of smaller blocks are combined
 
 
@@ -56,7 +57,7 @@ def show(
     all_runs = {label: _thinned(described(run, names)) for label, run in events.items()}
     data = {
         "schema": "timeline/1",
-        "title": titled(title or TITLE, (event for run in events.values() for event in run)),
+        "title": titled(title or said(TITLE), (event for run in events.values() for event in run)),
         "ask": ask,
         "compare": compare,
         "capacity": capacity,
@@ -77,10 +78,18 @@ def show(
 
 def _runs_table(runs: Mapping[str, EventRun], compare: str | None) -> FigureTable:
     rows = [
-        (label or "this run", bytes_shown(run.peak), str(run.peak_at + 1), bytes_shown(run.end), f"{len(run.events):,}")
+        (
+            label or said(message("this run")),
+            bytes_shown(run.peak),
+            str(run.peak_at + 1),
+            bytes_shown(run.end),
+            f"{len(run.events):,}",
+        )
         for label, run in runs.items()
     ]
-    return FigureTable("Bytes of each run", (compare or "run", "peak", "at event", "at the end", "events"), rows)
+    head = (message("run"), message("peak"), message("at event"), message("at the end"), message("events"))
+    first, *others = map(said, head)
+    return FigureTable(said(message("Bytes of each run")), (compare or first, *others), rows)
 
 
 def _names_table(run: EventRun, names: list[str]) -> FigureTable:
@@ -102,8 +111,9 @@ def _names_table(run: EventRun, names: list[str]) -> FigureTable:
     rows = [(name, bytes_shown(count)) for count, name in ranked[:12]]
     others = sum(count for count, _ in ranked[12:]) + rest
     if others:
-        rows.append(("others", bytes_shown(others)))
-    return FigureTable(f"Who holds the bytes at the peak, event {run.peak_at + 1}", ("name", "bytes"), rows)
+        rows.append((said(message("others")), bytes_shown(others)))
+    caption = said(message("Who holds the bytes at the peak, event {event}", event=run.peak_at + 1))
+    return FigureTable(caption, (said(message("name")), said(message("bytes"))), rows)
 
 
 # ---------- more events than can be drawn ----------
@@ -150,9 +160,17 @@ def _combine(entries: list[dict[str, Any]], before: int) -> dict[str, Any]:
     """Combine events of small blocks into one; ``before`` bytes are allocated before them."""
     totals = list(accumulate(map(_change, entries)))
     now, top = totals[-1], max(0, *totals)
-    change = f"{bytes_shown(abs(now))} {'more' if now > 0 else 'fewer'}" if now else "the same number"
-    say = f"{len(entries):,} events of small blocks: {change}, {bytes_shown(before + now)} are allocated."
-    return {"do": "rest", "bytes": now, "top": top, "count": len(entries), "say": say}
+    size = bytes_shown(abs(now))
+    change = message("the same number")
+    if now:
+        change = message("{size} more", size=size) if now > 0 else message("{size} fewer", size=size)
+    combined = message(
+        "{count} events of small blocks: {change}, {total} are allocated.",
+        count=f"{len(entries):,}",
+        change=change,
+        total=bytes_shown(before + now),
+    )
+    return {"do": "rest", "bytes": now, "top": top, "count": len(entries), "say": said(combined)}
 
 
 def _peak_at(events: list[dict[str, Any]], before: list[dict[str, Any]], peak: int) -> int:

@@ -25,26 +25,33 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_stage.figures.allocation_law import Law, learn, replay
+from memory_stage.messages import Text, message, said, sentences
 from memory_stage.trace.amounts import bytes_shown
-from memory_stage.web.element import Figure, FigureTable
+from memory_stage.web.element import Figure, FigureTable, filled, in_language, templates
 from minitensor.engine.device.places import bytes_in
 from minitensor.engine.device.profiles import Profile
 from minitensor.engine.dtypes import dtype_of
 
-TITLE = "What fits on a device (simulated)"
+TITLE = message("What fits on a device (simulated)")
 CAPACITIES = ("2 GiB", "4 GiB", "8 GiB", "12 GiB", "16 GiB", "24 GiB", "40 GiB", "80 GiB")
 
 # The figure's texts, for the page's script and for Python; {key} is replaced by a value.
 WORDS = {
-    "fits": "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak and reserves "
-    "{reserved}: it fits in {capacity}, and {left} are left.",
-    "released": "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak: it fits in "
-    "{capacity} only because the allocator gives unused segments back on the way.",
-    "fails": "With {batchName} {batch} and {sizeName} {size}, {kind} would allocate {peak} at its peak: it does not "
-    "fit in {capacity}, and `{op}` runs out of memory.",
-    "refused": "{kind} is refused at every size: {error}",
-    "most": "The largest {batchName} of the list that fits is {batch}.",
-    "none": "No {batchName} of the list fits at this {sizeName}.",
+    "fits": message(
+        "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak and reserves {reserved}: "
+        "it fits in {capacity}, and {left} are left."
+    ),
+    "released": message(
+        "With {batchName} {batch} and {sizeName} {size}, {kind} allocates {peak} at its peak: it fits in {capacity} "
+        "only because the allocator gives unused segments back on the way."
+    ),
+    "fails": message(
+        "With {batchName} {batch} and {sizeName} {size}, {kind} would allocate {peak} at its peak: it does not fit in "
+        "{capacity}, and `{op}` runs out of memory."
+    ),
+    "refused": message("{kind} is refused at every size: {error}"),
+    "most": message("The largest {batchName} of the list that fits is {batch}."),
+    "none": message("No {batchName} of the list fits at this {sizeName}."),
 }
 
 FITS, RELEASED, STOPPED = 0, 1, 2  # the result of a choice; STOPPED + n: memory runs out at operation number n
@@ -60,8 +67,8 @@ def show(
     dtypes: Sequence[str] | None = None,
     profile: str | Profile = "torch",
     run_at: Sequence[int] = (4, 8, 12, 16),
-    batch_name: str = "batch",
-    size_name: str = "size",
+    batch_name: str | None = None,
+    size_name: str | None = None,
     batch: int | None = None,
     size: int | None = None,
     capacity: Any = None,
@@ -79,7 +86,7 @@ def show(
         dtypes: names of dtypes from which the reader chooses; each program then gets one as its third argument.
         profile: the allocator to replay: "torch", "paddle", or a ``Profile``.
         run_at: four small sizes at which the programs run.
-        batch_name, size_name: the names of the two numbers in the figure.
+        batch_name, size_name: the names of the two numbers in the figure, by default "batch" and "size".
         batch, size, capacity: the first choice; by default the middle of each list.
         title, ask: as in the stage.
         compare: the heading of the table of programs.
@@ -98,12 +105,13 @@ def show(
     asked = _Asked(laws, sorted(set(batches)), sorted(set(sizes)), sorted({bytes_in(c) for c in capacities}), profile)
     data: dict[str, Any] = {
         "schema": "fits/1",
-        "title": title or TITLE,
+        "title": title or said(TITLE),
         "ask": ask,
-        "compare": compare or ("program and policy" if policies and len(policies) > 1 else "program"),
-        "batchName": batch_name,
-        "sizeName": size_name,
-        "words": WORDS,
+        "compare": compare
+        or said(message("program and policy") if policies and len(policies) > 1 else message("program")),
+        "batchName": batch_name or said(message("batch")),
+        "sizeName": size_name or said(message("size")),
+        "words": templates(WORDS),
         **asked.answers(),
     }
     if len(names) > 1:
@@ -122,7 +130,7 @@ def show(
             return None
         if wish not in asked.batches:
             insort(asked.batches, wish)
-        return {**data, **asked.answers(), "live": True}
+        return in_language({**data, **asked.answers(), "live": True})
 
     return Figure(data, sentence=_sentence(data), tables=[_kinds_table(data), _grid_table(data)], renew=renew)
 
@@ -215,7 +223,7 @@ def _kinds(data: dict[str, Any]) -> list[dict[str, Any]]:
 def _name(data: dict[str, Any], kind: dict[str, Any]) -> str:
     """Return the program's label, with the first dtype if there are several."""
     label: str = kind["label"]
-    return f"{label} in {data['dtypes'][0]}" if "dtypes" in data else label
+    return said(message("{program} in {dtype}", program=label, dtype=data["dtypes"][0])) if "dtypes" in data else label
 
 
 def _end(data: dict[str, Any], kind: dict[str, Any], batch: int, size: int) -> int:
@@ -224,19 +232,21 @@ def _end(data: dict[str, Any], kind: dict[str, Any], batch: int, size: int) -> i
 
 def _verdict(kind: dict[str, Any], end: int) -> str:
     if kind["error"]:
-        return "refused"
-    return "fits" if end == FITS else "fits, cache given back" if end == RELEASED else "does not fit"
+        return said(message("refused"))
+    if end == FITS:
+        return said(message("fits"))
+    return said(message("fits, cache given back") if end == RELEASED else message("does not fit"))
 
 
 def _sentence(data: dict[str, Any]) -> str:
     """Return the first sentence of the figure, from the texts that the page's script uses, too."""
-    opens, words = data["opens"], data["words"]
+    opens = data["opens"]
     kind, batch, size = _kinds(data)[opens["kind"]], opens["batch"], opens["size"]
     capacity = data["capacities"][opens["capacity"]]
     end = _end(data, kind, batch, size)
-    values = {
+    values: dict[str, Text | int] = {
         "kind": _name(data, kind),
-        "error": kind["error"],
+        "error": kind["error"] or "",
         "batchName": data["batchName"],
         "sizeName": data["sizeName"],
         "batch": data["batches"][batch],
@@ -248,19 +258,24 @@ def _sentence(data: dict[str, Any]) -> str:
         "op": data["ops"][end - STOPPED] if end >= STOPPED else "",
     }
     if kind["error"]:
-        return words["refused"].format(**values)
-    said = words["fits" if end == FITS else "released" if end == RELEASED else "fails"].format(**values)
+        return said(filled(WORDS["refused"], **values))
+    outcome = WORDS["fits" if end == FITS else "released" if end == RELEASED else "fails"]
     fitting = [b for i, b in enumerate(data["batches"]) if _end(data, kind, i, size) < STOPPED]
-    values["batch"] = fitting[-1] if fitting else None
-    return f"{said} {words['most' if fitting else 'none'].format(**values)}"
+    most = {**values, "batch": fitting[-1]} if fitting else values
+    following = WORDS["most" if fitting else "none"]
+    return said(sentences([filled(outcome, **values), filled(following, **most)]))
 
 
 def _kinds_table(data: dict[str, Any]) -> FigureTable:
     opens = data["opens"]
     batch, size = opens["batch"], opens["size"]
-    caption = (
-        f"{data['batchName']} {data['batches'][batch]}, {data['sizeName']} {data['sizes'][size]}, on a device of "
-        f"{_whole(data['capacities'][opens['capacity']])}"
+    caption = message(
+        "{batchName} {batch}, {sizeName} {size}, on a device of {capacity}",
+        batchName=data["batchName"],
+        batch=data["batches"][batch],
+        sizeName=data["sizeName"],
+        size=data["sizes"][size],
+        capacity=_whole(data["capacities"][opens["capacity"]]),
     )
     rows = [
         (
@@ -271,7 +286,8 @@ def _kinds_table(data: dict[str, Any]) -> FigureTable:
         )
         for kind in _kinds(data)
     ]
-    return FigureTable(caption, (data["compare"], "peak", "reserved", "result"), rows)
+    head = [*map(said, (message("peak"), message("reserved"), message("result")))]
+    return FigureTable(said(caption), (data["compare"], *head), rows)
 
 
 def _grid_table(data: dict[str, Any]) -> FigureTable:
@@ -281,11 +297,20 @@ def _grid_table(data: dict[str, Any]) -> FigureTable:
         (
             str(size),
             *(
-                f"{bytes_shown(kind['peaks'][s][b])}, {_verdict(kind, _end(data, kind, b, s))}"
+                said(
+                    message(
+                        "{size}, {result}",
+                        size=bytes_shown(kind["peaks"][s][b]),
+                        result=_verdict(kind, _end(data, kind, b, s)),
+                    )
+                )
                 for b in range(len(data["batches"]))
             ),
         )
         for s, size in enumerate(data["sizes"])
     ]
     head = (f"{data['sizeName']} \\ {data['batchName']}", *map(str, data["batches"]))
-    return FigureTable(f"{_name(data, kind)}: bytes at the peak, and whether they fit in {capacity}", head, rows)
+    caption = message(
+        "{program}: bytes at the peak, and whether they fit in {capacity}", program=_name(data, kind), capacity=capacity
+    )
+    return FigureTable(said(caption), head, rows)

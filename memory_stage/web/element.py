@@ -14,31 +14,54 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from memory_stage.messages import ENGLISH, Message, Text, default_language, message
 from memory_stage.web.embed import as_data, asset, page_assets, prose, source_module
 from memory_stage.web.v8 import Script
 
 WIDTH = 760  # pixels, of a picture that is shown without scripts
 
 
-def script_source() -> str:
+def scripts(language: str = "en") -> tuple[str, ...]:
+    """Return the names of the bundles for figures in a language, such as "en" or "zh-CN"."""
+    return ("figures.js",) if language == "en" else ("words.js", "figures.js")
+
+
+def script_source(language: str = "en") -> str:
     """Return the bundle of the figures, a classic script with its style sheet. A second copy changes nothing."""
-    return asset("figures.js")
+    return "".join(map(asset, scripts(language)))
 
 
-def widget_source() -> str:
+def widget_source(language: str = "en") -> str:
     """Return the figures as an ES module for ``anywidget``; its model has the traits ``data`` and ``chosen``."""
-    return script_source() + source_module("widgets/figures-widget.js")
+    return script_source(language) + source_module("widgets/figures-widget.js")
+
+
+def in_language(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a figure, with the language of its texts if that is not English."""
+    spoken = default_language()
+    return data if spoken == ENGLISH else {**data, "language": spoken.tag}
+
+
+def filled(template: Message, **values: Text | int) -> Message:
+    """Return a text of a figure with the values of its placeholders."""
+    return message(template.text, **values)
+
+
+def templates(words: Mapping[str, Message]) -> dict[str, str]:
+    """Return texts with their placeholders in the current language, for the page's script."""
+    spoken = default_language()
+    return {key: spoken.template(text.text, None, 1) for key, text in words.items()}
 
 
 @cache
 def _script() -> Script:
-    return Script(script_source(), "memoryFigures")
+    return Script(asset("words.js") + script_source(), "memoryFigures")
 
 
 def picture(data: dict[str, Any], width: int = WIDTH, **chosen: Any) -> str:
@@ -85,6 +108,13 @@ class Figure:
     steps: Sequence[str] = ()
     renew: Callable[[dict[str, Any]], dict[str, Any] | None] | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        self.data = in_language(self.data)
+
+    @property
+    def _language(self) -> str:
+        return self.data.get("language", "en")
+
     def widget(self) -> Any:
         """Return an ``anywidget`` for a notebook with a kernel. Its ``chosen`` has the reader's choices.
 
@@ -95,7 +125,7 @@ class Figure:
         import traitlets
 
         class FigureWidget(anywidget.AnyWidget):
-            _esm = widget_source()
+            _esm = widget_source(self._language)
             data = traitlets.Dict().tag(sync=True)
             chosen = traitlets.Dict().tag(sync=True)
 
@@ -113,10 +143,10 @@ class Figure:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure as one HTML file that loads nothing from other files or hosts."""
-        script = script_source().replace("</", "<\\/")
+        script = script_source(self._language).replace("</", "<\\/")
         with open(path, "w", encoding="utf-8") as file:
             file.write(
-                '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+                f'<!doctype html>\n<html lang="{self._language}"><head><meta charset="utf-8">\n'
                 '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
                 f"<title>{html.escape(self.data['title'])}</title>\n"
                 "<style>html { color-scheme: light dark } "
@@ -160,7 +190,7 @@ class Figure:
         return "".join([*parts, "</div>\n"])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = page_assets("figures.js", package="memory_stage.web") + self.as_html()
+        page = page_assets(*scripts(self._language), package="memory_stage.web") + self.as_html()
         return {"text/plain": self.as_text(), "text/html": page}
 
 

@@ -74,13 +74,15 @@ def test_a_page_and_the_english_page_name_each_other_and_their_languages(book, p
         assert (book / f"{own}.html").parent.joinpath(addresses[other_language]).resolve() == book / f"{other}.html"
 
 
-def test_only_pages_in_another_language_load_the_words_of_their_stages(book):
+def test_only_pages_in_another_language_load_the_words_of_their_stages_and_figures(book):
     for edition in EDITIONS:
         for page in edition.pages():
             with_words = f"{edition.code}/{page}"
             assert "_static/words.js" not in text(book, page)
-            scripts = re.findall(r"_static/(words|stage)\.js", text(book, with_words))
-            assert scripts == (["words", "stage"] if "<memory-stage" in text(book, with_words) else []), page
+            shown = text(book, with_words)
+            scripts = re.findall(r"_static/(words|stage|figures)\.js", shown)
+            drawn = [name for name in ("stage", "figures") if f"<memory-{name.rstrip('s')}" in shown]
+            assert scripts[:1] == (["words"] if drawn else []) and sorted(scripts[1:]) == sorted(drawn), page
 
 
 def test_the_controls_of_a_stage_are_in_the_language_of_the_page(visit, site):

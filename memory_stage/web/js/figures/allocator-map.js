@@ -1,9 +1,10 @@
 import { paint } from '../shared/colors.js';
 import { shorten, widthOf } from '../shared/measure.js';
+import { t } from '../shared/messages.js';
 import { colorOf, patternDef } from '../shared/patterns.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
-import { bytesText, countText } from '../shared/text.js';
-import { areaDef, areaEdge, areaFill, huesOfNames, swatch } from './areas.js';
+import { bytesText, countText, listed } from '../shared/text.js';
+import { areaDef, areaEdge, areaFill, drawKeys, huesOfNames, swatch } from './areas.js';
 import { numbersUnder, stairs } from './axes.js';
 import { figureId, figureSvg, oncePerData } from './figure-svg.js';
 
@@ -60,7 +61,7 @@ function framesOf(data) {
     if (e.do === 'free') segments.set(e.segment, { ...s, blocks: s.blocks.filter(b => b.offset !== e.offset) });
     const all = [...segments.values()];
     const gaps = all.flatMap(gapsOf);
-    const sum = (list, f) => list.reduce((t, it) => t + f(it), 0);
+    const sum = (list, f) => list.reduce((total, it) => total + f(it), 0);
     frames.push({
       segments,
       gone: e.do === 'segment_free' ? { ...s, gone: true } : null,
@@ -98,29 +99,29 @@ function gapsOf({ blocks, bytes }) {
   return gaps;
 }
 
+/** Return the word for free space; "free" alone is a verdict of the stage. */
+const freeWord = () => t('free {size}', { size: '' }).trim();
+
 export const allocatorMap = {
   start: data => ({ step: data.opens }),
   steps: data => data.events.length,
-  label: (data, at) => `event ${at.step + 1} of ${data.events.length}`,
+  label: (data, at) => t('event {event} of {count}', { event: at.step + 1, count: data.events.length }),
   say: (data, at) => data.events[at.step].say,
   list: data => data.events.map(e => e.say),
-  legend: [
-    [
-      'bar',
-      'a segment: memory that the allocator holds on the device. All have one scale, unless "drawn wider" is said.',
-    ],
-    ['tinted box', 'a block in use. The strip under it is what was asked for; what is missing at its end is rounding.'],
-    ['dashed box', 'free for the next request that fits; with a heavy line: freed at this event.'],
-    ['scattered', '0 % when all free bytes lie in one piece; the longest piece has the rest of 100 %.'],
-    ['red box', 'a request that fits nowhere, at the scale of the segments.'],
+  legend: () => [
+    [t('bar'), t('a segment: memory that the allocator has reserved, at one scale unless it says "drawn wider".')],
+    [t('tinted box'), t('a block in use. The strip below shows the bytes asked for; the rest is rounding.')],
+    [t('dashed box'), t('free for the next request that fits; with a heavy line: freed at this event.')],
+    [t('scattered'), t('the part of the free bytes outside the longest piece.')],
+    [t('red box'), t('a request that fits nowhere, at the scale of the segments.')],
   ],
   jumps(data) {
     const { frames } = oncePerData(data, framesOf);
     const most = Math.max(...frames.map(f => f.reserved));
     const scattered = frames.map(scatterOf);
     return [
-      ['Most reserved', frames.findIndex(f => f.reserved === most)],
-      ['Most scattered', scattered.indexOf(Math.max(...scattered))],
+      [t('Most reserved'), frames.findIndex(f => f.reserved === most)],
+      [t('Most scattered'), scattered.indexOf(Math.max(...scattered))],
     ];
   },
   tables(data, at) {
@@ -134,14 +135,14 @@ export const allocatorMap = {
           countText(b.offset),
           bytesText(b.bytes),
           b.asked === undefined ? '–' : bytesText(b.asked),
-          b.asked === undefined ? 'free' : data.names[b.name],
+          b.asked === undefined ? freeWord() : data.names[b.name],
         ]);
       }
     }
     return [
       {
-        caption: `Segments and blocks after event ${at.step + 1}`,
-        head: ['segment', 'from byte', 'bytes', 'asked for', 'held by'],
+        caption: t('Segments and blocks after event {event}', { event: at.step + 1 }),
+        head: [t('segment'), t('from byte'), t('bytes'), t('asked for'), t('held by')],
         rows,
       },
     ];
@@ -190,10 +191,10 @@ function drawAllocator(data, { step: k }, width) {
   // figures, and the device as one bar
   const cached = f.reserved - f.allocated;
   const figures = [
-    ['allocated', bytesText(f.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
-    ['reserved', bytesText(f.reserved), svgPath('M0 6H12', stroke('ink', 1.5, '2 3'))],
-    ['longest free piece', bytesText(f.longest)],
-    ['scattered', `${Math.round(100 * scatterOf(f))} %`],
+    [t('allocated'), bytesText(f.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
+    [t('reserved'), bytesText(f.reserved), svgPath('M0 6H12', stroke('ink', 1.5, '2 3'))],
+    [t('longest free piece'), bytesText(f.longest)],
+    [t('scattered'), `${Math.round(100 * scatterOf(f))} %`],
   ];
   const least = width < 500 ? Math.min(width, (width - SHELF_GAP) / 2) : 196;
   const columns = width < 500 ? 2 : 4;
@@ -218,15 +219,23 @@ function drawAllocator(data, { step: k }, width) {
     svgRect(1, Y + 1, Math.max(0, f.allocated * scale - 2), 12, `fill:${paint('ink')}`);
   if (f.reserved * scale < width - 2) out += svgPath(`M${px(f.reserved * scale)} ${px(Y)}v14`, stroke('ink', 1.5));
   used.add(0);
-  const left = data.capacity
-    ? `${bytesText(data.capacity - f.reserved)} of the device not reserved${near ? '' : ' (not drawn)'}`
-    : '';
+  const rest = { size: bytesText(data.capacity - f.reserved) };
+  const left = !data.capacity
+    ? ''
+    : near
+      ? t('{size} of the device not reserved', rest)
+      : t('{size} of the device not reserved (not drawn)', rest);
   out +=
-    svgText(0, Y + 29, `in use ${bytesText(f.allocated)}, free in segments ${bytesText(cached)}`, {
-      size: 12,
-      color: 'muted',
-      max: width < 500 ? width : width * 0.6,
-    }) +
+    svgText(
+      0,
+      Y + 29,
+      t('in use {used}, free in segments {free}', { used: bytesText(f.allocated), free: bytesText(cached) }),
+      {
+        size: 12,
+        color: 'muted',
+        max: width < 500 ? width : width * 0.6,
+      },
+    ) +
     (left
       ? svgText(width < 500 ? 0 : width, Y + (width < 500 ? 45 : 29), left, {
           size: 12,
@@ -277,7 +286,7 @@ function drawAllocator(data, { step: k }, width) {
   if (e.do === 'oom') {
     // the requested bytes, at the scale of the segments
     const w = Math.min(width, (e.asked / widest) * width);
-    const word = `${data.names[e.name] ?? ''} asks for ${bytesText(e.asked)}`.trim();
+    const word = t('{name} asks for {size}', { name: data.names[e.name] ?? '', size: bytesText(e.asked) }).trim();
     out += svgRect(1, H + 1, Math.max(3, w - 2), BLOCK_H - 2, `fill:${paint('redwash')};${stroke('red', 2, '5 3')}`, 2);
     const inside = widthOf(word, { bold: true }) + 40 < w;
     out +=
@@ -291,27 +300,13 @@ function drawAllocator(data, { step: k }, width) {
   }
   if (!tall) {
     // bars without room for names: a legend of the names and their colours
-    let kx = 0;
-    H += 8;
-    for (const [text, hue] of [
-      ...[...hues].map(([name, hue]) => [data.names[name], hue]),
-      ...(hues.size < data.names.length ? [['others', 0]] : []),
-    ]) {
-      const w = Math.min(width, widthOf(text, { mono: true }) + 40);
-      if (kx + w > width + 18 && kx) {
-        kx = 0;
-        H += 20;
-      }
-      used.add(hue);
-      out += `<g transform="translate(${px(kx)} ${px(H)})">${swatch(prefix, hue)}</g>${svgText(
-        kx + 20,
-        H + 11.5,
-        text,
-        { mono: hue > 0, max: w - 24 },
-      )}`;
-      kx += w;
-    }
-    H += 20;
+    const named = [...hues].map(([name, hue]) => [data.names[name], hue]);
+    if (hues.size < data.names.length) named.push([t('others'), 0]);
+    for (const [, hue] of named) used.add(hue);
+    const keys = named.map(([text, hue]) => [swatch(prefix, hue), text, { mono: hue > 0 }]);
+    const [svg, end] = drawKeys(keys, H + 8, width, 40);
+    out += svg;
+    H = end;
   }
   const defs = [...used].map(h => areaDef(prefix, h) + (h ? patternDef(prefix, h) : '')).join('');
   return figureSvg(width, H, allocatorMap.say(data, { step: k }), defs, out);
@@ -324,7 +319,11 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
   if (s.gone) {
     return (
       svgRect(x + 0.5, y + 0.5, w - 1, h - 1, `fill:none;${stroke('ink', 1.75, '5 3')}`, 2) +
-      svgText(x + 8, y + h / 2 + 4.5, `segment ${s.segment} given back`, { size: 12, color: 'muted', max: w - 12 })
+      svgText(x + 8, y + h / 2 + 4.5, t('segment {segment} given back', { segment: s.segment }), {
+        size: 12,
+        color: 'muted',
+        max: w - 12,
+      })
     );
   }
   let out = svgRect(
@@ -350,7 +349,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
         `fill:none;${stroke('ink', 2, '5 3')}`,
       );
     }
-    const word = `free ${bytesText(g.bytes)}`;
+    const word = t('free {size}', { size: bytesText(g.bytes) });
     const was = freed ? data.names[e.name] : '';
     if (small || gw < 20) continue;
     if (was && widthOf(was, { mono: true }) + 8 < gw) {
@@ -365,7 +364,7 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
     // in a narrow piece the size is under the word, or alone
     const fits = text => widthOf(text, { size: 12 }) + 6 < gw;
     const size = bytesText(g.bytes);
-    const lines = fits(word) ? [word] : was ? [size] : ['free', size];
+    const lines = fits(word) ? [word] : was ? [size] : [freeWord(), size];
     const tops = lines.length > 1 ? [14, 29] : [was ? 29 : 21.5];
     if (!lines.every(fits)) continue;
     lines.forEach((text, i) => {
@@ -418,20 +417,20 @@ function drawSegment(data, s, e, k, { x, y, w, h, stretched }, hues, prefix, use
       marks += svgRect(bx, y, bw, h, `fill:none;${stroke('ink', 3)}`);
     }
   }
-  const inUse = s.blocks.reduce((t, b) => t + b.bytes, 0);
+  const inUse = s.blocks.reduce((total, b) => total + b.bytes, 0);
   const cy = y + h + (small ? 13 : 27);
-  const word = `segment ${s.segment}`;
+  const word = t('segment {segment}', { segment: s.segment });
   const font = { size: 12, bold: true };
   const whole = bytesText(s.bytes);
-  const scaled = stretched ? ', drawn wider' : '';
+  const scaled = stretched ? t('drawn wider') : '';
   const wordW = widthOf(word, font) + 8;
   const size =
-    [[whole, s.pool && `, ${s.pool}`, scaled], [whole, scaled], [whole]]
-      .map(parts => parts.join(''))
-      .find(t => widthOf(t, { size: 12 }) < w - wordW) ?? '';
+    [[whole, s.pool, scaled], [whole, scaled], [whole]]
+      .map(parts => listed(parts.filter(Boolean)))
+      .find(text => widthOf(text, { size: 12 }) < w - wordW) ?? '';
   const sizeW = widthOf(size, { size: 12 });
   out += svgText(x, cy, word, font) + svgText(x + wordW, cy, size, { size: 12, color: 'muted' });
-  const share = `${bytesText(inUse)} in use`;
+  const share = t('{size} in use', { size: bytesText(inUse) });
   if (w > wordW + sizeW + widthOf(share, { size: 12 }) + 16) {
     out += svgText(x + w, cy, share, { size: 12, color: 'muted', anchor: 'end' });
   }

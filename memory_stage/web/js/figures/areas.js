@@ -66,6 +66,32 @@ export function drawLegend(rows, x, y, w) {
   return { svg: out, height: rows.length * 20 };
 }
 
+/**
+ * Draw keys side by side, in as many rows as they need; returns the SVG and its lower edge.
+ * @param {any[][]} keys marks of 14 x 14, texts and fonts
+ * @param {number} y
+ * @param {number} width
+ * @param {number} extra the pixels of a key besides its text
+ * @returns {any[]}
+ */
+export function drawKeys(keys, y, width, extra) {
+  let out = '';
+  let x = 0;
+  for (const [mark, text, font] of keys) {
+    const w = Math.min(width, widthOf(text, font) + extra);
+    if (x && x + w > width + 18) {
+      x = 0;
+      y += 20;
+    }
+    out += `<g transform="translate(${px(x)} ${px(y)})">${mark}</g>${svgText(x + 20, y + 11.5, text, {
+      ...font,
+      max: w - 16,
+    })}`;
+    x += w;
+  }
+  return [out, y + 20];
+}
+
 export const swatch = (prefix, hue) =>
   svgRect(0.5, 0.5, 13, 13, `${areaFill(prefix, hue)};${stroke(areaEdge(hue), 1)}`, 2);
 

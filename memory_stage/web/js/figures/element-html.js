@@ -1,19 +1,20 @@
 /** The HTML of <memory-figure>. Text of the data is escaped here. */
 
+import { t } from '../shared/messages.js';
 import { escapeHtml, markedUp } from '../shared/text.js';
 
 const numeric = isNumber => (isNumber ? ' class="num"' : '');
 
 /** Return the table of a figure's choices; its cells are filled later. */
 function choicesTable({ heading, columns, rows }, name) {
-  const isNumber = columns.map(column => column !== 'result');
+  const isNumber = columns.map(column => column !== t('result'));
   const heads = columns.map((column, i) => `<th scope="col"${numeric(isNumber[i])}>${escapeHtml(column)}</th>`);
   const cells = isNumber.map(is => `<td${numeric(is)}></td>`).join('');
   const items = rows.map(([label], i) => {
     const radio = `<input type="radio" name="${name}" data-choice="${i}"><span>${escapeHtml(label)}</span>`;
     return `<tr><th scope="row"><label>${radio}</label></th>${cells}</tr>`;
   });
-  return `<table class="choices"><caption class="sr">Choose by ${escapeHtml(heading)}</caption>
+  return `<table class="choices"><caption class="sr">${escapeHtml(t('Choose by {heading}', { heading }))}</caption>
     <thead><tr><th scope="col">${escapeHtml(heading)}</th>${heads.join('')}</tr></thead>
     <tbody>${items.join('')}</tbody></table>`;
 }
@@ -21,9 +22,9 @@ function choicesTable({ heading, columns, rows }, name) {
 /** Return the controls that step through events. */
 function timeBar(jumps) {
   const buttons = jumps.map(([text], i) => `<button type="button" data-jump="${i}">${text}</button>`);
-  return `<div class="time"><button type="button" data-step="-1">Back</button>
-    <button type="button" data-step="1">Next</button>${buttons.join('')}<output></output>
-    <input type="range" data-set="step" min="0" step="1" aria-label="Event"></div>`;
+  return `<div class="time"><button type="button" data-step="-1">${t('Back')}</button>
+    <button type="button" data-step="1">${t('Next')}</button>${buttons.join('')}<output></output>
+    <input type="range" data-set="step" min="0" step="1" aria-label="${t('Event')}"></div>`;
 }
 
 const legend = terms => terms.map(([term, meaning]) => `<dt>${term}</dt><dd>${escapeHtml(meaning)}</dd>`).join('');
@@ -38,7 +39,7 @@ const legend = terms => terms.map(([term, meaning]) => `<dt>${term}</dt><dd>${es
 export function figureHtml(kind, data, at, name) {
   const { title, ask } = data;
   const choices = kind.choices?.(data);
-  const events = '<details class="all"><summary>All events as text</summary><ol></ol></details>';
+  const events = `<details class="all"><summary>${t('All events as text')}</summary><ol></ol></details>`;
   return `<div class="frame"><div class="figure" role="group" aria-label="${escapeHtml(title)}">
     <div class="top"><p class="title">${escapeHtml(title)}</p>${ask ? `<p class="ask">${markedUp(ask)}</p>` : ''}</div>
     ${choices ? choicesTable(choices, name) : ''}
@@ -47,8 +48,8 @@ export function figureHtml(kind, data, at, name) {
     ${kind.steps ? timeBar(kind.jumps?.(data, at) ?? []) : ''}
     <div class="pic"></div>
     <div class="words">${kind.list ? events : ''}
-      <details class="numbers"><summary>The numbers as a table</summary><div></div></details>
-      <details><summary>How to read the picture</summary><dl class="legend">${legend(kind.legend)}</dl></details></div>
+      <details class="numbers"><summary>${t('The numbers as a table')}</summary><div></div></details>
+      <details><summary>${t('How to read the picture')}</summary><dl class="legend">${legend(kind.legend())}</dl></details></div>
     </div></div>`;
 }
 

@@ -9,6 +9,7 @@
 
 import STYLE from '../../css/figures.css';
 import { themeCss } from '../shared/colors.js';
+import { speakFor } from '../shared/messages.js';
 import { measuredWith } from '../shared/measure.js';
 import { ElementBase, KEYS_ATTRIBUTE, followPage, keepKeysFromNotebook, meterOf } from '../shared/page.js';
 import { escapeHtml, markedUp } from '../shared/text.js';
@@ -49,6 +50,10 @@ class MemoryFigure extends ElementBase {
     if (this.isConnected) this.start(data);
   }
 
+  get data() {
+    return this.given ?? this.shown;
+  }
+
   readData() {
     const script = this.querySelector(':scope > script[type="application/json"]');
     if (!script || this.shadowRoot || this.wake || !this.isConnected) return;
@@ -66,6 +71,7 @@ class MemoryFigure extends ElementBase {
     this.at = isRenewed ? kind.renew(data, this.at) : kind.start(data);
     this.shown = data;
     this.kind = kind;
+    speakFor(this);
     if (isRenewed) {
       this.$('.title').textContent = data.title;
       this.$('.figure').setAttribute('aria-label', data.title);
@@ -164,6 +170,7 @@ class MemoryFigure extends ElementBase {
   /* ---- content ---- */
 
   show() {
+    speakFor(this);
     const { kind, shown, at } = this;
     const fault = at.fault ? `<p class="error">${escapeHtml(at.fault)}</p>` : '';
     this.$('.live').innerHTML = `<p class="sentence">${markedUp(kind.say(shown, at))}</p>${fault}`;
@@ -202,6 +209,7 @@ class MemoryFigure extends ElementBase {
 
   /** Draw the picture with the function that draws the fallback. The stops of the slider are its columns. */
   draw() {
+    speakFor(this);
     const { kind, shown, at } = this;
     const focused = /** @type {HTMLElement} */ (this.shadowRoot.activeElement)?.dataset.pick;
     const width = widthFor(this.$('.pic').clientWidth);
@@ -219,6 +227,7 @@ class MemoryFigure extends ElementBase {
 
   /** Fill the opened lists of events and numbers. */
   fillWords() {
+    speakFor(this);
     const { kind, shown, at } = this;
     const all = this.$('.all');
     if (all?.open) fillEvents(all.querySelector('ol'), kind.list(shown, at), at.step);

@@ -8,9 +8,6 @@ const FIGURE_CSS =
   `.memory-figure-picture text{white-space:pre}.memory-figure-picture [data-pick]{cursor:pointer}` +
   `@media print{.memory-figure-picture *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}`;
 
-/** Put values into a template such as "{a} of {b}". Braces inside a value are not replaced again. */
-export const fillTemplate = (template, values) => template.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
-
 /** Return an id that is equal in every run, and differs between figures of one page. */
 export const figureId = (...parts) => `f${hash(parts.join(' '))}`;
 

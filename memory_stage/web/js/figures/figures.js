@@ -1,6 +1,7 @@
 /** The figures by the schema of their data, and how Python draws them. */
 
 import { allocatorMap } from './allocator-map.js';
+import { speak } from '../shared/messages.js';
 import { memoryMeter } from './memory-meter.js';
 import { strideExplorer } from './stride-explorer.js';
 import { timeline } from './timeline.js';
@@ -13,7 +14,7 @@ import { whatFits } from './what-fits.js';
  * @property {(data: any, at: any) => string} say returns the sentence
  * @property {(data: any, at: any, width: number) => string} draw returns a complete SVG
  * @property {(data: any, at: any) => {caption: string, head: string[], rows: string[][]}[]} tables
- * @property {string[][]} legend terms and their meanings
+ * @property {() => string[][]} legend returns terms and their meanings
  * @property {(data: any, at: any) => any} [renew] returns the choices after new data of the same kind
  * @property {(data: any, at: any) => number} [steps] returns how many events there are
  * @property {(data: any, at: any) => string} [label] returns the current event
@@ -45,8 +46,9 @@ const WIDTH = 760;
 /** @param {number} [width] */
 export const widthFor = width => Math.max(NARROWEST, Math.round(width ?? WIDTH));
 
-/** Return a figure, and its choices on top of the first ones. */
+/** Speak the language of the data; return a figure, and its choices on top of the first ones. */
 function chosenIn(data, chosen) {
+  speak(data.language);
   const figure = FIGURES[data.schema];
   return { figure, at: { ...figure.start(data), ...chosen } };
 }

@@ -1,5 +1,6 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
+import { t } from '../shared/messages.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText } from '../shared/text.js';
 import { areaDef, areaFill } from './areas.js';
@@ -9,22 +10,20 @@ export const memoryMeter = {
   start: () => ({}),
   renew: (data, at) => at,
   say: data => data.say,
-  legend: [
+  legend: () => [
     [
-      'bar',
-      'the device: filled is in use, hatched is reserved and free, white is not reserved. ' +
-        'The upright line is the peak.',
+      t('bar'),
+      t(
+        'the device: filled is in use, hatched is reserved and free, white is not reserved. ' +
+          'The upright line is the peak.',
+      ),
     ],
-    [
-      'columns',
-      'what is allocated (filled) and reserved (hatched above it) after each of the last cells, ' +
-        'and how what is allocated changed.',
-    ],
+    [t('columns'), t('bytes allocated (filled) and reserved (hatched) after each of the last cells, and the change.')],
   ],
   tables: data => [
     {
-      caption: `The last cells on ${data.device}`,
-      head: ['cell', 'change', 'allocated', 'reserved'],
+      caption: t('The last cells on {device}', { device: data.device }),
+      head: [t('cell'), t('change'), t('allocated'), t('reserved')],
       rows: data.cells
         .map(c => [c.label, changeText(c.change), bytesText(c.allocated), bytesText(c.reserved)])
         .reverse(),
@@ -35,15 +34,19 @@ export const memoryMeter = {
 
 const changeText = b => (b ? `${b > 0 ? '+' : '−'}${bytesText(Math.abs(b))}` : '±0');
 
+/** Return the width of a cell's label and of its change. */
+const cellWidth = c =>
+  Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true }));
+
 function drawMeter(data, at, width) {
   const { now, capacity, cells } = data;
   const prefix = figureId(data.title, data.say, width);
   const narrow = width < 500;
   const marks = [
-    ['allocated', bytesText(now.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
-    ['reserved', bytesText(now.reserved), svgRect(0.5, 0.5, 11, 11, `${areaFill(prefix, 0)};${stroke('node', 1)}`)],
-    ['peak', bytesText(now.peak), svgPath('M6 0V12', stroke('ink', 2))],
-    ['capacity', capacity ? bytesText(capacity) : 'unknown', ''],
+    [t('allocated'), bytesText(now.allocated), svgRect(0.5, 0.5, 11, 11, `fill:${paint('ink')}`)],
+    [t('reserved'), bytesText(now.reserved), svgRect(0.5, 0.5, 11, 11, `${areaFill(prefix, 0)};${stroke('node', 1)}`)],
+    [t('peak'), bytesText(now.peak), svgPath('M6 0V12', stroke('ink', 2))],
+    [t('capacity'), capacity ? bytesText(capacity) : t('unknown'), ''],
   ];
   const columns = narrow ? 2 : 4;
   let out = '';
@@ -83,17 +86,9 @@ function drawMeter(data, at, width) {
   const pitch = Math.min(84, width / Math.max(1, cells.length));
   const y = b => base - (b / top) * H;
   out +=
-    svgText(0, Y + 4, 'allocated and reserved after each cell', { size: 12, color: 'muted' }) +
+    svgText(0, Y + 4, t('allocated and reserved after each cell'), { size: 12, color: 'muted' }) +
     svgPath(`M0 ${base}H${px(Math.max(width * 0.4, pitch * cells.length))}`, stroke('line', 1));
-  const every =
-    Math.ceil(
-      Math.max(
-        0,
-        ...cells.map(
-          c => Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true })) + 8,
-        ),
-      ) / pitch,
-    ) || 1;
+  const every = Math.ceil(Math.max(0, ...cells.map(c => cellWidth(c) + 8)) / pitch) || 1;
   cells.forEach((c, i) => {
     const last = i === cells.length - 1;
     const cx = i * pitch + pitch / 2;
@@ -105,7 +100,7 @@ function drawMeter(data, at, width) {
       out += svgRect(cx - w / 2, y(c.allocated), w, base - y(c.allocated), `fill:${paint(last ? 'ink' : 'line')}`);
     }
     if ((cells.length - 1 - i) % every) return;
-    const half = Math.max(widthOf(c.label, { size: 12 }), widthOf(changeText(c.change), { size: 12, bold: true })) / 2;
+    const half = cellWidth(c) / 2;
     const tx = Math.max(half, Math.min(width - half, cx));
     if (!last && tx !== cx) return;
     out +=

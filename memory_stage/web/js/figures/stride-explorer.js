@@ -1,9 +1,10 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
+import { filled, plural, t } from '../shared/messages.js';
 import { patternDef, stripesDef } from '../shared/patterns.js';
 import { px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
-import { bytesText, escapeHtml, listText } from '../shared/text.js';
-import { figureId, figureSvg, fillTemplate } from './figure-svg.js';
+import { bytesText, escapeHtml, listed, listText } from '../shared/text.js';
+import { figureId, figureSvg } from './figure-svg.js';
 
 const MOST_ELEMENTS = 64;
 
@@ -28,18 +29,18 @@ function* indexesOf(shape) {
 
 /** Return the reason why a view is impossible, in words; null if it is possible. */
 function faultOf(data, { shape, strides: s, offset }) {
-  const t = data.words;
+  const { words } = data;
   const n = data.cells.length;
-  if (shape.length !== s.length) return fillTemplate(t.ranks, { shape: listText(shape), strides: listText(s) });
-  if (shape.length > 4) return t.rank;
+  if (shape.length !== s.length) return filled(words.ranks, { shape: listText(shape), strides: listText(s) });
+  if (shape.length > 4) return words.rank;
   if (product(shape) > MOST_ELEMENTS || product(shape) < 1) {
-    return fillTemplate(t.many, { shape: listText(shape), most: MOST_ELEMENTS });
+    return filled(words.many, { shape: listText(shape), most: MOST_ELEMENTS });
   }
   const far = sign => shape.reduce((at, d, i) => at + Math.max(0, sign * s[i]) * sign * (d - 1), offset);
   const lo = far(-1);
   const hi = far(1);
   return lo < 0 || hi >= n
-    ? fillTemplate(t.outside, {
+    ? filled(words.outside, {
         shape: listText(shape),
         strides: listText(s),
         offset,
@@ -64,28 +65,31 @@ function numbersIn(text) {
   return parts.every(Number.isSafeInteger) ? parts : null;
 }
 
+/** Return the names of the fields in the current language. */
+const fieldNames = () => ({ shape: t('shape'), strides: t('strides'), offset: t('offset') });
+
 export const strideExplorer = {
   start: data => ({ view: 0, ...viewOf(data, 0), index: data.opens, fault: null }),
-  legend: [
-    ['grid', 'the tensor: at each index the number of the cell that it reads. A click chooses an element, or a cell.'],
-    ['arcs', 'the way through the storage: the offset, then for each dimension as many strides as the index says.'],
-    ['cells', 'tinted: read by the view; striped: read by several of its elements; white: not read.'],
+  legend: () => [
+    [t('grid'), t('the cell that the tensor reads at each index. Click an element or a cell.')],
+    [t('arcs'), t('the offset, then for each dimension as many strides as its index.')],
+    [t('cells'), t('tinted: read by the view; striped: read by several of its elements; white: not read.')],
   ],
   fields: data =>
     `${
       (data.views.length > 1
-        ? `<label>view<select data-set="view">${data.views
+        ? `<label>${t('view')}<select data-set="view">${data.views
             .map((v, i) => `<option value="${i}">${escapeHtml(v.label)}</option>`)
-            .join('')}<option value="own" disabled>own numbers</option></select></label>`
+            .join('')}<option value="own" disabled>${t('own numbers')}</option></select></label>`
         : '') +
-      ['shape', 'strides', 'offset']
+      Object.entries(fieldNames())
         .map(
-          f =>
-            `<label>${f}<input data-set="${f}" size="${f === 'offset' ? 3 : 11}" autocomplete="off" ` +
+          ([f, name]) =>
+            `<label>${name}<input data-set="${f}" size="${f === 'offset' ? 3 : 11}" autocomplete="off" ` +
             'spellcheck="false"></label>',
         )
         .join('')
-    }<fieldset><legend>index</legend></fieldset>`,
+    }<fieldset><legend>${t('index')}</legend></fieldset>`,
   /** Update the fields from the choices, except a field in which the reader is typing. */
   sync(data, at, $) {
     const select = $('[data-set=view]');
@@ -98,8 +102,11 @@ export const strideExplorer = {
     }
     const box = $('fieldset');
     if (box.querySelectorAll('input').length !== at.shape.length) {
-      box.innerHTML = `<legend>index</legend>${at.shape
-        .map((_, d) => `<input type="number" min="0" data-set="index${d}" aria-label="Index along dimension ${d}">`)
+      box.innerHTML = `<legend>${t('index')}</legend>${at.shape
+        .map((_, d) => {
+          const label = t('Index along dimension {dimension}', { dimension: d });
+          return `<input type="number" min="0" data-set="index${d}" aria-label="${label}">`;
+        })
         .join('')}`;
     }
     at.shape.forEach((n, d) => {
@@ -131,7 +138,7 @@ export const strideExplorer = {
     for (const [f, text] of Object.entries(typed)) {
       const numbers = numbersIn(text);
       if (!numbers || (f === 'offset' && numbers.length !== 1) || (f === 'shape' && numbers.some(n => n < 0))) {
-        return { typed, fault: fillTemplate(data.words.numbers, { field: f, text }) };
+        return { typed, fault: filled(data.words.numbers, { field: fieldNames()[f], text }) };
       }
       parsed[f] = f === 'offset' ? numbers[0] : numbers;
     }
@@ -159,30 +166,33 @@ export const strideExplorer = {
   },
   say(data, at) {
     const cell = cellOf(at, at.index);
-    const t = data.words;
+    const { words } = data;
     const sharers = [...indexesOf(at.shape)].filter(i => cellOf(at, i) === cell).length;
     const steps = at.shape.map((n, d) =>
-      fillTemplate(t.step, { dimension: d, count: `${at.strides[d]} cell${Math.abs(at.strides[d]) === 1 ? '' : 's'}` }),
+      filled(words.step, {
+        dimension: d,
+        count: plural('{count} cell', '{count} cells', Math.abs(at.strides[d]), { count: at.strides[d] }),
+      }),
     );
-    return (
-      fillTemplate(t.element, {
-        index: listText(at.index),
-        cell,
-        sum: [at.offset, ...at.index.map((i, d) => `${i} × ${at.strides[d]}`)].join(' + '),
-        byte: cell * data.itemsize,
-        value: data.cells[cell],
-      }) +
-      (sharers > 1
-        ? ` ${fillTemplate(t.shared, { count: sharers })}`
-        : steps.length
-          ? ` ${t.moving} ${steps.join(', ')}.`
-          : '')
-    );
+    const element = filled(words.element, {
+      index: listText(at.index),
+      cell,
+      sum: [at.offset, ...at.index.map((i, d) => `${i} × ${at.strides[d]}`)].join(' + '),
+      byte: cell * data.itemsize,
+    });
+    if (sharers < 2 && !steps.length) return element;
+    const next =
+      sharers > 1 ? filled(words.shared, { count: sharers }) : filled(words.moving, { steps: listed(steps) });
+    return t('{first} {next}', { first: element, next });
   },
   tables: (data, at) => [
     {
-      caption: `Every element of shape ${listText(at.shape)}, strides ${listText(at.strides)}, offset ${at.offset}`,
-      head: ['index', 'cell', 'byte', 'number'],
+      caption: t('Every element of shape {shape}, strides {strides}, offset {offset}', {
+        shape: listText(at.shape),
+        strides: listText(at.strides),
+        offset: at.offset,
+      }),
+      head: [t('index'), t('cell'), t('byte'), t('number')],
       rows: [...indexesOf(at.shape)].map(i => {
         const c = cellOf(at, i);
         return [listText(i), `${c}`, `${c * data.itemsize}`, data.cells[c]];
@@ -308,9 +318,12 @@ function drawStrides(data, at, width) {
     }
   }
   const end = wide ? Y + across + CELL_HEIGHT + 32 : Y + n * pitch + 6;
-  const word = `storage: ${n} cells, ${bytesText(n * data.itemsize)}`;
+  const word = t('storage: {cells}, {size}', {
+    cells: plural('{count} cell', '{count} cells', n),
+    size: bytesText(n * data.itemsize),
+  });
   const unread = n - read.size;
-  const more = unread ? `${unread} not read by this view` : 'all read by this view';
+  const more = unread ? t('{count} not read by this view', { count: unread }) : t('all read by this view');
   out +=
     svgText(0, end + 14, word, { bold: true }) + svgText(0, end + 30, more, { size: 12, color: 'muted', max: width });
   return figureSvg(
@@ -327,14 +340,17 @@ const CELL_HEIGHT = 34;
 /** offset 0 + 1 × 4 + 2 × 1 = cell 6, each term with its word above and its line below. */
 function sumLine(data, { strides: s, offset, index }, width) {
   const cell = cellOf({ strides: s, offset }, index);
-  const terms = [
-    ['offset', `${offset}`, -1],
-    ...index.map((i, d) => [`dimension ${d}`, `${i} × ${s[d]}`, d]),
-    ['cell', `${cell}`, -2],
-  ];
   const small = width < 500;
+  const terms = [
+    [t('offset'), `${offset}`, -1],
+    ...index.map((i, d) => {
+      const dimension = { dimension: d };
+      return [small ? t('dim {dimension}', dimension) : t('dimension {dimension}', dimension), `${i} × ${s[d]}`, d];
+    }),
+    [t('cell'), `${cell}`, -2],
+  ];
   const font = { size: small ? 15 : 18, mono: true, bold: true };
-  const words = terms.map(([w]) => (small ? w.replace('dimension', 'dim') : w));
+  const words = terms.map(([word]) => word);
   let x = 0;
   let y = 0;
   let far = 0;

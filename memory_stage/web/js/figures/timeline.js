@@ -1,5 +1,6 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
+import { t } from '../shared/messages.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, countText } from '../shared/text.js';
 import { areaDef, areaEdge, areaFill, drawLegend, huesOfNames, lineMark, swatch } from './areas.js';
@@ -74,7 +75,7 @@ function seriesOf(data) {
     runs,
     bands: [
       ...bands.map(name => ({ text: data.names[name], hue: hues.get(name) })),
-      ...(others ? [{ text: count ? `${count} others` : 'small blocks', hue: 0 }] : []),
+      ...(others ? [{ text: count ? t('{count} others', { count }) : t('small blocks'), hue: 0 }] : []),
     ],
   };
 }
@@ -82,22 +83,25 @@ function seriesOf(data) {
 export const timeline = {
   start: data => ({ run: 0, step: oncePerData(data, seriesOf).runs[0].peakAt }),
   steps: (data, at) => data.runs[at.run].events.length,
-  label: (data, at) => `event ${at.step + 1} of ${data.runs[at.run].events.length}`,
+  label: (data, at) => t('event {event} of {count}', { event: at.step + 1, count: data.runs[at.run].events.length }),
   say: (data, at) => data.runs[at.run].events[at.step].say,
   list: (data, at) => data.runs[at.run].events.map(e => e.say),
-  legend: [
+  legend: () => [
     [
-      'height',
-      'bytes allocated after each event, a colour and pattern for each name that holds much; others together on top.',
+      t('height'),
+      t(
+        'bytes allocated after each event, a colour and pattern for each name that holds much; ' +
+          'others together on top.',
+      ),
     ],
-    ['heavy frame', 'the chosen event.'],
-    ['lines', 'solid: the most so far; dotted: reserved by the allocator; dashed: all bytes of another run.'],
+    [t('heavy frame'), t('the chosen event.')],
+    [t('lines'), t('solid: the most so far; dotted: reserved by the allocator; dashed: all bytes of another run.')],
   ],
-  jumps: (data, at) => [['To the peak', oncePerData(data, seriesOf).runs[at.run].peakAt]],
+  jumps: (data, at) => [[t('To the peak'), oncePerData(data, seriesOf).runs[at.run].peakAt]],
   choices: data =>
     data.runs.length > 1 && {
-      heading: data.compare ?? 'run',
-      columns: ['peak', 'at the end', 'events'],
+      heading: data.compare ?? t('run'),
+      columns: [t('peak'), t('at the end'), t('events')],
       rows: data.runs.map((r, i) => {
         const s = oncePerData(data, seriesOf).runs[i];
         return [r.label, bytesText(s.top), bytesText(s.total.at(-1)), countText(r.events.length)];
@@ -110,11 +114,15 @@ export const timeline = {
     const s = runs[at.run];
     return [
       {
-        caption: 'Bytes by name',
-        head: ['name', `after event ${at.step + 1}`, `at the peak, event ${s.peakAt + 1}`],
+        caption: t('Bytes by name'),
+        head: [
+          t('name'),
+          t('after event {event}', { event: at.step + 1 }),
+          t('at the peak, event {event}', { event: s.peakAt + 1 }),
+        ],
         rows: [
           ...bands.map((b, i) => [b.text, bytesText(s.held[i][at.step]), bytesText(s.held[i][s.peakAt])]),
-          ['all', bytesText(s.total[at.step]), bytesText(s.top)],
+          [t('all'), bytesText(s.total[at.step]), bytesText(s.top)],
         ],
       },
     ];
@@ -195,7 +203,7 @@ function drawTimeline(data, at, width) {
   out += svgPath(stairs(s.peak, x, y), stroke('ink', 2)) + labels;
 
   // the peak: a mark over its column, and its bytes above the plot
-  const word = `peak ${bytesText(s.top)}, event ${s.peakAt + 1}`;
+  const word = t('peak {size}, event {event}', { size: bytesText(s.top), event: s.peakAt + 1 });
   const half = widthOf(word, { bold: true }) / 2;
   out += `${
     svgText(Math.max(half, Math.min(width - half, px0)), 12, word, { bold: true, anchor: 'middle' }) +
@@ -213,13 +221,15 @@ function drawTimeline(data, at, width) {
     if (e.do === 'oom') out += cross(middle(j), Math.min(y(s.total[j]) - 14, g.base - 12));
   });
   const numbers = numbersUnder(g.n, k, middle, g.base + 17);
-  const word2 = widthOf('event', { size: 12 });
+  const axis = t('event');
   out +=
     numbers +
-    (g.x0 - word2 > 12 ? svgText(g.x0 - 7, g.base + 17, 'event', { size: 12, color: 'muted', anchor: 'end' }) : '');
+    (g.x0 - widthOf(axis, { size: 12 }) > 12
+      ? svgText(g.x0 - 7, g.base + 17, axis, { size: 12, color: 'muted', anchor: 'end' })
+      : '');
 
   const rows = [
-    { heading: `after event ${k + 1}` },
+    { heading: t('after event {event}', { event: k + 1 }) },
     ...bands
       .map((b, i) => ({
         mark: swatch(prefix, b.hue),
@@ -232,27 +242,27 @@ function drawTimeline(data, at, width) {
       .reverse(),
     {
       mark: svgRect(1.5, 1.5, 11, 11, `fill:none;${stroke('ink', 2.5)}`),
-      text: 'allocated',
+      text: t('allocated'),
       value: bytesText(s.total[k]),
       bold: true,
     },
-    { mark: lineMark(stroke('ink', 2)), text: 'peak so far', value: bytesText(s.peak[k]) },
+    { mark: lineMark(stroke('ink', 2)), text: t('peak so far'), value: bytesText(s.peak[k]) },
   ];
   if (s.reserved.some(b => b)) {
     rows.push({
       mark: g.withReserved ? lineMark(stroke('line', 1.75, '2 3')) : '',
-      text: 'reserved',
+      text: t('reserved'),
       value: bytesText(s.reserved[k]),
     });
   }
   if (data.capacity) {
     rows.push({
       mark: g.withCapacity ? lineMark(stroke('ink', 1, '10 4')) : '',
-      text: 'capacity',
+      text: t('capacity'),
       value: bytesText(data.capacity),
     });
   }
-  if (runs.length > 1) rows.push({ heading: 'other runs, their peaks' });
+  if (runs.length > 1) rows.push({ heading: t('other runs, their peaks') });
   runs.forEach((r, i) => {
     if (i !== at.run) {
       rows.push({

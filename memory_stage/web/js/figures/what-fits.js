@@ -1,10 +1,11 @@
 import { paint } from '../shared/colors.js';
 import { widthOf } from '../shared/measure.js';
+import { filled, t } from '../shared/messages.js';
 import { HUES } from '../shared/patterns.js';
 import { cross, px, stroke, svgPath, svgRect, svgText } from '../shared/shapes.js';
 import { bytesText, escapeHtml } from '../shared/text.js';
-import { areaDef, areaEdge, areaFill } from './areas.js';
-import { figureId, figureSvg, fillTemplate } from './figure-svg.js';
+import { areaDef, areaEdge, areaFill, drawKeys } from './areas.js';
+import { figureId, figureSvg } from './figure-svg.js';
 
 /** Return the programs in the chosen dtype. All programs of the first dtype come first, then those of the second. */
 function kindsOf(data, at) {
@@ -16,7 +17,7 @@ function kindsOf(data, at) {
 /** Return the name of the chosen program, with its dtype if there are several. */
 function nameOf(data, at) {
   const { label } = kindsOf(data, at)[at.kind];
-  return data.dtypes ? `${label} in ${data.dtypes[at.dtype]}` : label;
+  return data.dtypes ? t('{program} in {dtype}', { program: label, dtype: data.dtypes[at.dtype] }) : label;
 }
 
 /** Return the result of one choice: {peak, reserved, fits, released, op}. */
@@ -36,18 +37,20 @@ function outcomeOf(data, at, kind = at.kind, batch = at.batch, size = at.size) {
 export const whatFits = {
   start: data => ({ ...data.opens }),
   chosen: at => at.kind,
-  legend: [
+  legend: () => [
     [
-      'bars',
-      'bytes allocated at the peak, for each program; dotted: what the allocator reserves; ' +
-        'the line is the capacity. Red with a cross: does not fit.',
+      t('bars'),
+      t(
+        'bytes allocated at the peak, for each program; dotted: what the allocator reserves; ' +
+          'the line is the capacity. Red with a cross: does not fit.',
+      ),
     ],
-    ['grid', 'the same for every choice; a click chooses.'],
-    ['cache given back', 'fits only because the allocator gives unused segments back before it asks for more.'],
+    [t('grid'), t('the same for every choice; a click chooses.')],
+    [t('cache given back'), t('fits only because the allocator gives unused segments back before it asks for more.')],
   ],
   choices: (data, at) => ({
-    heading: data.compare ?? 'program',
-    columns: ['peak', 'reserved', 'result'],
+    heading: data.compare ?? t('program'),
+    columns: [t('peak'), t('reserved'), t('result')],
     rows: kindsOf(data, at).map((k, i) => {
       const e = at && outcomeOf(data, at, i);
       return [k.label, e ? bytesText(e.peak) : '', e ? bytesText(e.reserved) : '', e ? verdictOf(e) : ''];
@@ -61,11 +64,11 @@ export const whatFits = {
           `<label class="slide"><span>${escapeHtml(data[`${f}Name`])} <b></b></span>` +
           `<input type="range" min="0" step="1" data-set="${f}" aria-label="${escapeHtml(data[`${f}Name`])}"></label>`,
       )
-      .join('')}<label>capacity<select data-set="capacity"></select></label>${
-      data.dtypes ? '<label>dtype<select data-set="dtype"></select></label>' : ''
+      .join('')}<label>${t('capacity')}<select data-set="capacity"></select></label>${
+      data.dtypes ? `<label>${t('dtype')}<select data-set="dtype"></select></label>` : ''
     }${
       data.live
-        ? `<label>another ${escapeHtml(data.batchName)}<input type="number" min="1" data-set="wish"></label>`
+        ? `<label>${escapeHtml(t('another {batchName}', data))}<input type="number" min="1" data-set="wish"></label>`
         : ''
     }`,
   sync(data, at, $) {
@@ -106,13 +109,12 @@ export const whatFits = {
     size: Math.min(at.size, data.sizes.length - 1),
   }),
   say(data, at) {
-    const t = data.words;
+    const { words } = data;
     const e = outcomeOf(data, at);
     const capacity = data.capacities[at.capacity];
     const values = {
+      ...data,
       kind: nameOf(data, at),
-      batchName: data.batchName,
-      sizeName: data.sizeName,
       batch: data.batches[at.batch],
       size: data.sizes[at.size],
       peak: bytesText(e.peak),
@@ -122,22 +124,24 @@ export const whatFits = {
       op: e.op,
       error: kindsOf(data, at)[at.kind].error,
     };
-    if (e.refused) return fillTemplate(t.refused, values);
+    if (e.refused) return filled(words.refused, values);
     const most = data.batches.findLastIndex((_, b) => outcomeOf(data, at, at.kind, b).fits);
-    const outcome = fillTemplate(e.released ? t.released : e.fits ? t.fits : t.fails, values);
-    return `${outcome} ${fillTemplate(most < 0 ? t.none : t.most, { ...values, batch: data.batches[Math.max(0, most)] })}`;
+    const outcome = filled(e.released ? words.released : e.fits ? words.fits : words.fails, values);
+    const largest = { ...values, batch: data.batches[Math.max(0, most)] };
+    return t('{first} {next}', { first: outcome, next: filled(most < 0 ? words.none : words.most, largest) });
   },
   tables: (data, at) => [
     {
-      caption:
-        `${nameOf(data, at)}: bytes at the peak, ` +
-        `and whether they fit in ${capacityText(data.capacities[at.capacity])}`,
+      caption: t('{program}: bytes at the peak, and whether they fit in {capacity}', {
+        program: nameOf(data, at),
+        capacity: capacityText(data.capacities[at.capacity]),
+      }),
       head: [`${data.sizeName} \\ ${data.batchName}`, ...data.batches.map(String)],
       rows: data.sizes.map((size, s) => [
         `${size}`,
         ...data.batches.map((_, b) => {
           const e = outcomeOf(data, at, at.kind, b, s);
-          return `${bytesText(e.peak)}, ${verdictOf(e)}`;
+          return t('{size}, {result}', { size: bytesText(e.peak), result: verdictOf(e) });
         }),
       ]),
     },
@@ -148,7 +152,7 @@ export const whatFits = {
 const capacityText = b => bytesText(b).replace('.0 ', ' ');
 
 const verdictOf = e =>
-  e.refused ? 'refused' : e.released ? 'fits, cache given back' : e.fits ? 'fits' : 'does not fit';
+  e.refused ? t('refused') : e.released ? t('fits, cache given back') : e.fits ? t('fits') : t('does not fit');
 
 function drawFits(data, at, width) {
   const prefix = figureId(data.title, ...Object.values(at), width);
@@ -167,7 +171,7 @@ function drawFits(data, at, width) {
   const x = b => labelW + Math.min(1, b / scaleTop) * (width - labelW - 2);
   const rowH = narrow ? 56 : 36;
   const barH = 20;
-  const word = `capacity ${capacityText(capacity)}`;
+  const word = t('capacity {size}', { size: capacityText(capacity) });
   const half = widthOf(word, { bold: true }) / 2;
   let Y = 26;
   let values = '';
@@ -201,9 +205,10 @@ function drawFits(data, at, width) {
       svgText(vx + 2, y + 14.5, value, { bold: on, color: e.fits ? 'ink' : 'red' });
     if (!e.fits) values += cross(inside ? Math.min(width - 28, x(e.peak) - 14) : vx + vw + 12, y + 10);
     if (e.reserved > scaleTop) {
-      out +=
-        svgPath(`M${width - 12} ${px(y + 2)}l5 4l-5 4l5 4l-5 4`, stroke('ink', 1.5)) +
-        svgPath(`M${width - 7} ${px(y + 2)}l5 4l-5 4l5 4l-5 4`, stroke('ink', 1.5));
+      out += svgPath(
+        [12, 7].map(from => `M${width - from} ${px(y + 2)}l5 4l-5 4l5 4l-5 4`).join(''),
+        stroke('ink', 1.5),
+      );
     }
   });
   out +=
@@ -213,11 +218,11 @@ function drawFits(data, at, width) {
   Y += ends.length * rowH + 12;
   out +=
     svgPath(`M0 ${Y + 3}H14`, stroke('ink', 1.25, '2 3')) +
-    svgText(20, Y + 7, 'reserved by the allocator at most', { size: 12, color: 'muted' });
+    svgText(20, Y + 7, t('reserved by the allocator at most'), { size: 12, color: 'muted' });
   Y += 34;
 
   // every batch and size, for the chosen kind
-  const heading = `${nameOf(data, at)}: every ${data.batchName} and ${data.sizeName}`;
+  const heading = t('{program}: every {batchName} and {sizeName}', { ...data, program: nameOf(data, at) });
   out += svgText(0, Y, heading, { bold: true, max: width });
   Y += 22;
   const left =
@@ -283,28 +288,22 @@ function drawFits(data, at, width) {
     `fill:none;${stroke('ink', 3)}`,
   );
   Y += data.sizes.length * ch + 12;
+  const small = { size: 12, color: 'muted' };
   const keys = [
-    [svgRect(0.5, 0.5, 13, 13, `fill:${paint('t1')};${stroke('line', 1)}`), 'fits'],
-    [svgRect(0.5, 0.5, 13, 13, `${areaFill(prefix, 2)};${stroke('line', 1)}`), 'fits after the cache is given back'],
+    [svgRect(0.5, 0.5, 13, 13, `fill:${paint('t1')};${stroke('line', 1)}`), t('fits'), small],
+    [
+      svgRect(0.5, 0.5, 13, 13, `${areaFill(prefix, 2)};${stroke('line', 1)}`),
+      t('fits after the cache is given back'),
+      small,
+    ],
     [
       svgRect(0.5, 0.5, 13, 13, `fill:${paint('paper')};${stroke('line', 1)}`) +
         svgPath('M3 3l8 8m0 -8l-8 8', stroke('red', 1.75)),
-      'does not fit',
+      t('does not fit'),
+      small,
     ],
   ];
-  let kx = 0;
-  for (const [mark, text] of keys) {
-    const w = widthOf(text, { size: 12 }) + 38;
-    if (kx + w > width + 14 && kx) {
-      kx = 0;
-      Y += 20;
-    }
-    out += `<g transform="translate(${px(kx)} ${px(Y)})">${mark}</g>${svgText(kx + 20, Y + 11.5, text, {
-      size: 12,
-      color: 'muted',
-    })}`;
-    kx += w;
-  }
+  const [svg, end] = drawKeys(keys, Y, width, 38);
   const defs = [...new Set([2, ...kinds.map((_, i) => (i % HUES) + 1)])].map(h => areaDef(prefix, h)).join('');
-  return figureSvg(width, Y + 20, whatFits.say(data, at), defs, out);
+  return figureSvg(width, end, whatFits.say(data, at), defs, out + svg);
 }

@@ -4,32 +4,29 @@
  * The translations are a script of their own, `words.js`, which only pages in another language than English load.
  */
 
-/** @type {Record<string, string>} */
-let known = {};
-let isChinese = false;
+/** @type {Translation | undefined} */
+let spoken;
 
 /**
  * Speak a language from now on.
  * @param {string | null | undefined} language such as "zh-CN"; one whose translations are not loaded is English
  */
 export function speak(language) {
-  const [code] = (language ?? 'en').split('-');
-  known = globalThis.memoryStageWords?.[code] ?? {};
-  isChinese = code === 'zh';
+  spoken = globalThis.memoryStageWords?.[language?.slice(0, 2) ?? ''];
 }
 
 /**
  * Speak the language of an element's data or, if that is English, of the page around the element.
  * @param {any} element
  */
-export const speakFor = element => speak(element.data?.language ?? element.closest('[lang]')?.getAttribute('lang'));
+export const speakFor = element => speak(element.data?.language ?? element.closest('[lang]')?.lang);
 
 /**
  * Return a text in the current language.
  * @param {string} text
  * @param {Record<string, unknown>} [values] of its placeholders, such as `{line}`
  */
-export const t = (text, values = {}) => filled(known[text] ?? text, values);
+export const t = (text, values = {}) => filled(spoken?.texts[text] ?? text, values);
 
 /**
  * Return one of two texts as the language's rules for a count demand; `{count}` is the count.
@@ -39,26 +36,28 @@ export const t = (text, values = {}) => filled(known[text] ?? text, values);
  * @param {Record<string, unknown>} [values]
  */
 export const plural = (one, several, count, values = {}) =>
-  filled(known[one] ?? (count === 1 ? one : several), { count, ...values });
+  filled(spoken?.texts[one] ?? (count === 1 ? one : several), { count, ...values });
 
 /**
  * Return a text that begins with a capital if the language has capitals.
  * @param {string} text
  */
-export const capitalized = text => (isChinese ? text : text[0].toUpperCase() + text.slice(1));
+export const capitalized = text => (spoken ? text : text[0].toUpperCase() + text.slice(1));
 
-const filled = (template, values) => spaced(template.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
+/**
+ * Put values into a template such as "{a} of {b}". Braces inside a value are not replaced again.
+ * @param {string} template
+ * @param {Record<string, unknown>} values
+ */
+export const filled = (template, values) =>
+  spaced(template.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole)));
 
-const HAN = '\\u2e80-\\u303f\\u3400-\\u9fff\\uf900-\\ufaff\\uff00-\\uffef';
-const MARKS = '\\u3001\\u3002\\u201c\\u201d\\u300a\\u300b\\uff01\\uff08\\uff09\\uff0c\\uff1a\\uff1b\\uff1f';
-const SUPERFLUOUS = new RegExp(`(?<=[${HAN}]) +(?=[${HAN}])|(?<=[${MARKS}]) +| +(?=[${MARKS}])|(\`[^\`]*\`)`, 'g');
-
-/** Return a text without spaces between Chinese characters or beside their punctuation, except in code. */
-const spaced = text => (isChinese ? text.replace(SUPERFLUOUS, (_, code = '') => code) : text);
+/** Return a text without the spaces that a translation has around its placeholders. */
+const spaced = text => spoken?.spaced(text) ?? text;
 
 /** Return a regular expression for the translation of a text; `group` is the placeholder to capture. */
 function patternOf(text, group) {
-  const parts = (known[text] ?? text).split(/(\{\w+\})/).map(part => {
+  const parts = (spoken?.texts[text] ?? text).split(/(\{\w+\})/).map(part => {
     if (part === `{${group}}`) return '(\\d+)';
     return part.startsWith('{') ? '' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   });
@@ -78,4 +77,4 @@ export const numberIn = (sentence, text, group) => sentence.match(new RegExp(pat
  * @param {string} sentence
  * @param {string} text
  */
-export const beginsAs = (sentence, text) => sentence.startsWith((known[text] ?? text).split('{')[0]);
+export const beginsAs = (sentence, text) => sentence.startsWith((spoken?.texts[text] ?? text).split('{')[0]);
