@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -215,19 +216,19 @@ def read_sheets() -> list[ExerciseSheet]:
 
 def write_notebooks(folder: Path, sheets: list[ExerciseSheet]) -> int:
     """Write `exercises`, `solutions` and the course folder `nbgrader` into `folder`; return the sum of the points."""
-    total = 0
+    sources = {sheet.name: folder / "nbgrader" / "source" / sheet.name for sheet in sheets}
     for sheet in sheets:
-        source = folder / "nbgrader" / "source" / sheet.name
-        for place in (folder / "exercises", folder / "solutions", source):
+        for place in (folder / "exercises", folder / "solutions", sources[sheet.name]):
             place.mkdir(parents=True, exist_ok=True)
             sheet.copy_files(place)
-        points = sheet.count_cases(source)
-        total += sum(points)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each sheet runs in its own process
+        counted = list(pool.map(lambda sheet: sheet.count_cases(sources[sheet.name]), sheets))
+    for sheet, points in zip(sheets, counted, strict=True):
         nbformat.write(sheet.notebook(solutions=False), folder / "exercises" / f"{sheet.name}.ipynb")
         nbformat.write(sheet.notebook(solutions=True), folder / "solutions" / f"{sheet.name}.ipynb")
-        nbformat.write(sheet.assignment(points), source / f"{sheet.name}.ipynb")
+        nbformat.write(sheet.assignment(points), sources[sheet.name] / f"{sheet.name}.ipynb")
     (folder / "nbgrader" / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
-    return total
+    return sum(map(sum, counted))
 
 
 def _last_call(source: str) -> tuple[str, str, str] | None:

@@ -59,7 +59,7 @@ STAGE_TITLE = re.compile(r'^%%stage .*--title "([^"]+)"')
 
 
 @dataclass
-class Wording:
+class TextPairs:
     """Texts and their replacements: those of one page, and then those of all pages."""
 
     own: list[list[str]]
@@ -90,35 +90,35 @@ def in_other_names(
             cell fails.
     """
     vocabulary = json.loads((root / VOCABULARY).read_text(encoding="utf-8"))
-    wordings = {name: Wording(vocabulary["pages"].get(name, []), vocabulary["replace"]) for name in _shown(plan)}
+    pairs_of = {name: TextPairs(vocabulary["pages"].get(name, []), vocabulary["replace"]) for name in _shown(plan)}
     changed = {
         name: [_with_names(source) for source in _sources(pieces, root, name)] for name, pieces in _shown(plan).items()
     }
-    changed = {name: list(map(wordings[name].apply, sources)) for name, sources in changed.items()}
+    changed = {name: list(map(pairs_of[name].apply, sources)) for name, sources in changed.items()}
     ran = iter(_run([source for sources in changed.values() for source in sources], root))
     pages = {}
     for name, sources in changed.items():
         made = [next(ran) for _ in sources]
-        pages[name] = _page(book[name], "".join(made), wordings[name])
-    parts = [_with_words(part, wordings[part["page"]]) for part in plan["parts"]]
-    everywhere = Wording([], vocabulary["replace"])
+        pages[name] = _page(book[name], "".join(made), pairs_of[name])
+    parts = [_with_words(part, pairs_of[part["page"]]) for part in plan["parts"]]
+    everywhere = TextPairs([], vocabulary["replace"])
     pictures = {title: list(map(everywhere.apply, lines)) for title, lines in plan.get("pictures", {}).items()}
-    found = everywhere.found.union(*(each.found for each in wordings.values()))
+    found = everywhere.found.union(*(each.found for each in pairs_of.values()))
     pairs = [*vocabulary["replace"], *(pair for own in vocabulary["pages"].values() for pair in own)]
     if unused := [old for old, _ in pairs if old not in found]:
         raise ExtensionError(f"{VOCABULARY}: these texts are found nowhere: {unused}")
     return {**plan, "parts": parts, "pictures": pictures}, pages
 
 
-def _with_words(part: Any, wording: Wording) -> Any:
+def _with_words(part: Any, pairs: TextPairs) -> Any:
     """Return a part of the plan with all its texts changed."""
     match part:
         case str():
-            return wording.apply(part)
+            return pairs.apply(part)
         case list():
-            return [_with_words(each, wording) for each in part]
+            return [_with_words(each, pairs) for each in part]
         case dict():
-            return {key: _with_words(each, wording) for key, each in part.items()}
+            return {key: _with_words(each, pairs) for key, each in part.items()}
     return part
 
 
@@ -212,14 +212,14 @@ def _with_names(cell: str) -> str:
     return ast.unparse(tree)
 
 
-def _page(page: BuiltPage, made: str, wording: Wording) -> BuiltPage:
+def _page(page: BuiltPage, made: str, pairs: TextPairs) -> BuiltPage:
     """Return a page with replaced texts, and with the questions and stages in the HTML that was made."""
     body = BeautifulSoup(str(page.body), "html.parser")
     for old in body.select("predict-first, memory-stage, memory-figure, noscript, svg"):
         old.decompose()
     for code in body.select(":not(pre) > code"):
         code.string, code.attrs = code.get_text(), {}  # in one piece, as the pairs expect it
-    changed = BeautifulSoup(wording.apply(str(body)), "html.parser")
+    changed = BeautifulSoup(pairs.apply(str(body)), "html.parser")
     assert changed.article is not None, page.name
     changed.article.extend(BeautifulSoup(made, "html.parser").select("predict-first, memory-stage"))
     return type(page)(page.name, str(changed))
