@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from memory_stage.engines.torch.node_names import is_leaf, short_name
-from memory_stage.explanation.whole_run.faults import Evidence, Fault, Fix
+from memory_stage.explanation.whole_run.faults import Edit, Evidence, Fault, Fix
 from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import (
     ProgramText,
@@ -159,11 +159,21 @@ def _kept_state(
                 Fix(
                     f"Detach `{path}` before it is read: `.detach()` keeps the numbers and drops the graph.",
                     text.file,
-                    (text.insert_before(statement, f"{path} = {detached}"),),
+                    (_detached_before(text, statement, path, detached),),
                 ),
             ),
         )
     return None
+
+
+def _detached_before(text: ProgramText, statement: ast.stmt, path: str, detached: str) -> Edit:
+    """Return the edit that detaches a state before a function reads it: before the loop, if it reads it in a loop."""
+    function = text.function_at(statement.lineno)
+    loops = [each for each in text.loops_around(statement.lineno) if text.function_at(each.lineno) is function]
+    source = f"{path} = {detached}"
+    may_be_none = any(ast.unparse(each) == path for each in text.targets_of_none())
+    lines = (f"if {path} is not None:", f"    {source}") if may_be_none else (source,)
+    return text.insert_before(loops[0] if loops else statement, *lines)
 
 
 def _carried_state(

@@ -131,7 +131,7 @@ def _of_list(graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any]
     """Return a fault if a list keeps results of several iterations, each with its graph, and nothing reads them."""
     kept = [each for each in values if graphs.is_tensor(each) and graphs.holds_graph(each)]
     is_plain = name.isidentifier()
-    if is_plain and text.has(rf"\b{name}\s*\[|[(,]\s*\*?{name}\b|\bin {name}\b|=\s*{name}\b|return .*\b{name}\b"):
+    if is_plain and text.has(_uses(name)):
         return None
     calls = [each for each in text.calls("append") if _inside(_owner(each)) == _inside(name)]
     last = re.escape(re.split(r"\[|\.", name)[-1].strip("]"))
@@ -151,6 +151,12 @@ def _of_list(graphs: HeldGraphs, text: ProgramText, name: str, values: list[Any]
         _REASON,
         (Fix("Keep the numbers only.", text.file if edits else "", edits),),
     )
+
+
+def _uses(name: str) -> str:
+    """Return the pattern of a line that may read the tensors of a list, other than to print or count them."""
+    reads = rf"\b{name}\s*\[|(?<!\blen)[(,]\s*\*?{name}\b|\bin {name}\b|=\s*{name}\b|return .*\b{name}\b"
+    return rf"^(?!\s*print\().*(?:{reads})"
 
 
 def _is_differentiated(text: ProgramText, name: str) -> bool:

@@ -25,7 +25,7 @@ from memory_stage.explanation.whole_run.program_names import ProgramNames
 from memory_stage.explanation.whole_run.program_text import assigned_name
 from memory_stage.explanation.whole_run.write_fixes import OverwrittenValue
 from memory_stage.watch.lines import ProgramLine
-from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, nodes_behind, saved_by
+from memory_stage.watch.torch.backward_graph import SavedValue, extent_of, node_of, nodes_behind, saved_by
 from memory_stage.watch.torch.watched_run import WatchedRun
 from memory_stage.watch.write_log import LineWrites
 
@@ -219,7 +219,9 @@ def _fault(
     name = names.of(saved.tensor.data)
     made = next((each for each in (saved, *others) if _is_result_of(each, saved)), None)
     if made is not None:
-        name = _name_at_writing(assigned_name(made.line), name, [watch.lines[each.line] for each in writers])
+        assigned = assigned_name(made.line)
+        assigned = "" if _names_another_result(watch, names, assigned, made) else assigned
+        name = _name_at_writing(assigned, name, [watch.lines[each.line] for each in writers])
     asking = watch.line_of(frame)
     operations = operations_by_line(watch.lines, writers)
     savers = {(each.line, short_name(each.tensor.node.name())): None for each in sorted([saved, *others], key=_age)}
@@ -245,6 +247,15 @@ def _fault(
         min(each.sequence for each in (saved, *others)),
         also,
     )
+
+
+def _names_another_result(watch: WatchedRun, names: ProgramNames, assigned: str, made: _Saved) -> bool:
+    """Return True if a line that makes several results has given its name to another one than ``made``."""
+    for name, x in names.all_tensors():
+        node = node_of(x) if name == assigned else None
+        if node is not None and torch._C._storage_address(x) != torch._C._storage_address(made.tensor.data):
+            return watch.lines[watch.nodes.find(node._sequence_nr())[0]] == made.line
+    return False
 
 
 def _name_at_writing(assigned: str, name: str, writers: Sequence[ProgramLine]) -> str:

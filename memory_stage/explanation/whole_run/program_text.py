@@ -145,6 +145,20 @@ class ProgramText:
                 found |= {ast.unparse(x): None for x in parts if isinstance(x, ast.Attribute) and _is_stored(x)}
         return list(found)
 
+    def targets_of_none(self) -> list[ast.expr]:
+        """Return the names and attributes to which a statement assigns None, also as a part of a tuple."""
+        found = []
+        for each in self.statements():
+            if not isinstance(each, (ast.Assign, ast.AnnAssign)) or each.value is None:
+                continue
+            for target in each.targets if isinstance(each, ast.Assign) else [each.target]:
+                is_tuple = isinstance(target, ast.Tuple) and isinstance(each.value, ast.Tuple)
+                parts = target.elts if is_tuple else [target]  # type: ignore[attr-defined]  # just asked
+                values = each.value.elts if is_tuple else [each.value]  # type: ignore[attr-defined]
+                pairs = zip(parts, values, strict=False)
+                found += [part for part, value in pairs if isinstance(value, ast.Constant) and value.value is None]
+        return found
+
     def element_of(self, expression: ast.expr, line: int) -> str | None:
         """Return the expression that made an entry of a list, with the index by which a later line reads the entry.
 

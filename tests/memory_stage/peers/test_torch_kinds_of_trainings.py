@@ -204,6 +204,24 @@ WRITES = {
     "one parameter": ("net[2].weight.data.clamp_(-0.1, 0.1)", ""),
 }
 
+KEPT_STATE = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.h = nn.GRUCell(3, 4), START
+
+    def forward(self, x):
+        WRONGfor row in x:
+            self.h = self.cell(row, self.h)
+        return self.h
+
+model = Model()
+for step in range(3):
+    model.zero_grad()
+    model(torch.randn(2, 5, 3)).square().mean().backward()
+print([round(n, 5) for p in model.parameters() for n in p.grad.flatten().tolist()])
+"""
+
 _ITEM = "(net(x[i]) - y[i]).square().sum()"
 
 
@@ -225,6 +243,41 @@ def test_a_fault_has_its_line_and_edits_that_compute_what_is_meant(name, tmp_pat
     for fix in edited:
         again, output, error = explained(written(tmp_path, fix.apply(source)))
         assert error is None and output == meant and again.faults == [], fix.apply(source)
+
+
+@pytest.mark.parametrize("start", ["None", "torch.zeros(5, 4)"])
+def test_a_state_that_a_module_keeps_is_detached_before_its_loop(start, tmp_path):
+    program = NET + KEPT_STATE.replace("START", start)
+    right = "self.h = None if self.h is None else self.h.detach()\n        "
+    _, meant, error = explained(written(tmp_path, program.replace("WRONG", right)))
+    assert error is None
+    source = program.replace("WRONG", "")
+    explanation, _, error = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    assert "second time" in str(error) and "`self.h` carries the graph" in fault.verdict
+    again, output, error = explained(written(tmp_path, fault.fixes[0].apply(source)))
+    assert error is None and output == meant and again.faults == [], fault.fixes[0].apply(source)
+
+
+def test_a_list_that_is_only_counted_and_printed_leaks(tmp_path):
+    kept = "kept = []\nfor step in range(4):\n    kept.append(net(x).square().mean())\nprint(len(kept), kept[-1])\n"
+    explanation, _, _ = explained(written(tmp_path, f"{NET}{kept}n = len(kept)\n"))
+    (fault,) = explanation.faults
+    assert fault.kind == "leak" and "`kept` keeps 4 results" in fault.verdict
+    explanation, _, _ = explained(
+        written(tmp_path, f"{NET}{kept}torch.stack(kept).mean().backward(retain_graph=True)\n")
+    )
+    assert explanation.faults == []
+
+
+def test_a_result_inside_a_line_does_not_get_the_name_of_another_one(tmp_path):
+    layers = "nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Dropout(0.2, inplace=True), nn.Linear(4, 1))"
+    source = f"{NET}head = {layers}\nout = head(net[0](x))\nout.sum().backward()\n"
+    explanation, _, _ = explained(written(tmp_path, source))
+    (fault,) = explanation.faults
+    assert "overwrites the result of `relu`" in fault.verdict, str(explanation)
+    again, _, error = explained(written(tmp_path, fault.fixes[0].apply(source)))
+    assert error is None and again.faults == []
 
 
 RIGHT = {
