@@ -26,7 +26,7 @@ class LRScheduler:
         self.optimizer, self.last_epoch = optimizer, checks.integer(self._op, "last_epoch", last_epoch)
         self.base_lrs = [group.get("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self._step_count = 0
-        first = [self._rate_at(base, self.last_epoch + 1) for base in self.base_lrs]  # raises before anything is set
+        first = self._rates(self.last_epoch + 1)  # raises before anything is set
         for group in optimizer.param_groups if first else ():
             group.setdefault("initial_lr", group["lr"])
         self.step()
@@ -34,6 +34,10 @@ class LRScheduler:
     @property
     def _op(self) -> str:
         return f"{type(self).__name__}()"
+
+    def _rates(self, epoch: int) -> list[float]:
+        """Return the rate of each group at a step."""
+        return [self._rate_at(base, epoch) for base in self.base_lrs]
 
     def _rate_at(self, base: float, epoch: int) -> float:
         """Return the rate at a step; raise ValueError if it is not a number."""
@@ -55,7 +59,7 @@ class LRScheduler:
 
     def step(self) -> None:
         """Advance by one step."""
-        rates = [self._rate_at(base, self.last_epoch + 1) for base in self.base_lrs]
+        rates = self._rates(self.last_epoch + 1)
         self.last_epoch += 1
         self._step_count += 1
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -260,12 +264,15 @@ class MultiplicativeLR(LRScheduler):
         self.lr_lambda = checks.function(self._op, "lr_lambda", lr_lambda)
         super().__init__(optimizer, last_epoch)
 
+    def _rates(self, epoch: int) -> list[float]:
+        return [self._rate_at(group["lr"], epoch) for group in self.optimizer.param_groups]
+
     def rate(self, base: float) -> float:
-        """Return the rate of this step."""
+        """Return ``base``, the current rate, times the factor of this step; the first step keeps it, as in PyTorch."""
         base = checks.real(self._op, "base", base)
-        for step in range(1, self.last_epoch + 1):
-            base = base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(step))
-        return base
+        if not self._step_count or self.last_epoch <= 0:
+            return base
+        return base * checks.real(self._op, "the result of lr_lambda", self.lr_lambda(self.last_epoch))
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):

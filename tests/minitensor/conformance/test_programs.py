@@ -18,11 +18,13 @@ from tests.support.conformance.programs.compare import Disagreement, Duel
 from tests.support.conformance.programs.differences import largest_error, smooth_program
 from tests.support.conformance.programs.faults import (
     FAULTS,
+    OF_INTEGERS,
     DtypesFollowTheOperand,
     SavedValuesAreNotChecked,
     WrongSlope,
 )
 from tests.support.conformance.programs.moves_memory import VIEWS
+from tests.support.conformance.programs.moves_whole import FLOATING, OF_ONE, OF_TWO, REDUCING
 from tests.support.conformance.programs.moves_wrong import WRONG
 from tests.support.conformance.programs.second_order import Rough, disagreement, smooth_enough
 from tests.support.conformance.programs.vocabulary import World
@@ -81,6 +83,40 @@ def test_programs_of_small_floats_are_right_or_refused_with_a_reason(dtypes, pol
     assert not report.wrong, "\n\n".join(report.wrong)
     assert report.verdicts["right"] / report.programs >= 0.5
     assert judged(report) >= 0.9
+
+
+WHOLE = ("uint8", "int8", "int16", "int32", "int64", "bool")
+
+
+@pytest.mark.parametrize("policy", ["2.6", "2.5", "copy_on_write", "mixed"])
+@pytest.mark.parametrize("floats", [("float64",), ("float16", "float32")], ids="-".join)
+def test_programs_of_integers_and_bools_are_right_or_refused_with_a_reason(floats, policy):
+    report = run_batch(minitensor, SEED, range(SMALL), policy, (4, 16), (*floats, *WHOLE))
+    assert not report.wrong, "\n\n".join(report.wrong)
+    assert report.verdicts["right"] / report.programs >= 0.4
+    assert judged(report) >= 0.9
+
+
+def test_programs_of_integers_reach_every_kind_of_statement():
+    report = Report()
+    for number in range(400):
+        report.add(run_one(World(strict=True), "reach", number, "2.6", (8, 24), ("float64", *WHOLE)))
+    assert not report.verdicts["wrong"] and not report.verdicts["invalid"]
+    named = {"whole numbers", "a view of whole numbers", "a cast of whole numbers", "a cast to whole numbers"}
+    named |= {f"{name} of whole numbers" for name in (*OF_ONE, *OF_TWO, *REDUCING, *FLOATING)}
+    named |= {f"{name} of whole numbers" for name in ("divide", "concat", "stack", "where")}
+    named |= {f"{name}_ of whole numbers" for name in (*OF_ONE, *OF_TWO, "clip", "fill", "zero", "scale", "setitem")}
+    assert [tag for tag in sorted(named) if report.tags[tag] == 0] == []
+
+
+@pytest.mark.parametrize("fault", OF_INTEGERS, ids=lambda f: f.__name__)
+def test_the_comparison_notices_a_planted_fault_of_integers(fault):
+    for number in range(1000):
+        outcome = run_one(fault("2.6", strict=True), "faults", number, "2.6", (6, 20), ("float64", *WHOLE))
+        assert outcome.verdict != "invalid", outcome.message
+        if outcome.verdict == "wrong" and outcome.kind == fault.noticed_by:
+            return
+    pytest.fail(f"no program noticed: {fault.__doc__}")
 
 
 @pytest.mark.parametrize("first", range(0, 1_000, CHUNK))

@@ -84,3 +84,22 @@ def test_a_cycle_changes_the_momentum_and_ends():
         schedule.step()
     with pytest.raises(ValueError, match="total steps is 10"):
         schedule.step()
+
+
+def test_multiplicative_rates_continue_from_the_rate_of_the_optimizer_at_once():
+    """With 10 million steps before it, the schedule called its function 10 million times."""
+    from minitensor import torch
+
+    asked = []
+
+    def factor(step: int) -> float:
+        asked.append(step)
+        return 0.5
+
+    w = torch.nn.Parameter(torch.ones(1))
+    sgd = torch.optim.SGD([{"params": [w], "lr": 0.25, "initial_lr": 1.0}])
+    schedule = torch.optim.lr_scheduler.MultiplicativeLR(sgd, factor, last_epoch=10**7)
+    assert schedule.get_last_lr() == [0.25] and asked == []  # as in PyTorch 2.13
+    sgd.step()
+    schedule.step()
+    assert schedule.get_last_lr() == [0.125] and asked == [10**7 + 2]

@@ -209,6 +209,8 @@ class Duel:
             )
         if expected.size == 0 or expected.tobytes() == actual.tobytes():
             return
+        if expected.dtype.kind in "iub":
+            raise Disagreement(kind, f"{name} is {actual.tolist()}, expected {expected.tolist()}")
         expected, actual = expected.astype(np.float64), actual.astype(np.float64)
         allowed = self.tolerance * (1 + np.abs(expected).max() + np.max(noise))
         if not np.abs(expected - actual).max() <= allowed:  # also if it is NaN

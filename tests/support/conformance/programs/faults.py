@@ -12,6 +12,7 @@ from . import cells as c
 from .calculus import Dual
 from .tensor import CellTensor
 from .vocabulary import World
+from .world import SMALL
 
 
 class ViewsShareNoHistory(World):
@@ -281,4 +282,30 @@ class WrongSlope(World):
         return Dual(result.v, self.dual(operands[0]).t) if name == "relu" else result
 
 
-FAULTS = [w for w in vars().values() if isinstance(w, type) and issubclass(w, World) and w is not World]
+class IntegersSaturate(World):
+    """Integers beyond the largest of their dtype become that one, and do not wrap around."""
+
+    noticed_by = "value"
+
+    def evaluate(self, name, operands, params):
+        result = super().evaluate(name, operands, params)
+        if name != "add" or result.v.dtype.kind not in "iu":
+            return result
+        exact = sum(np.asarray(self.dual(operand).v, np.float64) for operand in operands)
+        bounds = np.iinfo(result.v.dtype)
+        return Dual(np.clip(exact, bounds.min, bounds.max).astype(result.v.dtype), result.t)
+
+
+class SumsAreLong(World):
+    """The sum of small integers is int64, as in PyTorch."""
+
+    noticed_by = "dtype"
+
+    def result_dtype(self, name, operands, params):
+        dtype = super().result_dtype(name, operands, params)
+        return np.dtype("int64") if name == "sum" and dtype in SMALL else dtype
+
+
+#: Faults that only programs with integers notice.
+OF_INTEGERS = (IntegersSaturate, SumsAreLong)
+FAULTS = [w for w in vars().values() if isinstance(w, type) and issubclass(w, World) and w not in (World, *OF_INTEGERS)]

@@ -104,7 +104,8 @@ class Generator(Mathematics, Memory, Histories, Whole, Mistakes):
     @property
     def tolerance(self) -> float:
         spacing = max(SPACING.get(dtype, 0.0) for dtype in self.dtypes)
-        return ROUNDINGS * spacing if spacing else 2e-4 if self.mixed or "float32" in self.dtypes else 1e-9
+        in_float32 = self.mixed or self.whole or "float32" in self.dtypes  # functions of integers are float32
+        return ROUNDINGS * spacing if spacing else 2e-4 if in_float32 else 1e-9
 
     # ---- the program -------------------------------------------------------------------------------------------------
 

@@ -12,12 +12,12 @@ from .dtypes import DTYPES, NAMES, is_float
 from .tensor import CellTensor
 
 #: Operations whose results are integers for integers, in place as well.
-_OF_ONE = ("neg", "abs", "square", "relu", "round")
-_OF_TWO = ("add", "subtract", "multiply", "maximum", "minimum")
+OF_ONE = ("neg", "abs", "square", "relu", "round")
+OF_TWO = ("add", "subtract", "multiply", "maximum", "minimum")
 #: Their in-place forms wrap an operand of another dtype around; the others refuse one that does not fit.
 _WRAPPING = ("add", "subtract", "multiply")
-_REDUCING = ("sum", "prod", "max", "min")
-_FLOATING = ("sin", "exp", "sqrt", "sigmoid", "reciprocal", "tanh")
+REDUCING = ("sum", "prod", "max", "min")
+FLOATING = ("sin", "exp", "sqrt", "sigmoid", "reciprocal", "tanh")
 
 
 def is_whole(t: object) -> bool:
@@ -117,17 +117,17 @@ class Whole:
             return None
         kind = self.rng.random()
         if kind < 0.25:
-            name = self.rng.choice((*_OF_ONE, *_FLOATING))
+            name = self.rng.choice((*OF_ONE, *FLOATING))
             if not self.defined(name, self.env[x]):
                 return None
             text = f"mt.{name}({x})"
         elif kind < 0.65:
-            name, y = self.rng.choice((*_OF_TWO, "divide")), self.beside(x, False, False)
+            name, y = self.rng.choice((*OF_TWO, "divide")), self.beside(x, False, False)
             if y is None or not self.defined(name, self.env[x], self.at(y)):
                 return None
             text = self.rng.choice((f"mt.{name}({x}, {y})", f"{x}.{name}({y})"))
         elif kind < 0.85:
-            name = self.rng.choice(_REDUCING)
+            name = self.rng.choice(REDUCING)
             axis = ix.axes(self.rng, self.env[x].cells.ndim)
             if not self.defined(name, self.env[x], axis=axis):
                 return None
@@ -150,12 +150,12 @@ class Whole:
         t = self.env[x]
         kind = self.rng.random()
         if kind < 0.2:
-            name = self.rng.choice(_OF_ONE)
+            name = self.rng.choice(OF_ONE)
             if not self.defined(name, t):
                 return None
             text = f"{x}.{name}_()"
         elif kind < 0.6:
-            name = self.rng.choice(_OF_TWO)
+            name = self.rng.choice(OF_TWO)
             y = self.beside(x, True, name not in _WRAPPING)
             if y is None:
                 return None

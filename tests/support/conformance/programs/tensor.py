@@ -155,6 +155,7 @@ class CellTensor(Views, Elements):
 
         A retained gradient is replaced each time, as in Paddle.
         """
+        require(np.isfinite(gradient.astype(self.dtype).astype(np.float64)))  # it may overflow in 16 bits
         retained = self.group.leaf is not self
         if not self.is_added_to():
             before = 0.0 if retained or self.grad is None else self.grad.noise
