@@ -75,7 +75,6 @@ ON_PURPOSE: dict[str, str] = {
     r"torch: calls: F.cross_entropy\(x, torch.tensor\(\[-100, -100\]": "0 / 0 is nan; NumPy may warn where asked to",
     r"paddle: whole numbers: (i.var|i.scale|i.pow)": "a factor, an exponent or a mean with a fraction is not cut",
     r"paddle: whole numbers: (i.norm|.*relu|.*softmax)": "whole numbers are taken as float32 where Paddle refuses",
-    r"paddle: whole numbers: (i.logsumexp|i.median|i.unique|.*one_hot)": _FUNCTION,
     r"paddle: whole numbers: (-b|bool\(b\)|.*dtype=float)": _OWN,
     r"paddle: deep copies: not a leaf": "a result would lose its history: detach() or clone() says which is meant",
     r"paddle: deep copies: (a state dict|a parameter)": "a dict is Python's, a parameter is called Parameter",
