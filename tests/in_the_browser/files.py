@@ -37,6 +37,7 @@ LEFT_OUT = {
     "tests/book_kit/test_ranks.py": "about several processes",
     "tests/memory_stage/figures/test_ranks_figure.py": "about several processes",
     "tests/book_kit/test_reference_tables.py": CHECKOUT,
+    "tests/book_kit/test_table_words.py": CHECKOUT,
     "tests/memory_stage/api/test_stage.py": SHELL,
     "tests/memory_stage/api/test_stage_command.py": PROCESSES,
     "tests/memory_stage/web/test_stage_elsewhere.py": PROCESSES,

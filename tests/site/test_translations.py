@@ -11,11 +11,16 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import expect
 
 from _ext.book_pages.languages import editions
+from _ext.book_pages.terms import anchor, forms, glossary
+from book_kit.tables.table_words import translated
 from tests.support.chapters.chapter import ROOT, pages
 from tests.support.waiting import soon
 
 EDITIONS = editions(ROOT)
 TRANSLATED = [f"{edition.code}/{page}" for edition in EDITIONS for page in edition.pages()]
+GLOSSARY = glossary(ROOT)
+#: The title of a link to a term in Chinese, by its anchor.
+MEANINGS = {anchor(term): translated(term["meaning"], "zh").replace("`", "") for term in GLOSSARY}
 SECTION = re.compile(r'<section[^>]* id="([^"]+)"')
 LANGUAGE = re.compile(r'<html lang="([^"]+)"')
 ALTERNATE = re.compile(r'<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"')
@@ -148,6 +153,25 @@ def test_a_page_is_undisturbed_accessible_and_fits_in_light_dark_and_on_a_phone(
     assert seen.violations(all_else=False) == []
     seen.resize(390, 844)
     assert soon(seen.overflow) == 0
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_a_term_leads_once_to_the_glossary_of_its_language(book, page):
+    links = BeautifulSoup(text(book, page), "html.parser").select("article a.term")
+    assert len({link["href"] for link in links}) == len(links)
+    for link in links:
+        address, _, place = link["href"].partition("#")
+        glossary = (book / f"{page}.html").parent.joinpath(address).resolve()
+        assert glossary == book / page.partition("/")[0] / "chapters" / "E_glossary.html"
+        assert f'id="{place}"' in glossary.read_text(encoding="utf-8")
+        assert link["title"] == MEANINGS[place]
+
+
+def test_the_pages_of_an_edition_link_most_of_the_terms(book):
+    for edition in EDITIONS:
+        pages = [BeautifulSoup(text(book, f"{edition.code}/{page}"), "html.parser") for page in edition.pages()]
+        linked = {link["href"].partition("#")[2] for shown in pages for link in shown.select("a.term")}
+        assert {anchor(term) for term in GLOSSARY if len(forms(term, edition.code)) > 0} == linked
 
 
 def test_the_switch_stays_at_the_section(visit, site):
