@@ -4,8 +4,8 @@ The terms are in ``book/glossary.json``, which the page of the glossary shows. O
 code, links or outputs of cells. A word that also has an everyday meaning, such as "copy", is linked only in the chapter
 that explains it and in later ones.
 
-A page of the Chinese edition has links from the Chinese terms. Chinese puts no spaces between words, so a term of
-one character, such as the one for "block", is not searched: it is a part of many words.
+A page of the Chinese edition has links from the Chinese terms. Chinese puts no spaces between words, and a term of one
+character, such as the one for "block", is a part of many words: it is linked only if the glossary lists it as a form.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from .translated import book_of
 GLOSSARY = "chapters/E_glossary"
 #: Pages with links: chapters, which begin with their number, and guides, which begin with a small letter.
 READ = re.compile(r"chapters/[0-9a-z]")
-#: Chinese characters, and no others.
-CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+#: A word of Chinese characters.
+CHINESE = re.compile(r"[\u4e00-\u9fff]{2,}")
+#: The beginning of a form that is written without spaces.
+_CHARACTER = re.compile(r"[\u4e00-\u9fff]")
 #: Nodes that are not prose, or that are links already.
 NOT_PROSE = (
     nodes.literal, nodes.literal_block, nodes.raw, nodes.reference, nodes.title, nodes.math, nodes.citation,
@@ -72,14 +74,13 @@ def forms(term: dict[str, Any], code: str) -> list[str]:
     """Return the forms of a term that are linked in a language; none if the English word is not linked, either."""
     if code != "zh" or not term["forms"]:
         return list(term["forms"])
-    chinese = [term["chinese"], *term.get("chinese_forms", [])]
-    latin = [form for form in term["forms"] if form in term["chinese"]]  # MiB
-    return latin + [form for form in chinese if len(form) > 1 and CHINESE.fullmatch(form)]
+    chinese = [term["chinese"]] if CHINESE.fullmatch(term["chinese"]) else []
+    return [*chinese, *term.get("chinese_forms", [])]
 
 
 def _pattern(form: str) -> str:
     """Return the pattern of a form: a whole word, or Chinese characters anywhere."""
-    return re.escape(form) if CHINESE.match(form) else rf"(?<![\w-]){re.escape(form)}(?![\w-])"
+    return re.escape(form) if _CHARACTER.match(form) else rf"(?<![\w-]){re.escape(form)}(?![\w-])"
 
 
 def is_term_on(term: dict[str, Any], pagename: str) -> bool:

@@ -51,7 +51,16 @@ QUESTIONS = {
         "报错 没说是哪个张量被改了": "chapters/07_what_backward_needs",
         "视图的梯度": "chapters/10_views_meet_gradients",
         "detach 和 clone 的区别": "chapters/11_clone_and_detach",
-        "怎么运行 notebook": "index",
+        "下载 notebook 怎么运行": "index",
+        "inplace 省显存吗": "index",
+        "每一个原位操作的代价": "chapters/A_every_in_place_operation",
+        "109 个原位操作": "chapters/A_every_in_place_operation",
+        "PyTorch 没有负步长": "chapters/B_error_index",
+        "同名而含义不同": "chapters/C_names",
+        "PyTorch 漏掉什么": "chapters/C_names",
+        "文章的勘误": "chapters/D_errata",
+        "术语表": "chapters/E_glossary",
+        "参考资料": "chapters/F_references",
     }
 }
 
