@@ -43,7 +43,7 @@ each("atanh", np.arctanh, "x", "Inverse hyperbolic tangent.", floats=True, x="g 
 # ---------- functions of two numbers ----------
 
 each("atan2", np.arctan2, "x y", "The angle of the point (y, x), from -pi to pi.", floats=True, in_place=False,
-   x="g * (y * reciprocal(x * x + y * y))", y="g * (-x * reciprocal(x * x + y * y))")  # fmt: skip
+   x="g * (y / hypot(x, y) / hypot(x, y))", y="g * (-x / hypot(x, y) / hypot(x, y))")  # fmt: skip
 each("fmax", np.fmax, "x y", "The larger of two elements, or the one that is not nan; at a tie x gets the gradient.",
    in_place=False, marks={"first": "logical_or(x >= y, y != y)"},
    x="where(first, g, 0)", y="where(first, 0, g)")  # fmt: skip

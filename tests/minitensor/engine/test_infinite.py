@@ -20,7 +20,18 @@ from tests.support.engine.samples_indexed import CASES, Case
 from tests.support.engine.unread import Program, Reads, check, silence
 
 #: Rows whose arguments may hold a factor 0: the 0 in the gradient is a number, and inf times it is nan.
-FACTORS = {"scale", "lerp", "xlogy", "prod", "cumprod", "put_along_axis_multiply", "renorm", "softmax", "remainder"}
+FACTORS = {
+    "scale",
+    "lerp",
+    "xlogy",
+    "prod",
+    "cumprod",
+    "put_along_axis_multiply",
+    "renorm",
+    "softmax",
+    "remainder",
+    "fmod",
+}
 
 
 #: The elements that a sample or a case reads, normal and in place, by its identity.
