@@ -103,7 +103,7 @@ test('slots are in order, cover all cells once, and fit the width', () => {
 });
 
 test('a track covers the slots of the cells that a tensor reads', () => {
-  const group = { known: new Set(Array(12).keys()), written: new Set(), ends: new Set(), rowEnds: new Set(), texts: new Set(['1']), row: 0, writes: false }; // prettier-ignore
+  const group = { known: new Set(Array(12).keys()), written: new Set(), ends: new Set(), rowEnds: new Set(), joinedEnds: new Set(), texts: new Set(['1']), row: 0, writes: false }; // prettier-ignore
   const cells = cellsOf(group, 600, 12, 44);
   const every = { shape: [3], strides: [4], offset: 1 };
   const pieces = piecesOf(cells, every);

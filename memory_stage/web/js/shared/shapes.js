@@ -135,7 +135,7 @@ export function rounded(points, radius = 7) {
  * Return a group with the ids of the things that it represents, in the attributes data-storage, data-tensor,
  * data-saved, data-node or data-name.
  * @param {Record<string, string | string[]>} ids
- * @param {'' | 'new' | 'freed'} change at this step
+ * @param {'' | 'new' | 'freed' | 'small'} change at this step, or that it is a small box
  * @param {string} svg
  */
 export function taggedGroup(ids, change, svg) {

@@ -39,7 +39,7 @@ export function cellsOf(group, avail, length, height) {
 
 function computeSlots(group, avail, n, height) {
   if (n > MOST_CELLS) return wholeSlots(group, avail, n, height);
-  const { known, written, ends, rowEnds, texts, row, writes } = group;
+  const { known, written, ends, rowEnds, joinedEnds, texts, row, writes } = group;
   const font = cellFonts(height)[writes ? 'written' : 'value'];
   const widest = Math.max(0, ...[...texts].map(s => widthOf(s, font)));
   const least = Math.min(WIDEST * height, avail, Math.max(CELL_MIN, widest + 8));
@@ -68,7 +68,7 @@ function computeSlots(group, avail, n, height) {
   const wish = part => (part[1] > part[0] ? Math.max(CELL_MIN, dots, countW(part)) : least);
   const keep = new Set();
   const total = parts => parts.reduce((sum, p) => sum + wish(p), 0);
-  for (const i of [0, n - 1, ...written, ...ends, ...rowEnds]) {
+  for (const i of [0, n - 1, ...written, ...ends, ...rowEnds, ...joinedEnds]) {
     if (i < 0 || i >= n || keep.has(i) || (known.size && !known.has(i))) continue;
     if (total(partsWithGaps([...keep, i], n)) <= avail || keep.size < 1) keep.add(i);
   }

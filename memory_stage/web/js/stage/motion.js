@@ -14,15 +14,16 @@ const WANTS_NONE = '(prefers-reduced-motion: reduce)';
  */
 
 /**
- * Return where the storages, the names and the history of a picture are. It is empty for a reader who wants no motion,
- * because reading positions makes the browser lay out the page.
+ * Return where the storages, the names and the history of a picture are, without the small boxes of other storages, of
+ * which there may be hundreds. It is empty for a reader who wants no motion, because reading positions makes the
+ * browser lay out the page.
  * @param {Element} picture
  * @returns {Places}
  */
 export function positionsIn(picture) {
   if (matchMedia(WANTS_NONE).matches) return new Map();
   const parts = /** @type {NodeListOf<SVGGElement>} */ (
-    picture.querySelectorAll('[data-storage], [data-name], .history')
+    picture.querySelectorAll('[data-storage]:not(.small), [data-name], .history')
   );
   return new Map(
     [...parts].map(element => {

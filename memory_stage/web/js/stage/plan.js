@@ -102,6 +102,7 @@ function recordStep(plan, frame, variant, step) {
       written: new Set(),
       ends: new Set(),
       rowEnds: new Set(),
+      joinedEnds: new Set(),
       texts: new Set(),
       captions: new Set(),
       length: 0,
@@ -139,14 +140,10 @@ function recordStep(plan, frame, variant, step) {
     extendLife(row, variant, tensor.changed, tensor.freed);
     row.sizes[variant] ??= 1;
     const { runs, total } = cellRuns(tensor, 4, false);
-    for (const run of runs) (total === 1 ? g.ends : g.rowEnds).add(run[0]).add(run[1]);
-    if (
-      !tensor.saved &&
-      !tensor.elements &&
-      !g.row &&
-      tensor.shape.length > 1 &&
-      rowMajor(tensor.shape).join() === tensor.strides.join()
-    ) {
+    const isJoined = rowMajor(tensor.shape).join() === tensor.strides.join(); // each row ends where the next begins
+    const ends = total === 1 ? g.ends : isJoined ? g.joinedEnds : g.rowEnds;
+    for (const run of runs) ends.add(run[0]).add(run[1]);
+    if (!tensor.saved && !tensor.elements && !g.row && tensor.shape.length > 1 && isJoined) {
       g.row = tensor.shape.at(-1);
     }
     for (const field of ['shape', 'strides', 'offset']) texts[field].add(FIELDS[field](tensor));

@@ -123,5 +123,5 @@ function boxOf(plan, { st: storage, rows }, frame, x, y, width) {
   const style = `fill:${paint(hue)};${stroke(isChanged ? 'ink' : 'line', isChanged ? 2 : 1)}`;
   const title = `<title>${escapeHtml(words.filter(Boolean).join(', '))}</title>`;
   const box = fadeIn(storage.born === frame.step, svgRect(x, y, width, BOX, style, 2));
-  return taggedGroup({ storage: storage.id }, '', title + box);
+  return taggedGroup({ storage: storage.id }, 'small', title + box);
 }

@@ -152,15 +152,20 @@ function indexLabels({ slots, width }, x0, y) {
   let end = -10;
   let out = '';
   const label = (s, from, to) => {
-    out += svgText(x0 + from, y, s.from, { size: 12, color: 'muted' });
+    const isAtEnd = to >= width; // a font with wider digits than were measured does not leave the storage
+    out += svgText(x0 + (isAtEnd ? width : from), y, s.from, {
+      size: 12,
+      color: 'muted',
+      ...(isAtEnd && { anchor: 'end' }),
+    });
     end = to;
   };
   const last = slots.findLast(s => s.to === s.from);
   const w = s => widthOf(s.from, { size: 12 });
-  const lastFrom = width + 8 - w(last);
+  const lastFrom = width - w(last);
   for (const s of slots) {
     if (s.to > s.from) continue;
-    const from = Math.max(-8, Math.min(s.x + s.w / 2 - w(s) / 2, width + 8 - w(s)));
+    const from = Math.max(0, Math.min(s.x + s.w / 2 - w(s) / 2, width - w(s)));
     const to = from + w(s);
     if (from > end + 5 && (s === last || to < Math.min(lastFrom, last.x + last.w / 2 - w(last) / 2) - 5)) {
       label(s, from, to);
