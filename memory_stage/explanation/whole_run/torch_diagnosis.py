@@ -11,6 +11,7 @@ import torch
 from memory_stage.engines.torch.node_names import short_name
 from memory_stage.explanation.whole_run import (
     aliased_averages,
+    aliased_networks,
     array_faults,
     copied_losses,
     freed_graph,
@@ -73,6 +74,7 @@ class TorchDiagnosis:
         found += kept_objects.diagnose_repeated(variables, file, is_tensor)
         found += kept_objects.diagnose_shared_entries(variables, file, is_tensor, self._imported_in)
         found += aliased_averages.diagnose_end(variables, file)
+        found += aliased_networks.diagnose_end(variables, file)
         return [*found, *replaced_parameters.diagnose_end(variables, file)]
 
     def _imported_in(self, x: torch.Tensor) -> ProgramLine | None:

@@ -165,6 +165,31 @@ KINDS = {
         ("p.detach()", "p.detach().clone()"),
         "restores nothing",
     ),
+    "a target network that is the network": (
+        NET
+        + "import copy\nWRONG"
+        + TRAINED.replace(
+            "UPDATE", "for t, p in zip(target.parameters(), net.parameters()):\n        t.data.lerp_(p.data, 0.1)"
+        )
+        + "print([round(n, 5) for p in target.parameters() for n in p.flatten().tolist()])",
+        ("target = net", "target = copy.deepcopy(net)"),
+        "`target` is no copy of `net`",
+    ),
+    "a target network on the same memory": (
+        NET
+        + "net = net[0]\ny = torch.randn(8, 4)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        + "target = nn.Linear(3, 4)\nWRONG"
+        + TRAINED.replace(
+            "UPDATE",
+            "for p, t in zip(net.parameters(), target.parameters()):\n        t.data.mul_(0.9).add_(0.1 * p.data)",
+        )
+        + "print([round(n, 5) for p in target.parameters() for n in p.flatten().tolist()])",
+        (
+            "target.weight.data = net.weight.data\ntarget.bias.data = net.bias.data",
+            "target.load_state_dict(net.state_dict())",
+        ),
+        "`target` is no copy of `net`",
+    ),
     "losses that torch.tensor copies": (
         NET + COPIED.replace("JOINED", "WRONG") + SHOWN,
         ("torch.tensor(losses, requires_grad=True).mean()", "sum(losses) / 8"),
