@@ -128,8 +128,8 @@ def write_class(app: Sphinx, exception: Exception | None) -> None:
     """Write the slides and the sheet of questions beside the pages."""
     if exception or app.builder.format != "html":
         return
-    if not (Path(app.srcdir) / PLAN).exists():
-        return  # a book without a class
+    if app.config.edition or not (Path(app.srcdir) / PLAN).exists():
+        return  # a book without a class, or in another language: the slides have English words
     plan = json.loads((Path(app.srcdir) / PLAN).read_text(encoding="utf-8"))
     book = {name: BuiltPage(name, _text(app, name)) for name in _pages(app)}
     folder = Path(app.outdir) / FOLDER

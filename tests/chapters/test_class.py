@@ -10,11 +10,13 @@ import re
 
 import pytest
 
+from _ext.book_pages.languages import editions
 from _ext.book_pages.teaching import kind_and_words
 from tests.support.chapters.chapter import ROOT, Chapter
 
 KINDS = {"question", "stage", "exercise"}
-PARTS = json.loads((ROOT / "book" / "class.json").read_text(encoding="utf-8"))["parts"]
+PLAN = json.loads((ROOT / "book" / "class.json").read_text(encoding="utf-8"))
+PARTS = PLAN["parts"]
 SHOWN = [(part["page"].split("/")[-1], *kind_and_words(piece)) for part in PARTS for piece in part["show"]]
 
 
@@ -34,3 +36,21 @@ def test_each_piece_of_the_class_has_minutes_that_its_part_contains():
         assert all(set(piece) == {kind_and_words(piece)[0], "minutes"} for piece in part["show"])
         assert {kind_and_words(piece)[0] for piece in part["show"]} <= KINDS
         assert 1 <= part["minutes"] - sum(piece["minutes"] for piece in part["show"]) <= 2  # to say what comes
+
+
+@pytest.mark.parametrize("edition", editions(ROOT), ids=lambda edition: edition.code)
+def test_a_translated_plan_has_the_same_parts_with_the_texts_of_its_chapters(edition):
+    plan = edition.data("class")
+    assert set(plan) == set(PLAN) and plan["quiet"] == PLAN["quiet"]
+    assert [plan["remember"][name] for name in ("pages", "minutes")] == [
+        PLAN["remember"][name] for name in ("pages", "minutes")
+    ]
+    assert list(plan["pictures"].values()) == list(PLAN["pictures"].values())
+    for part, english in zip(plan["parts"], PARTS, strict=True):
+        assert (part["page"], part["minutes"]) == (english["page"], english["minutes"])
+        assert all(part[text] != english[text] for text in ("title", "aim", "say"))
+        chapter = words((edition.folder / f"{part['page']}.md").read_text(encoding="utf-8"))
+        for shown, other in zip(part["show"], english["show"], strict=True):
+            kind, name = kind_and_words(shown)
+            assert kind == kind_and_words(other)[0] and shown["minutes"] == other["minutes"]
+            assert words(name) in chapter, f"{edition.code}/{part['page']} has no {kind} {name!r}"

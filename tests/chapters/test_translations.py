@@ -130,6 +130,8 @@ def test_bold_and_italics_that_markdown_prints_as_stars_are_found(other, fault):
         ('f("`x` holds")', 'f("`y` 的内容")', "code in a text"),
         ('f("float32")', 'f("float64")', "name"),
         ('run("""\nx = 1\ny = x\n""")', 'run("""\nx = 1\ny = 2\n""")', "has other code"),
+        ('Path("../book/class.json")', 'Path("../book/class.json")', ""),
+        ('Path("../book/contents.json")', 'Path("../book/contents.json")', "path"),
         ("%load_ext book_kit", "%load_ext book_kit.zh", ""),
         ("%load_ext book_kit", "%load_ext other_kit", "commands"),
     ],
