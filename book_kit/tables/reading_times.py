@@ -10,15 +10,18 @@ from memory_stage.messages import language, message, said
 WORDS_A_MINUTE = 150
 CHARACTERS_A_MINUTE = 300  # of Chinese
 MINUTES_A_FIGURE = 1.5
+LINES_A_MINUTE = 40  # of code that the page shows
 
 _FIGURE = re.compile(r"^(?:%%stage|predict\(|stage\.(?:compare|record)\(|check\()", re.MULTILINE)
+_CELL = re.compile(r"^(`{3,})\{code-cell\}(.*?)^\1", re.MULTILINE | re.DOTALL)
+_HIDDEN = re.compile(r"tags: *\[[^]]*(?:remove-input|hide-input|hide-cell)")
 _FENCED = re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL)
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\s\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]*\w[^\s\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]*")
 
 
 def minutes(page: str) -> int:
-    """Return how long a page takes: its prose, read with care, and a while for each stage, question and exercise.
+    """Return how long a page takes: its prose, read with care, its code, and each stage, question and exercise.
 
     Args:
         page: its file without a suffix, for example "03_views".
@@ -30,15 +33,23 @@ def minutes(page: str) -> int:
     prose = _FENCED.sub("", text)
     characters = len(_CHINESE.findall(prose))
     words = len(_WORD.findall(_CHINESE.sub(" ", prose)))
-    exact = words / WORDS_A_MINUTE + characters / CHARACTERS_A_MINUTE + MINUTES_A_FIGURE * len(_FIGURE.findall(text))
+    reading = words / WORDS_A_MINUTE + characters / CHARACTERS_A_MINUTE + _shown_lines(text) / LINES_A_MINUTE
+    exact = reading + MINUTES_A_FIGURE * len(_FIGURE.findall(text))
     return max(5, 5 * round(exact / 5))
+
+
+def _shown_lines(text: str) -> int:
+    """Return the number of lines of code that a reader sees, without those of stages, questions and exercises."""
+    shown = [cell for _, cell in _CELL.findall(text) if not _HIDDEN.search(cell) and not _FIGURE.search(cell)]
+    return sum(len(cell.strip("\n").splitlines()) - 1 for cell in shown)  # the first line names the language
 
 
 def rule() -> str:
     """Return in a sentence how the minutes are computed, in the notebook's language."""
     sentence = message(
-        "{pace} words a minute, and {while_} minutes for each stage, question and exercise.",
+        "{pace} words or {lines} lines of code a minute, and {while_} minutes for each stage, question and exercise.",
         pace=CHARACTERS_A_MINUTE if language().code == "zh" else WORDS_A_MINUTE,
+        lines=LINES_A_MINUTE,
         while_=str(MINUTES_A_FIGURE),
     )
     return said(sentence)

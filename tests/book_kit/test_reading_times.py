@@ -35,6 +35,14 @@ def test_a_stage_takes_a_while_and_its_code_is_not_read(page):
     assert page("```python\n" + "x = mt.ones([3])\n" * 2_000 + "```\n") == 5
 
 
+def test_code_that_the_page_shows_takes_a_minute_for_40_lines(page):
+    lines = "x = mt.ones([3])\n" * 800
+    assert page(f"```{{code-cell}} ipython3\n{lines}```\n") == 20
+    assert page(f"```{{code-cell}} ipython3\n:tags: [remove-input]\n\n{lines}```\n") == 5
+    assert page(f"```{{code-cell}} ipython3\n---\ntags: [hide-cell]\n---\n{lines}```\n") == 5
+    assert page(f"```{{code-cell}} ipython3\n%%stage\n{lines}```\n") == 5
+
+
 def test_a_page_that_does_not_exist_is_refused(page):
     with pytest.raises(FileNotFoundError):
         minutes("99_nothing")
@@ -48,9 +56,9 @@ def test_a_page_that_is_not_translated_has_the_english_address(page):
 
 
 def test_the_rule_has_the_pace_of_the_language():
-    assert rule() == "150 words a minute, and 1.5 minutes for each stage, question and exercise."
+    assert rule() == "150 words or 40 lines of code a minute, and 1.5 minutes for each stage, question and exercise."
     set_language("zh")
     try:
-        assert rule() == "每分钟 300 字，每个舞台、问题和练习另加 1.5 分钟。"
+        assert rule() == "每分钟 300 字或 40 行代码，每个舞台、问题和练习另加 1.5 分钟。"
     finally:
         set_language(None)
