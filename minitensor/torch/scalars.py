@@ -16,6 +16,8 @@ from minitensor.torch.dtypes import C_NAMES
 _IN_FLOAT32 = frozenset(("multiply", "divide", "floor_divide", "trunc_divide", "lerp"))
 #: Rows that refuse a number beyond the largest one of the dtype. The others take it as infinite.
 _REFUSING = frozenset(("pow", "lerp"))
+#: The smallest of the largest numbers of all floats, that of float16.
+_SMALLEST = 65504
 
 
 def dtype_of_number(op: str, value: Any, beside: np.dtype) -> np.dtype:
@@ -37,12 +39,13 @@ def fits(value: Any, dtype: np.dtype) -> None:
     Raises:
         RuntimeError: if it is.
     """
-    if dtype in FLOATS and isinstance(value, NUMBERS):
-        largest, size = float(limits(dtype).max), abs(value.item() if isinstance(value, np.generic) else value)
-        if largest < size < math.inf:
-            raise RuntimeError(
-                f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow: {value} is beyond {largest}"
-            )
+    if not isinstance(value, NUMBERS) or -_SMALLEST <= value <= _SMALLEST or dtype not in FLOATS:
+        return
+    largest, size = float(limits(dtype).max), abs(value.item() if isinstance(value, np.generic) else value)
+    if largest < size < math.inf:
+        raise RuntimeError(
+            f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow: {value} is beyond {largest}"
+        )
 
 
 def check_numbers(x: Any, *values: Any, wide: bool = False) -> None:
